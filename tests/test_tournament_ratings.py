@@ -4,9 +4,7 @@ can't be told from the votes is said."""
 from __future__ import annotations
 
 import math
-import os
 import random
-import subprocess
 import sys
 from itertools import permutations
 from pathlib import Path
@@ -263,19 +261,3 @@ def test_few_games_are_hidden_from_the_table_alone(debate: Run) -> None:
     assert "rare" not in shown.out and "1 with fewer than 5 games not shown" in shown.out
     assert "rare" in all_shown.out
     assert {one["model"] for one in ratings(debate)["elo"]} == {"often", "other", "rare"}
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted where Linux lists them")
-def test_the_fit_starts_no_threads() -> None:
-    """A fit runs in one thread, since those of BLAS would spin, and leaves the environment as it is."""
-    script = (
-        "import os; from debate_orchestrator.tournament import bradley_terry, rows\n"
-        "debate = rows.DebateRow(id='d', topic='t', pro='x', con='y', winner='tie')\n"
-        "vote = rows.BallotRow(debate='d', judge='j', winner='pro')\n"
-        "assert bradley_terry.fit([debate], [vote])\n"
-        "print(len(os.listdir('/proc/self/task')), os.environ.get('OPENBLAS_NUM_THREADS'))"
-    )
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    ran = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == ["1", "None"]

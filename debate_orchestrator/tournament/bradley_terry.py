@@ -5,11 +5,9 @@ The model is Davidson's (1970). With strengths t in log odds, a judge j votes in
     x = exp(r_j) * (t_p - t_c) + side + second * s + b_j        s: 1 if pro speaks second, -1 if con does, else 0
     P(pro) : P(con) : P(tie) = exp(x / 2) : exp(-x / 2) : v
 
-r_j is the judge's reliability, b_j its bias towards pro, v how common ties are. Reliabilities and biases have mean 0:
-they tell judges apart, and leave the common part to strengths and side effect.
-
-The prior is normal with mean 0 and the standard deviations in `_PRIOR`. It matters where data says little: it keeps the
-strength of a model that won everything finite, and centers each group of models that no debate connects to the rest.
+r_j is the judge's reliability and b_j its bias towards pro, both with the mean 0 over all judges; v is how common ties
+are. The prior is normal with mean 0 and the standard deviations in `_PRIOR`: it keeps the strength of a model that won
+everything finite, and centers each group of models that no debate connects to the rest.
 
 Intervals come from a bootstrap over topics: debates of a topic share what makes it easy for a side, so whole topics are
 drawn, with replacement, from a fixed seed.
@@ -18,8 +16,7 @@ drawn, with replacement, from a fixed seed.
 from __future__ import annotations
 
 import math
-import os
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,15 +34,14 @@ _PRIOR = {"strength": 2.0, "reliability": 0.5, "bias": 1.0, "effect": 2.0, "ties
 """Standard deviations, in log odds; of reliability, in logs."""
 MAX_MODELS, MAX_JUDGES = 500, 500
 _OUTCOMES = {"pro": 0, "con": 1, "tie": 2}
+_SECOND = {"con": 1, "pro": -1, None: 0}
+"""Who speaks first to s of the model above."""
 _DRAWS = 200
 """Draws of the bootstrap."""
-_MAX_STEPS, _STEPS_OF_A_DRAW = 2_000, 300
-"""Steps of the fit, and of a draw, which begins where the fit has ended."""
-CONFIDENCE = 0.95
-_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _INFORMATION = 0.2
 """What a vote tells of a parameter, about: the curvature of its log likelihood. Measured in standard errors, all
 parameters are alike, and the fit takes few steps."""
+CONFIDENCE = 0.95
 
 
 class Interval(NamedTuple):
@@ -110,7 +106,7 @@ class _Votes(NamedTuple):
     pro: Ints  # of each cell, as are con, judge and second
     con: Ints
     judge: Ints
-    second: Floats
+    second: Ints
     cell: Ints  # of each vote: its cell * 3 + outcome
     cluster: Ints  # of each vote
     clusters: int
@@ -130,292 +126,209 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
 
     BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all.
     """
-    _need_libraries()
-    import numpy as np
-
-    data = _as_numbers(debates, votes)
-    if data is None:
-        return None
-    groups = _groups(data)
-    use_side, use_second = _identified(data)
-    layout = _Layout(len(data.models), len(data.judges), use_side, use_second)
-    counts = data.counts()
-    best = layout.fit(data, counts, np.zeros(layout.size))
-    draws = _bootstrap(data, layout, best, seed)
-    return _summary(data, layout, counts, groups, best, draws)
-
-
-def _need_libraries() -> None:
-    """Raises BadSettings where the extra is not installed."""
-    # BLAS takes the number of its threads from the environment when it is loaded. For vectors this small they wait for
-    # each other far longer than they compute, and spin while they wait.
-    before = os.environ.get(_BLAS_THREADS)
-    os.environ.setdefault(_BLAS_THREADS, "1")
     try:
-        import numpy  # noqa: F401
+        import numpy as np
         import scipy.optimize  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
         problem = "Ratings need libraries that are not installed here."
         raise BadSettings(problem, hint="pip install 'debate-orchestrator[tournament]'") from None
-    finally:
-        if before is None:
-            del os.environ[_BLAS_THREADS]
+
+    by_id = {debate.id: debate for debate in debates if debate.votes_are_usable}
+    used = [(by_id[vote.debate], vote) for vote in votes if vote.debate in by_id and vote.winner is not None]
+    if len({name for debate, _ in used for name in (debate.pro, debate.con)}) < 2:
+        return None
+    data = _as_numbers(used)
+    model = _Model(data, *_identified(data))
+    best = model.fit(data.counts(), np.zeros(model.size))
+    draws = _bootstrap(data, model, best, seed)
+    bounds = np.full((2, model.size), np.nan)
+    if len(draws):
+        known = ~np.isnan(draws).all(axis=0)  # no draw may hold a model
+        bounds[:, known] = np.nanpercentile(draws[:, known], [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=0)
+    figures = [_interval(*column) for column in np.stack([model.centered(best), *bounds], axis=1)]
+    side, second, ties = figures[-3:]
+    strengths, groups = _strengths(data, used, figures)
+    judged = Counter(vote.judge for _, vote in used)
+    logs, biases = (figures[start : start + len(data.judges)] for start in model.judge_parts)
+    reliabilities = [Interval(*(log if log is None else math.exp(log) for log in one)) for one in logs]  # type: ignore[arg-type]
+    return Fit(
+        strengths=strengths,
+        side=side if model.use_side else None,
+        second=second if model.use_second else None,
+        ties=ties,
+        judges=tuple(
+            Judge(name, judged[name], bias, reliability)
+            for name, bias, reliability in zip(data.judges, biases, reliabilities, strict=True)
+        ),
+        votes=len(used),
+        draws=len(draws),
+        drawn_by=data.drawn_by,
+        clusters=data.clusters,
+        groups=groups,
+    )
 
 
-def _as_numbers(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> _Votes | None:
+def _as_numbers(used: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
+    """The votes, each with its debate, as numbers."""
     import numpy as np
 
-    of = {debate.id: debate for debate in debates if debate.votes_are_usable}
-    used = [(of[vote.debate], vote) for vote in votes if vote.debate in of and vote.winner is not None]
     models = sorted({str(name) for debate, _ in used for name in (debate.pro, debate.con)})
-    if len(models) < 2:
-        return None
     judges = sorted({vote.judge for _, vote in used})
     for count, maximum, what in ((len(models), MAX_MODELS, "models"), (len(judges), MAX_JUDGES, "judges")):
         if count > maximum:
             raise BadFile(f"{count:,} {what} are too many for strengths from votes; at most {maximum:,} are allowed.")
-    topics = {topic: n for n, topic in enumerate(dict.fromkeys(debate.topic for debate, _ in used))}
-    drawn_by = "topic" if len(topics) > 1 else "debate"
-    if drawn_by == "debate":
-        topics = {name: n for n, name in enumerate(dict.fromkeys(debate.id for debate, _ in used))}
+    by_topic = len({debate.topic for debate, _ in used}) > 1
     model_at, judge_at = ({name: n for n, name in enumerate(names)} for names in (models, judges))
+    clusters: dict[str, int] = {}
     cells: dict[tuple[int, int, int, int], int] = {}
     cell, cluster = [], []
     for debate, vote in used:
-        second = {"con": 1, "pro": -1, None: 0}[debate.first]
-        key = (model_at[str(debate.pro)], model_at[str(debate.con)], judge_at[vote.judge], second)
+        key = (model_at[str(debate.pro)], model_at[str(debate.con)], judge_at[vote.judge], _SECOND[debate.first])
         cell.append(cells.setdefault(key, len(cells)) * 3 + _OUTCOMES[str(vote.winner)])
-        cluster.append(topics[debate.topic if drawn_by == "topic" else debate.id])
-    pro, con, judge, seconds = (np.array(column) for column in zip(*cells, strict=True))
-    return _Votes(
-        models, judges, pro, con, judge, seconds.astype(float), np.array(cell), np.array(cluster), len(topics), drawn_by
-    )
-
-
-def _groups(data: _Votes) -> Ints:
-    """Model to the number of its group, from 0: the models that debates connect."""
-    import numpy as np
-    from scipy.sparse import coo_array  # type: ignore[import-untyped]
-    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
-
-    size = len(data.models)
-    graph = coo_array((np.ones(len(data.pro)), (data.pro, data.con)), shape=(size, size))
-    labels: Ints = connected_components(graph, directed=False)[1]
-    return labels
+        cluster.append(clusters.setdefault(debate.topic if by_topic else debate.id, len(clusters)))
+    pro, con, judge, second = (np.array(column) for column in zip(*cells, strict=True))
+    drawn_by = "topic" if by_topic else "debate"
+    return _Votes(models, judges, pro, con, judge, second, np.array(cell), np.array(cluster), len(clusters), drawn_by)
 
 
 def _identified(data: _Votes) -> tuple[bool, bool]:
-    """Whether the schedule tells the side effect, and that of speaking second, from the strengths and each other.
+    """Whether the schedule tells the side effect, and that of speaking second, from the strengths and each other: the
+    column of such an effect then adds to the rank of the design."""
+    import numpy as np
+    from scipy.sparse import coo_array  # type: ignore[import-untyped]
 
-    Around a cycle of debates the strengths cancel out, and only the two effects remain, which tells whether they can be
-    estimated. They are counted in whole numbers, in one walk through the debates.
-    """
-    remainders = _around_cycles(data)
-    either_way = {-1.0, 1.0} <= set(data.second.tolist())
-    if (known := next((pair for pair in remainders if pair[0]), None)) is None:
-        return False, either_way and any(second for _, second in remainders)
-    return True, either_way and any(known[0] * second != known[1] * side for side, second in remainders)
-
-
-def _around_cycles(data: _Votes) -> set[tuple[int, int]]:
-    """How often each effect counts, side and second, around the cycles of debates that a walk meets."""
-    debates: defaultdict[int, set[tuple[int, int, int]]] = defaultdict(set)
-    for pro, con, second in zip(data.pro.tolist(), data.con.tolist(), data.second.astype(int).tolist(), strict=True):
-        debates[pro].add((con, 1, second))
-        debates[con].add((pro, -1, -second))
-    effects: dict[int, tuple[int, int]] = {}
-    remainders = set()
-    for begin in list(debates):
-        effects.setdefault(begin, (0, 0))
-        waiting = [begin]
-        while waiting:
-            model = waiting.pop()
-            for other, side, second in debates.pop(model, ()):
-                there = effects[model][0] + side, effects[model][1] + second
-                if other not in effects:
-                    effects[other] = there
-                    waiting.append(other)
-                remainders.add((there[0] - effects[other][0], there[1] - effects[other][1]))
-    return remainders
+    size, cells = len(data.models), np.arange(len(data.pro))
+    ones = np.ones(len(cells))
+    values = np.concatenate([ones, -ones, ones, data.second])
+    columns = np.concatenate([data.pro, data.con, np.full(len(cells), size), np.full(len(cells), size + 1)])
+    design = coo_array((values, (np.tile(cells, 4), columns)), shape=(len(cells), size + 2)).tocsr()
+    products = (design.T @ design).toarray()
+    strengths, side, both = (
+        np.linalg.matrix_rank(products[:end, :end], hermitian=True) for end in (size, size + 1, size + 2)
+    )
+    either_way = {-1, 1} <= set(data.second.tolist())
+    return bool(side > strengths), bool(both > side) and either_way
 
 
-class _Layout(NamedTuple):
-    """Where each parameter stands in the vector that is optimised."""
+class _Model:
+    """The likelihood of the votes with the prior. Its parameters are the strengths, the reliabilities, the biases, the
+    effects of side and order, and the log of v, in one vector."""
 
-    models: int
-    judges: int
-    use_side: bool
-    use_second: bool
-
-    @property
-    def size(self) -> int:
-        return self.models + 2 * self.judges + 3
-
-    def centered(self, x: Floats) -> tuple[Floats, Floats]:
-        """Reliabilities and biases, less their means."""
-        reliability = x[self.models : self.models + self.judges]
-        bias = x[self.models + self.judges : -3]
-        return reliability - reliability.mean(), bias - bias.mean()
-
-    def _deviations(self) -> Floats:
+    def __init__(self, data: _Votes, use_side: bool, use_second: bool):
         import numpy as np
 
-        names = ["strength"] * self.models + ["reliability"] * self.judges + ["bias"] * self.judges
-        return np.array([_PRIOR[name] for name in [*names, "effect", "effect", "ties"]])
+        self._data, self.use_side, self.use_second = data, use_side, use_second
+        self._models, self._judges = len(data.models), len(data.judges)
+        self.judge_parts = (self._models, self._models + self._judges)
+        """Where the reliabilities begin, and the biases."""
+        self.size = self._models + 2 * self._judges + 3
+        names = ["strength"] * self._models + ["reliability"] * self._judges + ["bias"] * self._judges
+        self._precision = np.array([_PRIOR[name] for name in [*names, "effect", "effect", "ties"]]) ** -2.0
+        votes = data.counts().sum(axis=1)
+        of_models = np.bincount(data.pro, votes, self._models) + np.bincount(data.con, votes, self._models)
+        of_judges = np.bincount(data.judge, votes, self._judges)
+        informed = np.concatenate([of_models, of_judges, of_judges, np.full(3, votes.sum())])
+        self._scale = (_INFORMATION * informed + self._precision) ** -0.5
 
-    def fit(
-        self, data: _Votes, counts: Floats, start: Floats, within: float = 1e-4, maximum: int = _MAX_STEPS
-    ) -> Floats:
-        """The most likely parameters, `within` so many standard errors unless that takes more than `maximum` steps."""
+    def centered(self, x: Floats) -> Floats:
+        """The parameters, with their means taken from reliabilities and biases."""
+        x = x.copy()
+        for start in self.judge_parts:
+            x[start : start + self._judges] -= x[start : start + self._judges].mean()
+        return x
+
+    def fit(self, counts: Floats, start: Floats, within: float = 1e-4) -> Floats:
+        """The most likely parameters for these counts of cells and outcomes, to about `within` standard errors."""
         from scipy.optimize import minimize
 
-        precision = self._deviations() ** -2.0
-        scale = (_INFORMATION * self._votes(data, counts) + precision) ** -0.5
+        def scaled_loss(scaled: Floats) -> tuple[float, Floats]:
+            loss, gradient = self._loss(self._scale * scaled, counts)
+            return loss, self._scale * gradient
 
-        def loss(scaled: Floats) -> tuple[float, Floats]:
-            value, gradient = self._loss(scale * scaled, data, counts, precision)
-            return value, scale * gradient
-
-        found = minimize(loss, start / scale, jac=True, method="CG", options={"gtol": within, "maxiter": maximum})
-        best: Floats = scale * found.x
+        # Not L-BFGS-B, which uses BLAS: for vectors this small, its threads wait longer than they compute.
+        options = {"gtol": within, "maxiter": 2_000}
+        found = minimize(scaled_loss, start / self._scale, jac=True, method="CG", options=options)
+        best: Floats = self._scale * found.x
         return best
 
-    def _votes(self, data: _Votes, counts: Floats) -> Floats:
-        """How many votes bear on each parameter."""
-        import numpy as np
-
-        of_cell = counts.sum(axis=1)
-        models = np.bincount(data.pro, weights=of_cell, minlength=self.models)
-        models += np.bincount(data.con, weights=of_cell, minlength=self.models)
-        judges = np.bincount(data.judge, weights=of_cell, minlength=self.judges)
-        return np.concatenate([models, judges, judges, np.full(3, of_cell.sum())])
-
-    def _loss(self, x: Floats, data: _Votes, counts: Floats, precision: Floats) -> tuple[float, Floats]:
+    def _loss(self, x: Floats, counts: Floats) -> tuple[float, Floats]:
         """The negative log of likelihood times prior, and its gradient."""
         import numpy as np
 
-        reliability, bias = self.centered(x)
-        lead = x[data.pro] - x[data.con]
-        factor = np.exp(reliability)[data.judge]
-        odds = factor * lead + self.use_side * x[-3] + self.use_second * x[-2] * data.second + bias[data.judge]
+        data = self._data
+        reliability, bias = np.split(self.centered(x)[self._models : -3], 2)
+        factor, lead = np.exp(reliability)[data.judge], x[data.pro] - x[data.con]
+        effects = self.use_side * x[-3] + self.use_second * x[-2] * data.second
+        odds = factor * lead + bias[data.judge] + effects
         for_pro, for_con, tied = counts.T
         votes = for_pro + for_con + tied
-        top = np.maximum(np.abs(odds) / 2, x[-1])
-        pro, con, tie = np.exp(odds / 2 - top), np.exp(-odds / 2 - top), np.exp(x[-1] - top)
-        total = pro + con + tie
-        chosen = (for_pro - for_con) * odds / 2 + tied * x[-1]
-        loss = float((votes * (top + np.log(total)) - chosen).sum()) + 0.5 * float((precision * x * x).sum())
-        slope = (for_pro - for_con - votes * (pro - con) / total) / 2
-        by_judge = [np.bincount(data.judge, weights=w, minlength=self.judges) for w in (slope * factor * lead, slope)]
-        gradient = np.concatenate(
-            [
-                np.bincount(data.pro, weights=slope * factor, minlength=self.models)
-                - np.bincount(data.con, weights=slope * factor, minlength=self.models),
-                *(part - part.mean() for part in by_judge),
-                [
-                    self.use_side * slope.sum(),
-                    self.use_second * (slope * data.second).sum(),
-                    (tied - votes * tie / total).sum(),
-                ],
-            ]
-        )
-        return loss, precision * x - gradient
+        log_total = np.logaddexp(np.logaddexp(odds / 2, -odds / 2), x[-1])
+        share = np.exp(np.stack([odds / 2, -odds / 2, np.full_like(odds, x[-1])]) - log_total)
+        loss = (votes * log_total - (for_pro - for_con) * odds / 2 - tied * x[-1]).sum()
+        slope = (for_pro - for_con - votes * (share[0] - share[1])) / 2
+
+        def total_slope(index: Ints, weights: Floats, size: int) -> Any:
+            return np.bincount(index, weights=weights, minlength=size)
+
+        of_models = total_slope(data.pro, slope * factor, self._models)
+        of_models -= total_slope(data.con, slope * factor, self._models)
+        of_judges = [total_slope(data.judge, part, self._judges) for part in (slope * factor * lead, slope)]
+        of_effects = [self.use_side * slope.sum(), self.use_second * (slope * data.second).sum()]
+        of_ties = (tied - votes * share[2]).sum()
+        gradient = np.concatenate([of_models, *(part - part.mean() for part in of_judges), of_effects, [of_ties]])
+        return loss + 0.5 * (self._precision * x * x).sum(), self._precision * x - gradient
 
 
-def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int) -> Floats:
+def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
     """Parameters by draw: NaN for models and judges without a vote in it; no row where there is one cluster."""
     import numpy as np
 
     if data.clusters < 2:
-        return np.empty((0, layout.size))
+        return np.empty((0, model.size))
     random = np.random.default_rng(seed)
     found = []
     for _ in range(_DRAWS):
         weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
         counts = data.counts(weights)
-        x = layout.fit(data, counts, best, within=0.01, maximum=_STEPS_OF_A_DRAW)
-        x[layout.models : -3] = np.concatenate(layout.centered(x))
-        seen = counts.sum(axis=1) > 0
-        absent = np.ones(layout.size, dtype=bool)
-        absent[-3:] = False
-        absent[data.pro[seen]] = absent[data.con[seen]] = False
-        absent[layout.models + data.judge[seen]] = absent[layout.models + layout.judges + data.judge[seen]] = False
-        found.append(np.where(absent, np.nan, x))
+        voted = counts.sum(axis=1) > 0
+        present = np.zeros(model.size, dtype=bool)
+        present[-3:] = True
+        for column in (data.pro, data.con, *(start + data.judge for start in model.judge_parts)):
+            present[column[voted]] = True
+        found.append(np.where(present, model.centered(model.fit(counts, best, within=0.01)), np.nan))
     return np.array(found)
 
 
-def _summary(data: _Votes, layout: _Layout, counts: Floats, groups: Ints, best: Floats, draws: Floats) -> Fit:
-    import numpy as np
-
-    best = best.copy()
-    best[layout.models : -3] = np.concatenate(layout.centered(best))
-    low, high = _bounds(draws) if len(draws) else (np.full(layout.size, np.nan),) * 2
-    figures = np.stack([best, low, high], axis=1)
-
-    votes = np.bincount(data.judge, weights=counts.sum(axis=1), minlength=layout.judges)
-    reliabilities, biases = np.split(figures[layout.models : -3], 2)
-    side, second, ties = map(_interval, figures[-3:])
-    return Fit(
-        strengths=_strengths(data, counts, groups, figures[: layout.models]),
-        side=side if layout.use_side else None,
-        second=second if layout.use_second else None,
-        ties=ties,
-        judges=tuple(
-            Judge(name, int(votes[n]), _interval(biases[n]), _interval(np.exp(reliabilities[n])))
-            for n, name in enumerate(data.judges)
-        ),
-        votes=int(counts.sum()),
-        draws=len(draws),
-        drawn_by=data.drawn_by,
-        clusters=data.clusters,
-        groups=int(groups.max()) + 1,
-    )
-
-
-def _interval(figures: Floats) -> Interval:
+def _interval(value: float, low: float, high: float) -> Interval:
     """A figure with its bounds, which are NaN where there are none."""
-    value, *bounds = (None if math.isnan(figure) else float(figure) for figure in figures)
-    return Interval(value or 0.0, *bounds)
+    known = not math.isnan(low)
+    return Interval(float(value), float(low) if known else None, float(high) if known else None)
 
 
-def _bounds(draws: Floats) -> Any:
-    """The ends of the percentile interval of each parameter."""
-    import warnings
-
+def _strengths(
+    data: _Votes, used: Sequence[tuple[DebateRow, BallotRow]], figures: Sequence[Interval]
+) -> tuple[tuple[Strength, ...], int]:
+    """The models, the strongest of each group first and larger groups first; and how many groups there are."""
     import numpy as np
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a model that no draw holds
-        return np.nanpercentile(draws, [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=0)
-
-
-def _strengths(data: _Votes, counts: Floats, groups: Ints, figures: Floats) -> tuple[Strength, ...]:
-    """The models, the strongest of each group first; larger groups first. `figures` has value, low and high."""
-    import numpy as np
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 
     size = len(data.models)
-    other = data.pro != data.con
-    debaters = np.concatenate([data.pro[other], data.con[other]])
-    for_pro, for_con, tied = counts[other].T
-    won = np.bincount(debaters, weights=np.concatenate([for_pro, for_con]), minlength=size)
-    lost = np.bincount(debaters, weights=np.concatenate([for_con, for_pro]), minlength=size)
-    votes = won + lost + np.bincount(debaters, weights=np.concatenate([tied, tied]), minlength=size)
-    votes += np.bincount(data.pro[~other], weights=counts[~other].sum(axis=1), minlength=size)
-    _, low, high = figures.T
-    ranks = 1 + ((groups == groups[:, None]) & (low > high[:, None])).sum(axis=1)
-    numbers = np.empty(groups.max() + 1, dtype=int)
-    numbers[np.argsort(-np.bincount(groups), kind="stable")] = np.arange(1, len(numbers) + 1)
-    found = [
-        Strength(
-            model=name,
-            strength=interval.value,
-            low=interval.low,
-            high=interval.high,
-            rank=int(ranks[n]),
-            group=int(numbers[groups[n]]),
-            votes=int(votes[n]),
-            one_sided=bool(votes[n]) and bool(votes[n] in (won[n], lost[n])),
-        )
-        for n, (name, interval) in enumerate(zip(data.models, map(_interval, figures), strict=True))
-    ]
-    return tuple(sorted(found, key=lambda one: (one.group, -one.strength, one.model)))
+    met = coo_array((np.ones(len(data.pro)), (data.pro, data.con)), shape=(size, size))
+    count, groups = connected_components(met, directed=False)
+    numbers = {int(group): n for n, group in enumerate(np.argsort(-np.bincount(groups), kind="stable"), start=1)}
+    votes, won, lost = Counter[str](), Counter[str](), Counter[str]()
+    for debate, vote in used:
+        votes.update({str(debate.pro), str(debate.con)})
+        if debate.pro != debate.con and vote.winner != "tie":
+            winner, loser = (debate.pro, debate.con) if vote.winner == "pro" else (debate.con, debate.pro)
+            won[str(winner)] += 1
+            lost[str(loser)] += 1
+    found = []
+    for n, name in enumerate(data.models):
+        value, low, high = figures[n]
+        others = [figures[int(other)] for other in np.flatnonzero(groups == groups[n])]
+        above = sum(other.low is not None and high is not None and other.low > high for other in others)
+        one_sided = votes[name] in (won[name], lost[name])
+        found.append(Strength(name, value, low, high, 1 + above, numbers[int(groups[n])], votes[name], one_sided))
+    return tuple(sorted(found, key=lambda one: (one.group, -one.strength, one.model))), int(count)
