@@ -36,8 +36,9 @@ def copy_format(name_or_path: str, name: str, to: str) -> CopiedFormat:
         raise BadFormat(format_source.problems)
     path = os.path.join(to or ".", name)
     if not re.fullmatch(NAME_PATTERN, name):
-        rule = "small letters, digits and hyphens, with a letter first"
-        raise BadFormat(f"formats new: {short_repr(name)} should be {rule}. Try: `debate formats new town-hall`.")
+        raise BadFormat(
+            f"formats new: {short_repr(name)} should be {source.NAME_RULE}. Try: `debate formats new town-hall`."
+        )
     if name in resources.format_names():
         raise BadFormat(f"formats new: {short_repr(name)} is the name of a shipped format. Use another.")
     files = _files(format_source.folders, name)

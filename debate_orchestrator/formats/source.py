@@ -28,12 +28,8 @@ MAX_TEMPLATES = 400_000
 """Bytes of all templates of a format: they are copied into every journal of it."""
 ONE_DEEPER = ("shapes", "seats", "labels", "lines")
 SECTIONS = ("before", "round", "after")
+NAME_RULE = "small letters, digits and hyphens, with a letter first"
 _KEYS = ("extends", *(key for key in Format.model_fields if key != "name"))
-_FALLBACK_RUBRIC = "research"
-"""The rubric that replaces, without its name, one that can't be read, so that the rest of the format can be checked."""
-_UNNAMED = "unnamed"
-"""The name under which the rest of a format is checked whose folder has a name that no format can have."""
-
 Locations = dict[tuple[str, ...], str]
 """The keys that lead to a value, mapped to its location as `FILE:LINE`."""
 
@@ -117,34 +113,28 @@ def find(name_or_path: str) -> FormatFolder:
 
 
 def read_source(name_or_path: str) -> FormatSource:
-    """A format by its name or path. BadFormat if there is none, BadFile if a file of it is not YAML; all other errors
-    are among its problems."""
+    """A format by its name or path. BadFormat if there is none or it can't have its name, BadFile if a file of it can't
+    be read; all other errors are among its problems."""
     folder = find(name_or_path)
-    errors = _name_problems(folder)
+    _check_name(folder)
+    errors: list[str] = []
     folders, layers = _chain(folder, errors)
     data, locations = layers[-1]
     for layer, layer_locations in reversed(layers[:-1]):
         data, locations = merge(data, locations, layer, layer_locations)
     texts = _texts(folder, errors)
     _inherit(data, locations, folders, errors)
-    named = re.fullmatch(NAME_PATTERN, folder.name) is not None
-    name = folder.name if named else _UNNAMED  # a name that will not do is told where it stands
-    format, problems = validate(Format, data | {"name": name}, lambda keys: location(locations, keys))
-    format = format if named and format is not None and format.rubric.name else None
+    format, problems = validate(Format, data | {"name": folder.name}, lambda keys: location(locations, keys))
     return FormatSource(tuple(folders), data, locations, texts, format, [*errors, *problems])
 
 
-def _name_problems(folder: FormatFolder) -> list[str]:
-    """What is wrong with the name of the user's own format, which is its folder's."""
-    if folder.shipped:
-        return []
-    where = f"{folder.shown_path}/{FILE}:1: the folder's name"
-    if folder.name in resources.format_names():
-        return [f"{where}: {short_repr(folder.name)} is the name of a shipped format. Rename the folder."]
-    if not re.fullmatch(NAME_PATTERN, folder.name):
-        rule = "small letters, digits and hyphens, with a letter first"
-        return [f"{where}: {short_repr(folder.name)} should be {rule}. Rename the folder."]
-    return []
+def _check_name(folder: FormatFolder) -> None:
+    """BadFormat if the user's own format can't have the name of its folder."""
+    where = f"{folder.shown_path}/{FILE}:1: the folder's name: {short_repr(folder.name)}"
+    if not folder.shipped and folder.name in resources.format_names():
+        raise BadFormat(f"{where} is the name of a shipped format. Rename the folder.")
+    if not folder.shipped and not re.fullmatch(NAME_PATTERN, folder.name):
+        raise BadFormat(f"{where} should be {NAME_RULE}. Rename the folder.")
 
 
 def _chain(
@@ -183,7 +173,7 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Loc
         place = location(locations, ("name",))
         errors.append(f"{place}: {short_repr(name)} should be {folder.name!r}, the folder's name. Leave the key out.")
     if "rubric" in data:
-        data["rubric"] = _rubric(data["rubric"], folder, locations, errors)
+        data["rubric"] = _rubric(data["rubric"], folder, locations)
     return data, locations
 
 
@@ -208,27 +198,24 @@ def _must_be_its_own(folder: FormatFolder, file: str) -> None:
         raise BadFile(f"{folder.shown_path}/{file}: this link leads out of the format's folder. Copy the file there.")
 
 
-def _rubric(given: Any, folder: FormatFolder, locations: Locations, errors: list[str]) -> Any:
-    """The rubric that a format names, or is given in it; its own locations are added to `locations`."""
-    where = location(locations, ("rubric",))
+def _rubric(given: Any, folder: FormatFolder, locations: Locations) -> Any:
+    """The rubric that a format names, or is given in it; its own locations are added to `locations`. BadFile if the
+    named one can't be read."""
     if isinstance(given, dict):
         return {"name": folder.name, **given}
     if isinstance(given, str) and given.endswith(".yaml") and os.path.basename(given) == given:
-        home = folder
+        home, file = folder, given
         name = folder.name if given == "rubric.yaml" else given.removesuffix(".yaml")
-        there = sorted(path.name for path in folder.path.glob("*.yaml") if path.name != FILE)
+        names = sorted(path.name for path in folder.path.glob("*.yaml") if path.name != FILE)
         expected = f"a file in {folder.shown_path}/"
     else:
-        home = FormatFolder("judges", resources.prompts() / "judges", "prompts/judges", True)
-        name, there = str(given), sorted(path.stem for path in home.path.glob("*.yaml"))
-        expected = f"one of {', '.join(there)}, a file such as rubric.yaml beside it, or a mapping"
-    try:
-        if given not in there:
-            raise BadFile(f"{where}: {short_repr(given)} should be {expected}. {suggest(given, there)}".rstrip())
-        data, inner = _placed(home, name_of(given) if home is folder else f"{given}.yaml")
-    except BadFile as error:
-        errors += error.problems
-        return {"name": "", **resources.read_yaml(f"judges/{_FALLBACK_RUBRIC}.yaml")}
+        home, file = FormatFolder("judges", resources.prompts() / "judges", "prompts/judges", True), f"{given}.yaml"
+        name, names = str(given), sorted(path.stem for path in home.path.glob("*.yaml"))
+        expected = f"one of {', '.join(names)}, a file such as rubric.yaml beside it, or a mapping"
+    if given not in names:
+        where = location(locations, ("rubric",))
+        raise BadFile(f"{where}: {short_repr(given)} should be {expected}. {suggest(given, names)}".rstrip())
+    data, inner = _placed(home, file)
     locations.update({("rubric", *keys): at for keys, at in inner.items()})
     return {"name": name, **data}
 

@@ -164,7 +164,7 @@ def make_settings(
         problems.append(value_problem("positions", {}, format))
     if values["rounds"] == AUTO:
         values |= {"rounds": format.rounds.maximum, "until_dry": True}
-    values["rounds"] = rounds(values["rounds"], 999) or values["rounds"]
+    values["rounds"] = parse_rounds(values["rounds"], 999) or values["rounds"]
     if isinstance(values["issues"], list):
         values["issues"] = tuple(values["issues"])
     context = values.get("context")
@@ -350,7 +350,7 @@ def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Se
     return make_settings({"topic": "Any.", "cast": cast, **given}, format, "any.md")
 
 
-def rounds(value: Any, maximum: int) -> int | None:
+def parse_rounds(value: Any, maximum: int) -> int | None:
     """A number of rounds from 1 to `maximum`, written as a number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
@@ -358,7 +358,7 @@ def rounds(value: Any, maximum: int) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= maximum else None
 
 
-def typed(value: Any) -> str:
+def as_typed(value: Any) -> str:
     """The value of a setting as a person types it; empty where there is none."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -173,7 +173,7 @@ class SetupQuestions:
             case "insist":
                 cap = "4 or 5" if limits.maximum > 4 else limits.maximum
                 return {"rounds": state.given.get("rounds", ""), "cap": cap}
-        return {"default": answers.typed(self.default(key))} if key in self.plain_settings else {}
+        return {"default": answers.as_typed(self.default(key))} if key in self.plain_settings else {}
 
     def current_answer(self, state: SetupState, key: str) -> str:
         """What stands as the answer to a question, or stood before others were wanted; empty if nothing does."""
@@ -191,7 +191,7 @@ class SetupQuestions:
             case "position_a" | "position_b":
                 side = key.removeprefix("position_")
                 return str(given.get("positions", {}).get(side) or progress.own.get(side, ""))
-        return answers.typed(given.get(key))
+        return answers.as_typed(given.get(key))
 
     def confirmed(self, given: dict[str, Any]) -> str:
         """The block that shows the answers, to be confirmed."""
@@ -263,7 +263,7 @@ class SetupQuestions:
         for key in ("rounds", *self.plain_settings):
             if key in state.given:
                 try:
-                    state = self._take(state, key, answers.typed(state.given[key]), state.sources.get(key, "file"))
+                    state = self._take(state, key, answers.as_typed(state.given[key]), state.sources.get(key, "file"))
                 except BadSettings as error:
                     problems += error.problems
                     state = without_answers(state, key)
@@ -311,7 +311,7 @@ class SetupQuestions:
         if self._choices(key) or wording.default:
             text = _ADDED.sub("", text).strip()
         if text.lower() == "default" and wording.default:
-            text, source = answers.typed(self.default(key)), "default"
+            text, source = answers.as_typed(self.default(key)), "default"
         after = self._take(state, key, text, source)
         return with_progress(after, asked={other: put for other, put in after.progress.asked.items() if other != key})
 
@@ -322,8 +322,24 @@ class SetupQuestions:
         if key in self.plain_settings:
             word = answers.as_word(text, self._choices(key))
             return with_answers(state, source, **{key: answers.setting_of(key, word, self.format)})
-        taken: SetupState = getattr(self, f"_take_{key}")(state, text, source)
-        return taken
+        match key:
+            case "topic":
+                return self._take_topic(state, text)
+            case "framing":
+                return self._take_framing(state, text)
+            case "topic_ok":
+                return self._take_topic_ok(state, text, source)
+            case "positions":
+                return self._take_positions(state, text)
+            case "positions_ok":
+                return self._take_positions_ok(state, text)
+            case "rounds":
+                return self._take_rounds(state, text, source)
+            case "insist":
+                return self._take_insist(state, text, source)
+            case "rapporteur":
+                return self._take_rapporteur(state, text, source)
+        raise AssertionError(f"a question without an answer: {key}")
 
     def proposed(self, state: SetupState, name: str, value: Any) -> SetupState:
         """The state with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
@@ -355,13 +371,13 @@ class SetupQuestions:
         same = text.strip() == (state.progress.proposal or {}).get("restated")
         return state if same else self.as_stated(self._correct(state, text.strip()))
 
-    def _take_topic(self, state: SetupState, text: str, source: Source) -> SetupState:
+    def _take_topic(self, state: SetupState, text: str) -> SetupState:
         line = answers.message_line("topic", text)
         if state.progress.topics and line in (self.current_answer(state, "topic"), state.progress.topics[-1]):
             return state
         return with_progress(self._without_topic(state), topics=(line,))
 
-    def _take_framing(self, state: SetupState, text: str, source: Source) -> SetupState:
+    def _take_framing(self, state: SetupState, text: str) -> SetupState:
         chosen = self._framing(state, text)
         return self._correct(state, text) if chosen is None else self._with_confirmed_topic(state, chosen, "derived")
 
@@ -404,7 +420,7 @@ class SetupQuestions:
         topics = (*state.progress.topics, answers.message_line("topic", text))
         return with_progress(self._without_topic(state), topics=topics[-MAX_KEPT:])
 
-    def _take_positions(self, state: SetupState, text: str, source: Source) -> SetupState:
+    def _take_positions(self, state: SetupState, text: str) -> SetupState:
         chosen = text.lower()
         if chosen not in ("auto", "own"):
             hint = "give positions of the user's own as position_a=... and position_b=..."
@@ -423,7 +439,7 @@ class SetupQuestions:
         after = with_answers(state, source, positions={**before, side: line})
         return with_progress(after, positions="own", positions_ok=False)
 
-    def _take_positions_ok(self, state: SetupState, text: str, source: Source) -> SetupState:
+    def _take_positions_ok(self, state: SetupState, text: str) -> SetupState:
         if _yes("positions_ok", text, "change one with position_a=... or position_b=..."):
             if problems := duplicate_positions(state.given["positions"]):
                 raise BadSettings(problems)
@@ -435,7 +451,7 @@ class SetupQuestions:
     def _take_rounds(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_end_without_new_ground:
             return with_answers(without_answers(state, "insist"), source, rounds=answers.AUTO)
-        number = answers.rounds(text, self.format.rounds.maximum_if_insisted)
+        number = answers.parse_rounds(text, self.format.rounds.maximum_if_insisted)
         if number is None:
             raise BadSettings(value_problem("rounds", text, self.format, asked=True))
         same = state.given.get("rounds") == number

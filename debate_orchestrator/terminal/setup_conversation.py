@@ -13,7 +13,7 @@ from typing import Any
 
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.setup.answers import filled, rapporteur_note, seats_needed, typed
+from debate_orchestrator.setup.answers import as_typed, filled, rapporteur_note, seats_needed
 from debate_orchestrator.setup.kept_answers import KeptAnswers, from_file, new_file, newest_unfinished
 from debate_orchestrator.setup.plain_positions import positions_without_model
 from debate_orchestrator.setup.risks import Risk, risk_lines
@@ -384,7 +384,7 @@ class SetupConversation(SetupBase):
             "positions": _summary(given["positions"]),
             _CONTEXT: _summary(given.get(_CONTEXT) or "none"),
             "rounds": _summary(given.get("rounds", 1)),
-            **{key: _summary(typed(given[key])) for key in self.setup_questions.plain_settings if key in given},
+            **{key: _summary(as_typed(given[key])) for key in self.setup_questions.plain_settings if key in given},
             _FORMAT: self.setup_questions.format.title,
         }
         choices = tuple((key, value) for key, value in values.items() if value)
