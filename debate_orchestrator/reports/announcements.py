@@ -71,55 +71,45 @@ class StageAnnouncements(NamedTuple):
     after: tuple[Announcement, ...]
 
 
-class Announcer:
-    """Makes the announcements of a debate that continues, without the words of stand-ins. What was announced is not
-    worked out again, so that the work for all of them grows with the debate."""
-
-    def __init__(self) -> None:
-        self._started = False
-        self._announced = 0
-        """Stages of which everything is announced."""
-        self._opened: Stage | None = None
-        """The stage that was announced last; its turns may be due still."""
-        self._round = 0
-        """The last round that was announced."""
-
-    def new(self, debate: DebateState) -> list[Announcement]:
-        """The announcements since the last call, in order; on the first call, all so far."""
-        return [line for stage in self.new_stages(debate) for line in (*stage.before, *stage.after)]
-
-    def new_stages(self, debate: DebateState) -> list[StageAnnouncements]:
-        """The same, stage by stage, the one that is due last."""
-        found: list[StageAnnouncements] = []
-        before = [] if self._started else [*_rehearsed(debate), *_own_issues(debate)]
-        self._started = True
-        stages = debate.stages
-        for n in range(self._announced, len(stages)):
-            if stages[n] != self._opened:
-                self._opened = stages[n]
-                before += self._begun(debate, stages[n])
-            all_taken = all(turn.id in debate.replies for turn in stages[n])
-            after = _brought(debate, stages, n) if all_taken else ()
-            found.append(StageAnnouncements(stages[n], tuple(before), tuple(after)))
-            if not all_taken:
-                break
-            self._announced, before = n + 1, []
-        return found
-
-    def _begun(self, debate: DebateState, stage: Stage) -> Iterator[Announcement]:
-        """The announcements before the first word of a stage."""
+def stage_announcements(debate: DebateState) -> Iterator[StageAnnouncements]:
+    """Everything announced so far, without the words of stand-ins, stage by stage, the one that is due last."""
+    before, last_round = [*_rehearsed(debate), *_own_issues(debate)], 0
+    for n, stage in enumerate(debate.stages):
         first = stage[0]
-        if first.round is not None and first.round > self._round:
-            self._round = first.round
+        if first.round is not None and first.round > last_round:
+            last_round = first.round
             banner = filled_announcement(debate.format.labels.round, round=first.round, rounds=debate.rounds)
-            yield Announcement("round", banner)
+            before.append(Announcement("round", banner))
         if first.phase.triggered_by == "convergence":
-            yield from _intervention(debate, stage)
+            before += _intervention(debate, stage)
+        all_taken = all(turn.id in debate.replies for turn in stage)
+        yield StageAnnouncements(stage, tuple(before), tuple(_results(debate, n)) if all_taken else ())
+        if not all_taken:
+            return
+        before = []
 
 
 def announcements(debate: DebateState) -> list[Announcement]:
     """Everything announced so far, in order."""
     return Announcer().new(debate)
+
+
+class Announcer:
+    """Tells what is new since the last time, of a debate that continues."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str]] = set()
+        """The first turn of each stage that was announced, with `before` and, once all is taken, `after`."""
+
+    def new(self, debate: DebateState) -> list[Announcement]:
+        """The announcements since the last call, in order; on the first call, all so far."""
+        lines: list[Announcement] = []
+        for stage, before, after in stage_announcements(debate):
+            for part, announced in (("before", before), ("after", after)):
+                if announced and (stage[0].id, part) not in self._told:
+                    self._told.add((stage[0].id, part))
+                    lines += announced
+        return lines
 
 
 def _rehearsed(debate: DebateState) -> Iterator[Announcement]:
@@ -142,8 +132,9 @@ def _listed(debate: DebateState, turn: str = "") -> Iterator[Announcement]:
         yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn)
 
 
-def _brought(debate: DebateState, stages: Sequence[Stage], n: int) -> Iterator[Announcement]:
-    """The announcements when all turns of a stage are taken."""
+def _results(debate: DebateState, n: int) -> Iterator[Announcement]:
+    """The announcements when all turns of the nth stage are taken."""
+    stages = debate.stages
     first = stages[n][0]
     for turn in stages[n]:
         yield from _about(debate, turn)

@@ -14,7 +14,12 @@ from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording
-from debate_orchestrator.reports.announcements import Announcement, Announcer, StageAnnouncements, decided_line
+from debate_orchestrator.reports.announcements import (
+    Announcement,
+    StageAnnouncements,
+    decided_line,
+    stage_announcements,
+)
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.util import model_spec
@@ -37,7 +42,7 @@ class Block(NamedTuple):
 
 def blocks_of(debate: DebateState) -> list[Block]:
     """The blocks so far, in their order, without what is hidden."""
-    return [block for stage in Announcer().new_stages(debate) for block in _stage_blocks(debate, stage)]
+    return [block for stage in stage_announcements(debate) for block in _stage_blocks(debate, stage)]
 
 
 def _stage_blocks(debate: DebateState, announced: StageAnnouncements) -> Iterator[Block]:
