@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import puppets
 import pytest
 from corpus import Deal, handfuls, hold
 from debates import CONCEDE, DECLINE, answers, entries, hostile, played, saying
-from hostile_texts import NASTY, SAID
+from hostile_texts import SAID
 
 from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
@@ -187,28 +186,3 @@ def test_an_early_end_is_told() -> None:
     assert "Ended early, after Constructive of round 2." in report
     assert "**Rounds Completed:** 1 / 3" in report
     assert "**Winner:** " in report and "Complete." in report
-
-
-@cache
-def small(until: str | None) -> tuple[Event, ...]:
-    """A debate of two rounds, or its beginning."""
-    return tuple(played(until=until, rounds=2))
-
-
-@cache
-def lines_with(questions: tuple[str, ...]) -> list[str]:
-    """The lines by which a reader finds their way, in the report of a debate in which these were asked."""
-    before, whole = small("1.challenge.a"), small(None)
-    asked = [QuestionAsked(question=question[:2000], to=("a",)) for question in questions]
-    report = markdown.render(build_report(entries([*before, *asked, *whole[len(before) :]])))
-    return [line for line in report.split("\n") if line.startswith(("#", "[", "|", "---", "```", "<"))]
-
-
-def must_stay_a_question(deal: Deal) -> None:
-    assert lines_with(deal.texts) == lines_with((WHY,) * len(deal.texts))
-
-
-@pytest.mark.parametrize("deal", handfuls(text for text in NASTY if text.strip()))
-def test_a_question_can_not_forge_anything(deal: Deal) -> None:
-    """Whatever questions hold, the report has the headings and the tags that it has with plain ones."""
-    hold(must_stay_a_question, deal)

@@ -19,7 +19,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import markdown, sections
 from debate_orchestrator.reports.citations import evidence as evidence_of
-from debate_orchestrator.reports.citations import is_after, summary
+from debate_orchestrator.reports.citations import is_after
 from debate_orchestrator.reports.markdown import MarkdownWriter
 from debate_orchestrator.reports.markup import link
 from debate_orchestrator.reports.model import build_report
@@ -53,14 +53,6 @@ def test_what_was_found_stands_by_what_was_cited() -> None:
     assert (other.turn, other.state, other.why) == ("1.argument.b", "not looked up", "")
 
 
-def test_who_declines_cites_nothing() -> None:
-    """A refusal is no citation, and a debate of refusals alone says nothing of evidence."""
-    script = {"1.argument.a": refusal("No."), "1.argument.b": refusal("No.")}
-
-    assert [one.turn for one in cited({"1.argument.b": refusal("No.")})] == ["1.argument.a"]
-    assert summary(fold(events("claim", script))) == ""
-
-
 def test_judges_weigh_the_source() -> None:
     """What each judge last said of a source stands beside it."""
     row = {"turn": "1.argument.a", "credibility": "low", "why": "a blog"}
@@ -89,14 +81,6 @@ def test_what_is_later_than_the_topic() -> None:
     """A page is late where its date is after the time that the topic names, as far as both are given in numbers."""
     for dated, as_of, after in DATES:
         assert is_after(dated, as_of) is after, dated
-
-
-def test_late_pages_are_marked() -> None:
-    """A page that is younger than the topic allows is marked; without a dated topic none is."""
-    script = {"1.check.clerk": checks(check("1.argument.a", date="2020-05-01"), check("1.argument.b", date="2018"))}
-
-    assert [one.late for one in cited(script, topic="As of 2019, it is so.")] == [True, False]
-    assert [one.late for one in cited(script)] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -163,14 +147,6 @@ def test_a_row_for_each_page() -> None:
         "The topic binds both sides to what was known as of 2019."
     )
     assert reading.links_within(made) == ["argument--debater-a", "argument--debater-b"]
-
-
-def test_columns_of_nothing_are_left_out() -> None:
-    """A ledger in which nothing was found has no empty columns."""
-    made = evidence_text({"1.check.clerk": checks(check("1.argument.a"), check("1.argument.b"))})
-
-    assert reading.tables(made)[0][0] == ["Turn", "Page", "Quote"]
-    assert "Verified: 2 of 2;" in made
 
 
 def test_what_the_clerk_says_stands_in_its_turn() -> None:
@@ -298,12 +274,6 @@ def test_the_same_vendor() -> None:
     assert warned("openrouter:anthropic/claude-opus-5.5", GPT, OPUS) == (
         "Judge is a model of the same vendor as Researcher A: anthropic.",
     )
-
-
-@pytest.mark.parametrize("who", ["host", "replay:x.jsonl", "human", "rehearse"])
-def test_unknown_kinship(who: str) -> None:
-    """Where a cast does not tell who speaks, nothing is said."""
-    assert warned(who, who, who) == ()
 
 
 def test_a_program_shows_no_arguments() -> None:

@@ -98,16 +98,6 @@ def test_a_rehearsal_has_no_winner() -> None:
     assert not made.differences and "pairs of votes" not in " ".join(made.agreement)
 
 
-def test_a_paused_run_is_included_as_far_as_it_got() -> None:
-    """A debate that is not finished is named as paused, and its rounds are compared."""
-    made = compared(debated("1"), debated("2", until="2.challenge.a"))
-
-    assert "Run 2 is paused after 1 of 2 rounds, and compared as far as it got." in made.notes
-    assert made.winners == {1: "a", 2: None}
-    assert made.rounds is not None and made.rounds.rows[0] == ("1", "A (A 7, B 6)", "A (A 7, B 6)")
-    assert made.verdicts.rows[1][1] == "not decided"
-
-
 def test_what_hangs_together_is_said() -> None:
     """A judging again names the run whose speeches it judges; the same journal twice is named too."""
     first = debated("1")

@@ -9,12 +9,10 @@ from typing import Any
 
 import page_reading
 import pytest
-from corpus import Deal, deals, dealt_by_chance, hold
+from corpus import Deal, deals, hold
 from debates import hostile, reworded
 from debates import told as adversarial
-from hostile_texts import HUGE, NASTY, SAID, alike, heard, texts
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hostile_texts import SAID
 from puppets import final
 from scripted_debates import FETCHED, Cast, check, checks, evidence, label, told
 
@@ -112,36 +110,6 @@ def must_be_genuine(name: str, deal: Deal) -> None:
 def test_no_speech_forges_a_page(deal: Deal) -> None:
     """Whatever is said, everything on a page but the words is its own."""
     hold(partial(must_be_genuine, "debate"), deal)
-
-
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(st.sampled_from(sorted(KINDS)), dealt_by_chance((texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard)))
-def test_no_speech_forges_a_page_by_chance(name: str, deal: Deal) -> None:
-    """Nor does any text that is put together from what markup is made of."""
-    must_be_genuine(name, deal)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["hash", "angle", "bracket", "pipe", "comment"])
-def test_no_speech_buries_a_page(name: str) -> None:
-    """Speeches as long as an opening may be leave the page as it was, and are shown."""
-    text = HUGE[name][:40_000]
-    made = adversarial(lambda turn: text if "opening" in turn["turn"] else None, rounds=1)
-    page = page_reading.read(render(made))
-
-    assert page.odd == []
-    assert shape(page) == shape(page_reading.read(render(adversarial(rounds=1))))
-    assert page.text.count(text) == 2
-
-
-def test_templates_in_speech_are_text() -> None:
-    """What looks like a template is never one, wherever it stands."""
-    text = "{{ 7*7 }} {% if x %} {round} {nonce}"
-
-    made = render(debate(Deal((text,))))
-
-    assert page_reading.read(made).text.count("{{ 7*7 }} {% if x %} {round} {nonce}") > 20
 
 
 def test_words_are_where_they_were_said() -> None:

@@ -192,17 +192,6 @@ def test_a_panel() -> None:
     assert seed.endswith("\n\n**Judge 1:** Measure the cost.\n\n**Judge 2:** Measure the cost.\n")
 
 
-def test_a_winner_who_is_behind() -> None:
-    """A declared winner who is behind on points stands, narrowly, beside the points, and the report says so."""
-    made = report(saying(_final_verdict_judge=puppets.final("b", strength="decisive")), rounds=1)
-    top = head(rounds=1, of=1, winner="B", scores="Researcher A: 7 | Researcher B: 6")
-
-    assert outline(made).startswith(top)
-    assert "The declared winner is behind on points: the declaration and the scores disagree, and both stand." in made
-    assert "The judge's own word for the strength differs from what the scores give." in made
-    assert "| **Total** | **7** | **6** | **B** |" in made
-
-
 def test_links_lead_to_their_turns() -> None:
     """The dissent record links each turn to its own heading, also where headings recur."""
     turns = ["1.opening.b", "1.rebuttal.b", "1.divergence.b", "2.challenge.a", "2.rebuttal.b"]

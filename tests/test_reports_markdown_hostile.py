@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import reading
-from corpus import Deal, deals, for_each, handfuls, hold
+from corpus import Deal, deals, hold
 from debates import hostile, opened_event, report, told
-from hostile_texts import HUGE, NASTY, SAID
+from hostile_texts import SAID
 
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.model import ReportModel
@@ -211,36 +211,6 @@ def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> 
 def test_no_speech_forges_a_report(deal: Deal) -> None:
     """Whatever is said, the headings, rules, tables, rows and links of a report are its own."""
     hold(must_be_genuine, deal)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["hash", "equals", "quote", "backtick", "pipe"])
-def test_no_speech_buries_a_report(name: str) -> None:
-    """Speeches as long as an opening may be leave the structure as it was."""
-    text = HUGE[name][:40_000]
-    made = report(lambda turn: text if "opening" in turn["turn"] else None, rounds=1)
-
-    assert reading.headings(made) == headings(1)
-    assert made.count(markup.quote_speech(text)) == 2
-
-
-def must_be_literal(deal: Deal) -> None:
-    hand = deal.hand()
-    topic, a, b = hand(), hand(), hand()
-    made = report(topic=topic, positions=(a, b), rounds=1, until="1.opening.a")
-    (shown,) = [reading.shown(token) for token in reading.parsed(made)[3:5] if token.type == "inline"]
-
-    assert [one.rstrip() for one in shown.split("\n")][:3] == [
-        f"Topic: {sanitize.one_line(topic)}".rstrip(),
-        f"Researcher A (Pro): {sanitize.one_line(a)}".rstrip(),
-        f"Researcher B (Con): {sanitize.one_line(b)}".rstrip(),
-    ]
-
-
-@for_each(handfuls(NASTY, 3))
-def test_topic_and_positions_are_literal(deal: Deal) -> None:
-    """Topic and positions are shown character for character, each on its own line."""
-    hold(must_be_literal, deal)
 
 
 def test_templates_in_speech_are_text() -> None:

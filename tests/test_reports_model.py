@@ -9,7 +9,6 @@ import pytest
 import scripted_debates
 from debates import DECLINE, NONCE, entries, one_agent, played, saying, told
 
-from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import Event, Noted, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
@@ -17,8 +16,7 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report, summary_line
-from debate_orchestrator.reports.provenance import cost_report
-from debate_orchestrator.reports.sections import cost_table, money
+from debate_orchestrator.reports.sections import cost_table
 
 
 def test_the_summary_line() -> None:
@@ -168,18 +166,6 @@ def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) ->
     assert said in scripted_debates.told(name, **how).provenance  # type: ignore[arg-type]
 
 
-def test_sources_that_were_not_checked() -> None:
-    """Every report of a judged debate says that its sources were not checked."""
-    said = "No source that the debaters cite was looked up: this format has no seat for that."
-
-    assert said in scripted_debates.told("panel").provenance
-    assert said in scripted_debates.told("question").provenance
-    assert said in scripted_debates.told("panel", strictness="lenient").provenance
-    assert said not in scripted_debates.told("question", material="x").provenance
-    assert said not in scripted_debates.told("conversation").provenance
-    assert said not in scripted_debates.told("claim").provenance
-
-
 SECTION = "## Calls and Cost"
 USAGE = Usage(uncached_input=1000, cached=20, cache_write_5m=300, cache_write_1h=40, output=5)
 
@@ -230,22 +216,6 @@ def test_the_unknown_is_told() -> None:
     assert {row[3:-1] for row in made.rows} == {("–",) * 4}
     assert "The price of 5 calls is unknown and in none of the sums." in made.notes
     assert "A dash stands where tokens were not counted." in made.notes
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ({"calls": 2, "cost": 0.00004}, "$0.0000"),
-        ({"calls": 2, "cost": 1234.5}, "$1234.5000"),
-        ({"calls": 2}, "$0"),
-        ({"calls": 2, "unknown": 2}, "unknown"),
-        ({"calls": 3, "cost": 0.5, "unknown": 2}, "$0.5000, and 2 unknown"),
-        ({"calls": 3, "unknown": 2}, "$0, and 2 unknown"),
-    ],
-)
-def test_money(line: dict[str, Any], said: str) -> None:
-    """What is known is told to four places, with the number of calls beside it that have no known price."""
-    assert money(cost_report(CostLine(seat="a", phase="opening", **line), None, None)) == said
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from debates import report as adversarial
 from debates import saying
 from hostile_texts import SAID
 from puppets import ballot, final
-from scripted_debates import evidence, report, rules, scored, section
+from scripted_debates import evidence, report, rules, section
 
 from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.reports.markdown import MarkdownWriter
@@ -63,15 +63,6 @@ def test_a_mirrored_vote_is_told_twice() -> None:
         ["Judge 3", "A (50%)", "no ballot that counts", "-", "absent"],
     ]
     assert "1 of 2 votes changed when the sides were exchanged." in made
-
-
-def test_the_means_of_what_is_scored_at_the_end() -> None:
-    """Scores that are given once are told by criterion and side, with what each criterion asks."""
-    made = judged("panel", {"final.verdict.judge": scored(8, 6)})
-
-    assert ["Perceived factuality", "8", "6"] in reading.tables(made)[0]
-    assert "\n- **Perceived factuality:** How well grounded do its claims appear" in made
-    assert "no one has established the truth of anything." in made
 
 
 def test_what_the_engine_saw() -> None:
