@@ -196,7 +196,7 @@ def report(request: pytest.FixtureRequest, here: Path) -> Path:
     """A sealed report of each form."""
     path = here / f"debate-report{request.param}"
     story = told(rounds=1)
-    path.write_text(report_files.rendered(story, request.param), encoding="utf-8")
+    path.write_text(report_files.render_file(story, request.param), encoding="utf-8")
     return path
 
 
@@ -230,7 +230,7 @@ def test_what_is_rounded_is_told() -> None:
     """Dollars have the decimals that the page names."""
     places = re.findall(r"Numbers are not rounded, except US dollars, which have (\d+) decimal places\.", REPORTS)
     made = build_report(entries(paid(cost=1 / 3)))
-    told = json.loads(report_files.rendered(made, ".json"))
+    told = json.loads(report_files.render_file(made, ".json"))
 
     assert [line["usd"] for line in told["costs"]["lines"]][:1] == [round(1 / 3, int(n)) for n in places]
 
@@ -240,7 +240,7 @@ def test_what_a_report_is_made_from_is_told() -> None:
     journal = debated(rounds=1)
     reviewed = build_report(journal, gathered(paper(journal), filled(paper(journal))))
 
-    assert report_files.rendered(reviewed, ".md") != report_files.rendered(build_report(journal), ".md")
+    assert report_files.render_file(reviewed, ".md") != report_files.render_file(build_report(journal), ".md")
     for page in (REPORTS, (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")):
         assert "ballots" in page.partition("\n\n")[2].partition("\n\n")[0]
     assert "ballots" in (report_files.__doc__ or "")

@@ -16,7 +16,7 @@ from debate_orchestrator.core.events import EVENT, BriefSent, Opened, Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.transcript_entries import entry
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.report_files import rendered
+from debate_orchestrator.reports.report_files import render_file
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -73,8 +73,8 @@ class TestExample:
         """The report beside the journal is what the journal tells, to the byte, and so is its page."""
         beside, told = DebateFiles.of_journal(str(path)), build_report(read(path).entries)
 
-        assert Path(beside.report).read_text(encoding="utf-8") == rendered(told, ".md")
-        assert Path(beside.page).read_text(encoding="utf-8") == rendered(told, ".html")
+        assert Path(beside.report).read_text(encoding="utf-8") == render_file(told, ".md")
+        assert Path(beside.page).read_text(encoding="utf-8") == render_file(told, ".html")
 
     def test_every_reply_answers_a_brief_of_its_own(self, path: Path) -> None:
         """No two turns answered the same brief, and each was asked before it was answered."""
@@ -101,7 +101,7 @@ class TestExample:
 
         assert ran.code == 0, ran.err
         assert [one for one in speeches if one.strip().splitlines()[-1] not in ran.out] == []
-        assert Path("again.md").read_text(encoding="utf-8") == rendered(build_report(read(path).entries), ".md")
+        assert Path("again.md").read_text(encoding="utf-8") == render_file(build_report(read(path).entries), ".md")
 
     def test_says_nothing_of_its_making(self, path: Path) -> None:
         """No file of an example names a machine's folders."""
@@ -125,7 +125,7 @@ def test_journals_that_were_shipped_once_are_still_told(path: Path) -> None:
     reading = read(path)
     assert reading.torn == 0 and fold(reading.events).complete
     told = build_report(reading.entries)
-    assert all(told.topic.split("?")[0] in rendered(told, form) for form in (".md", ".html"))
+    assert all(told.topic.split("?")[0] in render_file(told, form) for form in (".md", ".html"))
 
 
 @pytest.mark.parametrize("path", [*EARLIER_JOURNALS, *EXAMPLES], ids=str)

@@ -68,21 +68,21 @@ def test_a_report_that_was_edited_is_kept(suffix: str, tmp_path: Path) -> None:
     assert "Tabs are worse" in (tmp_path / f"r.edited{suffix}").read_text(encoding="utf-8")
     assert "Tabs are dearer" in (tmp_path / f"r.edited-2{suffix}").read_text(encoding="utf-8")
     assert len(said) == 2 and said[0].endswith(f"kept as {tmp_path}/r.edited{suffix}.")
-    assert path.read_bytes() == report_files.rendered(told, suffix).encode()
+    assert path.read_bytes() == report_files.render_file(told, suffix).encode()
 
 
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_a_link_in_a_reports_place_is_kept(suffix: str, tmp_path: Path) -> None:
     """A link in a report's place is moved aside, and what it points to stays as it is, a real report too."""
     told, path, said = build_report(debated()), tmp_path / f"r{suffix}", list[str]()
-    other = report_files.rendered(build_report(debated(rounds=1)), suffix).encode()
+    other = report_files.render_file(build_report(debated(rounds=1)), suffix).encode()
     (tmp_path / "archive").write_bytes(other)
     path.symlink_to("archive")
     report_files.write(told, str(path), said.append)
 
     assert (tmp_path / "archive").read_bytes() == other
     assert (tmp_path / f"r.edited{suffix}").readlink() == Path("archive")
-    assert not path.is_symlink() and path.read_bytes() == report_files.rendered(told, suffix).encode()
+    assert not path.is_symlink() and path.read_bytes() == report_files.render_file(told, suffix).encode()
     assert len(said) == 1
 
 
@@ -93,7 +93,7 @@ SUFFIXES = list(report_files.FILE_TYPES)
 def made(report: ReportModel, suffix: str) -> bytes:
     """A report file of a journal whose last line has the hash `LAST_HASH`."""
     journal = report.journal.model_copy(update={"last_hash": LAST_HASH})
-    return report_files.rendered(report.model_copy(update={"journal": journal}), suffix).encode()
+    return report_files.render_file(report.model_copy(update={"journal": journal}), suffix).encode()
 
 
 @cache

@@ -68,7 +68,7 @@ def test_every_shape_has_the_published_form() -> None:
         report = SHAPES[shape]()
         data = read(report)
 
-        assert json.loads(report_files.rendered(report, ".json")) | {"digest": ""} == data | {"digest": ""}, shape
+        assert json.loads(report_files.render_file(report, ".json")) | {"digest": ""} == data | {"digest": ""}, shape
         assert (data["status"], data["topic"], data["positions"]) == (report.status, report.topic, report.positions)
         assert [note["text"] for note in data["notes"]] == list(report.provenance), shape
         assert data["summary"] == summary_line(report, None), shape

@@ -45,7 +45,7 @@ def kept(folder: Path, made: list[Event], name: str = "d") -> list[Entry]:
 
 
 def report(entries: list[Entry], suffix: str = ".md") -> bytes:
-    return report_files.rendered(build_report(entries), suffix).encode()
+    return report_files.render_file(build_report(entries), suffix).encode()
 
 
 def with_new_checksum(data: bytes, suffix: str, original: bytes | None = None) -> bytes:

@@ -224,7 +224,7 @@ def render(journal: Path, form: str = "markdown") -> str:
     if form not in suffixes:
         raise BadSettings(f"form: {form!r} is not {', '.join(suffixes)}.")
     path = os.fspath(journal)
-    return report_files.rendered(report_of(path, read(path).entries), suffixes[form])
+    return report_files.render_file(report_of(path, read(path).entries), suffixes[form])
 
 
 def load_format(name: str) -> Format:

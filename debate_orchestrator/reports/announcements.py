@@ -73,7 +73,7 @@ class StageAnnouncements(NamedTuple):
 
 def stage_announcements(debate: DebateState) -> Iterator[StageAnnouncements]:
     """Everything announced so far, without the words of stand-ins, stage by stage, the one that is due last."""
-    before, last_round = [*_rehearsed(debate), *_own_issues(debate)], 0
+    before, last_round = [*_announce_rehearsal(debate), *_announce_own_issues(debate)], 0
     for n, stage in enumerate(debate.stages):
         first = stage[0]
         if first.round is not None and first.round > last_round:
@@ -81,7 +81,7 @@ def stage_announcements(debate: DebateState) -> Iterator[StageAnnouncements]:
             banner = filled_announcement(debate.format.labels.round, round=first.round, rounds=debate.rounds)
             before.append(Announcement("round", banner))
         if first.phase.triggered_by == "convergence":
-            before += _intervention(debate, stage)
+            before += _announce_intervention(debate, stage)
         all_taken = all(turn.id in debate.replies for turn in stage)
         yield StageAnnouncements(stage, tuple(before), tuple(_results(debate, n)) if all_taken else ())
         if not all_taken:
@@ -112,21 +112,21 @@ class Announcer:
         return lines
 
 
-def _rehearsed(debate: DebateState) -> Iterator[Announcement]:
+def _announce_rehearsal(debate: DebateState) -> Iterator[Announcement]:
     if names := stand_ins(debate, debate.opened.cast):
         kind = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "Rehearsal"
         text = f"{kind}: stand-ins speak for {', '.join(names)}, and what they say means nothing."
         yield Announcement("rehearsal", text, "warning")
 
 
-def _own_issues(debate: DebateState) -> Iterator[Announcement]:
+def _announce_own_issues(debate: DebateState) -> Iterator[Announcement]:
     """The user's own list of issues, which no turn brings."""
     if debate.opened.settings.own_issues is not None:
         yield Announcement("issues", "The list of issues, drawn up by the user:")
-        yield from _listed(debate)
+        yield from _announce_issues(debate)
 
 
-def _listed(debate: DebateState, turn: str = "") -> Iterator[Announcement]:
+def _announce_issues(debate: DebateState, turn: str = "") -> Iterator[Announcement]:
     listed = rapporteur.issue_list(debate)
     for name, question in listed.issues.items() if listed else ():
         yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn)
@@ -137,12 +137,12 @@ def _results(debate: DebateState, n: int) -> Iterator[Announcement]:
     stages = debate.stages
     first = stages[n][0]
     for turn in stages[n]:
-        yield from _about(debate, turn)
+        yield from _announce_turn(debate, turn)
     if _is_vote(debate, first) and not any(_is_vote(debate, turn) for turn in _after_in_its_section(stages, n)):
-        yield from _voted(debate, first)
+        yield from _announce_votes(debate, first)
     if first.after_rounds and debate.shape(first) is not None:
         for turn in stages[n]:
-            yield from _dissent(debate, turn)
+            yield from _announce_dissent(debate, turn)
 
 
 def _is_filler(debate: DebateState, turn_id: str) -> bool:
@@ -163,7 +163,7 @@ def _after_in_its_section(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
     )
 
 
-def _intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
+def _announce_intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
     n = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
     criteria = ", ".join(tally.convergence(debate, n).criteria) or "as in the recorded debate"
@@ -171,7 +171,7 @@ def _intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
     yield Announcement("intervention", f"{names}: forced divergence ({criteria})")
 
 
-def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
+def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The announcements of what a single turn brings."""
     name = debate.format.name_of(turn.seat)
     text = ""
@@ -188,15 +188,15 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     if schedule.is_unwritten(debate, turn):
         yield Announcement("missing", wording.unwritten(debate, turn), "warning", turn.id)
         if turn.after_rounds and turn.role == RAPPORTEUR:
-            yield from _recommended(debate, turn)
+            yield from _announce_recommendation(debate, turn)
     elif turn.role == RAPPORTEUR:
-        yield from _reported(debate, turn)
+        yield from _announce_rapporteur(debate, turn)
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
             yield Announcement("evidence", one_line(f"Evidence {row.get('turn')}: {row.get('state')}"), turn=turn.id)
 
 
-def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
+def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The list of issues, or what the decision brief recommends once it stands: checked, or written again."""
     reply = debate.structured_reply(turn.id)
     if reply is None:
@@ -204,7 +204,7 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     if turn.phase.option == ISSUES and _is_filler(debate, turn.id):
         yield Announcement("issues", "The list of issues is filler.", turn=turn.id)
     elif turn.phase.option == ISSUES:
-        yield from _listed(debate, turn.id)
+        yield from _announce_issues(debate, turn.id)
     if "findings" in reply.data:
         count = len(reply.data["findings"])
         found = f"{plural(count, 'fault')} found; it is written again" if count else "no fault found"
@@ -214,10 +214,10 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     checked = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
     stands = not checked or "findings" in reply.data or turn.phase.triggered_by is not None
     if stands:
-        yield from _recommended(debate, turn)
+        yield from _announce_recommendation(debate, turn)
 
 
-def _recommended(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
+def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """What the decision brief recommends; nothing where there is none."""
     written = rapporteur.decision_brief(debate)
     if written is not None and (advice := written.data.get("recommendation")):
@@ -227,14 +227,18 @@ def _recommended(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         yield Announcement("recommendation", text, turn=turn.id)
 
 
-def _voted(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
+def _announce_votes(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The announcements of the votes in a slot; none before all are cast."""
     if turn.round is not None:
-        return _round(debate, turn.round)
-    return _decided(debate) if turn.after_rounds else _flipped(debate, tally.pre_debate_votes(debate))
+        return _announce_round(debate, turn.round)
+    return (
+        _announce_verdict(debate)
+        if turn.after_rounds
+        else _announce_changed_votes(debate, tally.pre_debate_votes(debate))
+    )
 
 
-def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
+def _announce_round(debate: DebateState, n: int) -> Iterator[Announcement]:
     votes, result = tally.votes(debate, n), tally.result(debate, n)
     if not votes:
         return
@@ -254,13 +258,13 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         counts = f" ({wording.votes_text(wording.votes_by_winner(votes))})" if len(votes) > 1 else ""
         text = f"Round {n}: {wording.winner_word(result.winner)}{counts}"
     yield Announcement("scores", text)
-    yield from _reasons(debate, tally.ballots(debate, n))
+    yield from _announce_reasons(debate, tally.ballots(debate, n))
     if tally.converged_again(debate, n):
         yield Announcement("intervention", debate.format.labels.converged_again)
-    yield from _flipped(debate, votes)
+    yield from _announce_changed_votes(debate, votes)
 
 
-def _reasons(debate: DebateState, ballots: Sequence[StructuredReplyGiven]) -> Iterator[Announcement]:
+def _announce_reasons(debate: DebateState, ballots: Sequence[StructuredReplyGiven]) -> Iterator[Announcement]:
     for ballot in ballots:
         if _is_filler(debate, ballot.turn):
             continue
@@ -269,7 +273,7 @@ def _reasons(debate: DebateState, ballots: Sequence[StructuredReplyGiven]) -> It
             yield Announcement("reason", one_line(reason), turn=ballot.turn)
 
 
-def _flipped(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcement]:
+def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcement]:
     """Whose votes changed when the sides were exchanged."""
     for vote in votes:
         if vote.stable or vote.absent:
@@ -292,7 +296,7 @@ def decided_line(debate: DebateState) -> str:
     return wording.outcome_line(verdict, debate.format)
 
 
-def _decided(debate: DebateState) -> Iterator[Announcement]:
+def _announce_verdict(debate: DebateState) -> Iterator[Announcement]:
     """The final verdict."""
     verdict, format = tally.verdict(debate), debate.format
     if verdict is None:
@@ -306,14 +310,14 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
         yield Announcement("votes", wording.votes_sentence(verdict))
     if shortfall := wording.shortfall(verdict.panel, verdict.quorum, format.name_of):
         yield Announcement("votes", shortfall, "warning")
-    yield from _flipped(debate, verdict.panel)
+    yield from _announce_changed_votes(debate, verdict.panel)
     if verdict.swing and not labelled:
         gains = ", ".join(f"{format.name_of(side)} {n:+d}" for side, n in verdict.swing.items())
         yield Announcement("votes", f"Votes gained by the debate: {gains}.")
-    yield from _reasons(debate, tally.final_ballots(debate))
+    yield from _announce_reasons(debate, tally.final_ballots(debate))
 
 
-def _dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
+def _announce_dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The count of the dissent record by status, without those of which there are none: beside a closing line with an
     unresolved question, "0 unresolved" would read as a contradiction."""
     reply = debate.structured_reply(turn.id)

@@ -91,7 +91,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
 
 def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
     first = runs[0].report
-    yield from _differing(runs)
+    yield from _setup_differences(runs)
     for run in runs[1:]:
         if run.mirrored:
             yield f"In run {run.number} the sides are exchanged; here it is told by the letters of run 1."
@@ -106,7 +106,7 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
         yield from _state(run, seen)
 
 
-def _differing(runs: Sequence[ComparedRun]) -> Iterator[str]:
+def _setup_differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """What is not the same in all runs."""
     if len({run.report.topic for run in runs}) > 1:
         yield "The topics differ: winners stand side by side and are compared with those of the first topic alone."

@@ -216,7 +216,9 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         why=tuple(_consideration(debate, row) for row in fields["why"]),
         best_case_against=against[0].text if against else "",
         objections=against,
-        not_argued=tuple(NotArguedReport(**_shown(NotArguedReport, row)) for row in fields.get("not_argued") or ()),
+        not_argued=tuple(
+            NotArguedReport(**_row_fields(NotArguedReport, row)) for row in fields.get("not_argued") or ()
+        ),
         advice=before.turn if before else None,
         problems=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
         sent_back=tuple(map(_in_words, rapporteur.sent_back(debate))),
@@ -227,7 +229,7 @@ def _objections(fields: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
     """What speaks against the recommendation. A format may ask for one text instead of a list."""
     if "objections" not in fields:
         return (ObjectionReport(heading="", text=fields["best_case_against"]),)
-    return tuple(ObjectionReport(**_shown(ObjectionReport, objection)) for objection in fields["objections"] or ())
+    return tuple(ObjectionReport(**_row_fields(ObjectionReport, objection)) for objection in fields["objections"] or ())
 
 
 def _consideration(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
@@ -235,10 +237,10 @@ def _consideration(debate: DebateState, row: Mapping[str, Any]) -> Consideration
     spoken = [turn for turn in row["turns"] if turn in debate.turns and debate.turns[turn].speaking]
     problems = tuple(rapporteur.mark_problems(debate, row))
     own = {"turns": tuple(spoken), "dissent_row": row.get("dissent_row"), "mark_problems": problems}
-    return ConsiderationReport(**_shown(ConsiderationReport, row) | own)
+    return ConsiderationReport(**_row_fields(ConsiderationReport, row) | own)
 
 
-def _shown(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:
+def _row_fields(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:
     """What a part of the report shows of a row; a format may ask for more."""
     return {name: row[name] for name in part.model_fields if name in row}
 
@@ -246,14 +248,14 @@ def _shown(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:
 def _in_words(problem: str) -> str:
     """A problem of the decision brief with words in place of its path."""
 
-    def named(path: re.Match[str]) -> str:
+    def name_place(path: re.Match[str]) -> str:
         name, number, part = path.groups()
         place = name.replace("_", " ").capitalize()
         if number:
             place = f"{_PART_NAMES.get(name, place)} {number}"
         return f"{place}, {part.replace('_', ' ')}" if part else place
 
-    return _PLACE.sub(named, problem)
+    return _PLACE.sub(name_place, problem)
 
 
 def mark_text(reason: ConsiderationReport) -> str:

@@ -42,22 +42,22 @@ COMPARED = "# Debate Comparison"
 
 def render(report: ReportModel) -> str:
     """The whole report, or the bare transcript where the format has no other report, ending in a newline."""
-    return _rendered(report, "transcript.md.j2" if report.transcript_only else "report.md.j2")
+    return _render_template(report, "transcript.md.j2" if report.transcript_only else "report.md.j2")
 
 
 def render_for_review(report: ReportModel) -> str:
     """What the sides said, what the floor asked them and what a clerk found of it, for a reviewer: without votes,
     scores, verdict and models."""
-    return _rendered(report, "for_review.md.j2", title=Markup(TO_REVIEW), speeches=speeches_for_review(report))
+    return _render_template(report, "for_review.md.j2", title=Markup(TO_REVIEW), speeches=speeches_for_review(report))
 
 
 def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
     values = {"comparison": comparison, "title": Markup(COMPARED), "note": compare.NOTE}
-    return _ended(_environment().get_template("comparison.md.j2").render(values))
+    return _end_with_newline(_environment().get_template("comparison.md.j2").render(values))
 
 
-def _ended(text: str) -> str:
+def _end_with_newline(text: str) -> str:
     return text.strip("\n") + "\n"
 
 
@@ -76,7 +76,7 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
     return [(name, turns) for name, turns in kept if turns]
 
 
-def _rendered(report: ReportModel, template: str, **more: Any) -> str:
+def _render_template(report: ReportModel, template: str, **more: Any) -> str:
     anchors = _anchors(report)
     writer = MarkdownWriter(partial(_link, report, anchors))
     values = sections.template_values(report, writer) | {"links": partial(_links, report, anchors)}
@@ -94,7 +94,7 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
             "before": BEFORE,
             "after": AFTER,
         }
-    return _ended(_environment().get_template(template).render(values | more))
+    return _end_with_newline(_environment().get_template(template).render(values | more))
 
 
 def html_text(text: str) -> Markup:
@@ -113,14 +113,14 @@ def template_environment(
     """The templates of a folder of the package, with filters of their own. Every value that they print goes through
     `as_text`, except `Markup`: text that is already in the language of the template, HTML or markdown."""
 
-    def shown(value: Any) -> Markup:
+    def show_value(value: Any) -> Markup:
         return value if isinstance(value, Markup) else as_text(str(value))
 
     environment = Environment(
         loader=PackageLoader("debate_orchestrator", folder),
         undefined=StrictUndefined,
         autoescape=True,  # what macros and blocks make is Markup
-        finalize=shown,
+        finalize=show_value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -237,9 +237,9 @@ class MarkdownWriter:
                 return markup.prose(run.text)
             case "turn":
                 return self._link(run.text)
-            case "page":
+            case "address":
                 return markup.address(run.text)
-            case "found":
+            case "cited":
                 return markup.link(run.to, run.text)
         own = markup.escape(run.text)  # outside of a table a bar is a bar
         return own if in_table else own.replace(r"\|", "|")

@@ -212,7 +212,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         votes=tuple(_vote(vote, judging.scales.full_probability) for vote in votes),
         issues=decision_brief.issues_report(debate),
         decision_brief=decision_brief.decision_brief_report(debate),
-        dissent=tuple(_disputed(record.fields or {}, debate.format.sides)) if record else None,
+        dissent=tuple(_disputed_claims(record.fields or {}, debate.format.sides)) if record else None,
         questions=tuple(_questions(on_the_debate)),
         follow_up=tuple(_follow_up(on_the_debate)),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
@@ -434,7 +434,7 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
     return VerdictReport(**{**dict(verdict), **own})
 
 
-def _disputed(record: Mapping[str, Any], sides: Sequence[str]) -> Iterator[DisputedClaim]:
+def _disputed_claims(record: Mapping[str, Any], sides: Sequence[str]) -> Iterator[DisputedClaim]:
     """The rows of the dissent record."""
     for row in record["rows"]:
         positions = {side: row[side] for side in sides if side in row}

@@ -239,7 +239,7 @@ class JudgingReport(Part):
         return not any(self.format.seats[side].side for side in self.format.sides)
 
     @property
-    def measured(self) -> bool:
+    def has_scores(self) -> bool:
         """Whether sides are scored at all."""
         return wording.SCORES in self.round_fields | self.final_fields
 

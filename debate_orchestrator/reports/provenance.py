@@ -101,7 +101,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     format, setup = debate.format, debate.opened.settings
     if format.report == "report":
         yield _info("cast", _cast(debate))
-    yield from (_warning("reassigned", text) for text in _reassigned(debate))
+    yield from (_warning("reassigned", text) for text in _reassignments(debate))
     yield _info("order", _order(debate))
     if any(reply.called for reply in debate.opened.derived):
         text = "The positions were derived by a moderator's model, and were not confirmed."
@@ -214,7 +214,7 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
     }
 
 
-def _reassigned(debate: DebateState) -> Iterator[str]:
+def _reassignments(debate: DebateState) -> Iterator[str]:
     """The seats for which more than one speaker spoke, in the order in which they came."""
     for seat, specs in _by_seat(debate, lambda reply: (reply.by,)).items():
         if len(specs) > 1:
@@ -333,10 +333,13 @@ def _kind(debate: DebateState) -> RunKind:
 def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     """A sentence for each side with which a judge shares its model, or else its vendor; none for unknown speakers."""
     speakers = {
-        seat: _known(names) for seat, names in _by_seat(debate, lambda reply: (reply.by, _answered(reply))).items()
+        seat: _known_speakers(names)
+        for seat, names in _by_seat(debate, lambda reply: (reply.by, _answering_model(reply))).items()
     }
     if debate.opened.earlier_debate is not None:
-        speakers |= {side: _known(who.split(", ")) for side, who in debate.opened.earlier_debate.speakers.items()}
+        speakers |= {
+            side: _known_speakers(who.split(", ")) for side, who in debate.opened.earlier_debate.speakers.items()
+        }
     found: list[str] = []
     for judge, side in product(debate.judges, debate.format.sides):
         own, other = (speakers.get(seat, frozenset()) for seat in (judge, side))
@@ -349,12 +352,12 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _answered(reply: Reply) -> str | None:
+def _answering_model(reply: Reply) -> str | None:
     """The model that said it answered."""
     return reply.model if model_spec.is_called(reply.by) else None
 
 
-def _known(names: Iterable[str]) -> frozenset[str]:
+def _known_speakers(names: Iterable[str]) -> frozenset[str]:
     """The models and programs among these names; hosts, recordings and people do not tell which model answers."""
     real = (model_spec.unrehearsed(name) for name in names)
     return frozenset(name for name in real if model_spec.speaker(name) not in ("host", "recording", "person"))

@@ -145,7 +145,7 @@ def read_checksum(data: bytes, suffix: str) -> Checksum | None:
     )
 
 
-def rendered(report: ReportModel, suffix: str, version: str = __version__) -> str:
+def render_file(report: ReportModel, suffix: str, version: str = __version__) -> str:
     """A report as a file of that suffix, with its checksum, as that version makes it if it renders the journal the
     same."""
     file_type = FILE_TYPES[suffix]
@@ -168,7 +168,7 @@ def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
         checksum = read_checksum(there, suffix)
         return checksum is not None and checksum.fits
 
-    if kept := write_atomic(path, rendered(report, suffix), ours=ours):
+    if kept := write_atomic(path, render_file(report, suffix), ours=ours):
         tell(f"{name_of(path)} was not as this program writes it: kept as {name_of(kept)}.")
     return path
 
@@ -343,7 +343,7 @@ def _state(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum 
     suffix, first = os.path.splitext(path)[1], entries[: checksum.lines]
     ballots = gather_reviews(reviews, first) if reviews else GatheredReviews()
     # Every byte is compared, but another version that renders the journal the same names itself.
-    again = rendered(build_report(first, ballots), suffix, checksum.version)
+    again = render_file(build_report(first, ballots), suffix, checksum.version)
     if data == again.encode("utf-8", "backslashreplace"):
         return "unchanged" if checksum.lines == len(entries) else "earlier"
     if ballots.counted or ballots.left_out:

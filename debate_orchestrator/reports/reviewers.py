@@ -77,7 +77,7 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
     reviews = found.counted
     panel = _panel_winner(debate)
     twice = [review for review in reviews if review.before and review.after]
-    gained = _gained(debate, twice)
+    gained = _minds_gained(debate, twice)
     by_swing = leader({side: Fraction(n) for side, n in gained.items()}) if gained else None
     return ReviewerReport(
         count=len(reviews),
@@ -179,7 +179,7 @@ def _agreement(debate: DebateState, ballots: Sequence[Review], panel: str | None
         yield f"{seen} of them knew the verdict before."
 
 
-def _gained(debate: DebateState, twice: Sequence[Review]) -> dict[str, int]:
+def _minds_gained(debate: DebateState, twice: Sequence[Review]) -> dict[str, int]:
     """Side to the minds it gained, among the reviewers who voted before and after."""
     votes_before, votes_after = Counter(review.before for review in twice), Counter(review.after for review in twice)
     return {side: votes_after[side] - votes_before[side] for side in debate.format.sides} if twice else {}

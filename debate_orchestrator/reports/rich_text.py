@@ -13,7 +13,7 @@ from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
 
-Kind = Literal["own", "literal", "prose", "turn", "page", "found"]
+Kind = Literal["own", "literal", "prose", "turn", "address", "cited"]
 
 
 class TextRun(NamedTuple):
@@ -22,7 +22,7 @@ class TextRun(NamedTuple):
     text: str
     kind: Kind = "own"
     """`own`: the report's. Of others: `literal` is shown character for character; `prose` keeps emphasis, code and
-    links. `turn` is the id of a turn that is linked, `page` an address that shows all of itself, `found` the title of a
+    links. `turn` is the id of a turn that is linked, `address` one that shows all of itself, `cited` the title of a
     page that is linked."""
     strong: bool = False
     to: str = ""
@@ -46,7 +46,7 @@ def strong(*parts: str | Phrase) -> Phrase:
     return tuple(run._replace(strong=True) for run in phrase(*parts))
 
 
-def joined(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
+def join(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
     """Phrases with the same words between each two."""
     parts: list[str | Phrase] = []
     for part in phrases:
@@ -54,7 +54,7 @@ def joined(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
     return phrase(*parts)
 
 
-def citing(words: Phrase, turn_id: str | None) -> Phrase:
+def cite(words: Phrase, turn_id: str | None) -> Phrase:
     """The same with the turn that its words rest on: a number's ballot."""
     return tuple(run._replace(to=turn_id) for run in words) if turn_id else words
 
@@ -78,14 +78,14 @@ def turn(turn_id: str) -> Phrase:
     return (TextRun(turn_id, "turn"),)
 
 
-def page(url: str) -> Phrase:
+def address(url: str) -> Phrase:
     """An address that shows all of itself: a link, if it is a page of the web."""
-    return (TextRun(url, "page"),)
+    return (TextRun(url, "address"),)
 
 
-def found(url: str, title: str) -> Phrase:
+def cited_page(url: str, title: str) -> Phrase:
     """A page that a search found: its title, linked if it is one of the web, and the host that it leads to."""
-    return (TextRun(title, "found", to=url),)
+    return (TextRun(title, "cited", to=url),)
 
 
 class PhraseTable(NamedTuple):
@@ -153,7 +153,7 @@ class FieldText:
             elif field.kind == "text" and name == "quote":
                 parts.append(FieldPart("quote", words=prose(str(value))))
             elif field.kind == "url":
-                parts.append(FieldPart("line", "Evidence", page(str(value))))
+                parts.append(FieldPart("line", "Evidence", address(str(value))))
             else:
                 parts.append(self._part(title_of(name), field, value))
         return [*parts, *speeches]
@@ -164,17 +164,17 @@ class FieldText:
         for name, field in shape.items():
             value = fields.get(name)
             if name not in without and value is not None and value != []:
-                parts += self._listed(title_of(name), field, value)
+                parts += self._list_field(title_of(name), field, value)
         return parts
 
-    def _listed(self, title: str, field: Field, value: Any) -> Iterator[FieldPart]:
+    def _list_field(self, title: str, field: Field, value: Any) -> Iterator[FieldPart]:
         if field.per_side and isinstance(value, Mapping):
             of_side = field.single
             for side, own in value.items():
                 yield self._part(f"{title}, {self._seats.get(side, side)}", of_side, own)
         elif field.per_issue and isinstance(value, Mapping):
-            each = [joined(" ", [literal(key), self._inline(field.single, own)]) for key, own in value.items()]
-            yield FieldPart("line", title, joined(", ", each))
+            each = [join(" ", [literal(key), self._inline(field.single, own)]) for key, own in value.items()]
+            yield FieldPart("line", title, join(", ", each))
         else:
             yield self._part(title, field, value)
 
@@ -182,7 +182,7 @@ class FieldText:
         if field.kind == "list" and isinstance(value, list):
             items = [self.row(field.fields, item) if field.fields else prose(str(item)) for item in value]
             if letter := field.numbered:
-                items = [joined(" ", [phrase(f"{letter}{n}."), item]) for n, item in enumerate(items, start=1)]
+                items = [join(" ", [phrase(f"{letter}{n}."), item]) for n, item in enumerate(items, start=1)]
             return FieldPart("list", title, items=tuple(items))
         return FieldPart("line", title, self._inline(field, value))
 
@@ -196,7 +196,7 @@ class FieldText:
         words = [self._inline(*pair) if n == len(rest) else self._plain(*pair) for n, pair in enumerate(rest, start=1)]
         # Of two texts the first is a heading, or the case that the second is about.
         pair = [field.kind for field, _ in rest] == ["text", "text"]
-        return joined(": ", [part for part in (joined(", ", about), joined(": " if pair else "; ", words)) if part])
+        return join(": ", [part for part in (join(", ", about), join(": " if pair else "; ", words)) if part])
 
     def _plain(self, field: Field, value: Any) -> Phrase:
         """A value that others follow on its line: markup left open in it must not reach into them."""
@@ -208,7 +208,7 @@ class FieldText:
         """A value on a line. Of several texts all but the last are shown as they are written."""
         match field.kind:
             case "url":
-                return page(str(value))
+                return address(str(value))
             case "flag":
                 return phrase("yes" if value else "no")
             case "number":
@@ -219,9 +219,9 @@ class FieldText:
                 return turn(str(value))
             case "choices" | "turns" if isinstance(value, list):
                 as_phrase = turn if field.kind == "turns" else literal
-                return joined(", ", [as_phrase(str(item)) for item in value])
+                return join(", ", [as_phrase(str(item)) for item in value])
             case "record" if isinstance(value, Mapping):
                 return self.row(field.fields, value)
             case "list" if isinstance(value, list):
-                return joined(", ", [literal(str(item)) for item in value])
+                return join(", ", [literal(str(item)) for item in value])
         return prose(str(value))

@@ -20,11 +20,11 @@ from debate_orchestrator.reports.rich_text import (
     FieldText,
     Phrase,
     PhraseTable,
-    citing,
-    found,
-    joined,
+    address,
+    cite,
+    cited_page,
+    join,
     literal,
-    page,
     phrase,
     prose,
     strong,
@@ -69,7 +69,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "own_issues": writer.items(own) if own else "",
         "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
-        "structured": partial(_structured, report, fields, writer),
+        "structured": partial(_write_structured, report, fields, writer),
         "listed": lambda turn: writer.field_items(fields.listed(turn.shape, turn.fields, _SHOWN | rated)),
         "listed_last": lambda turn: writer.field_items(
             fields.listed(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
@@ -100,7 +100,7 @@ def own_issues(report: ReportModel) -> tuple[IssueReport, ...]:
     return report.issues.issues if report.issues and report.issues.by == "user" else ()
 
 
-def _structured(report: ReportModel, fields: FieldText, writer: Writer, turn: TurnReport) -> str:
+def _write_structured(report: ReportModel, fields: FieldText, writer: Writer, turn: TurnReport) -> str:
     """A speech in fields, or what a clerk found."""
     assert turn.fields is not None
     if turn.seat != CLERK or "checks" not in turn.shape:
@@ -121,7 +121,7 @@ def cited_pages(pages: Sequence[FoundPage]) -> Phrase:
     if not quoted:
         return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
     others = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
-    links = joined(", ", [found(page.url, page.title) for page in quoted])
+    links = join(", ", [cited_page(page.url, page.title) for page in quoted])
     return phrase("Pages cited from a search: ", links, f"{others}.")
 
 
@@ -151,7 +151,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
         votes=_votes(report),
         counts=tuple(map(phrase, _counts(report))),
         pre_debate_votes=_pre_debate_votes(report),
-        gained=phrase(_gained(report)),
+        gained=phrase(_swing_sentence(report)),
         means=means,
         criteria_about=tuple(about) if means else (),
         words=_words(report),
@@ -175,7 +175,7 @@ def _votes(report: ReportModel) -> PhraseTable | None:
 def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
     scales = report.judging.scales
     original, mirrored = (
-        citing(prose(wording.ballot_line(parsed_ballot, scales)), ballot)
+        cite(prose(wording.ballot_line(parsed_ballot, scales)), ballot)
         if parsed_ballot
         else phrase("no ballot that counts")
         for parsed_ballot, ballot in ((vote.original, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
@@ -204,7 +204,7 @@ def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
         return None
     after = {vote.judge: vote for vote in report.judging.panel}
     rows = [
-        (prose(report.seats[vote.judge]), _held(report, vote), _held(report, after.get(vote.judge)))
+        (prose(report.seats[vote.judge]), _ballot_phrase(report, vote), _ballot_phrase(report, after.get(vote.judge)))
         for vote in report.judging.pre_debate_votes
     ]
     return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
@@ -215,17 +215,17 @@ def _parsed_ballot(report: ReportModel, turn: TurnReport) -> str:
     return wording.ballot_line(turn.parsed_ballot, report.judging.scales) if turn.parsed_ballot else "not counted yet"
 
 
-def _held(report: ReportModel, vote: Vote | None) -> Phrase:
+def _ballot_phrase(report: ReportModel, vote: Vote | None) -> Phrase:
     """The ballot of a judge on the debate as it was, and whether the mirror changed the vote."""
     if vote is None:
         return phrase("not yet")
     if vote.absent or vote.original is None:
         return phrase("absent")
-    ballot = citing(prose(wording.ballot_line(vote.original, report.judging.scales)), vote.turn)
+    ballot = cite(prose(wording.ballot_line(vote.original, report.judging.scales)), vote.turn)
     return ballot if vote.stable else phrase(ballot, ", changed in the mirror")
 
 
-def _gained(report: ReportModel) -> str:
+def _swing_sentence(report: ReportModel) -> str:
     """The votes that each side gained, where votes are for sides; empty if none moved and none decides."""
     swing = report.verdict.swing if report.verdict else {}
     if not swing or report.judging.labelled or not (any(swing.values()) or report.judging.by_swing):
@@ -315,10 +315,10 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
     rows = [
         (
             turn(citation.turn),
-            page(citation.url),
+            address(citation.url),
             strong(literal(citation.state)),
-            _found(citation, report.as_of),
-            _kept(citation),
+            _page_findings(citation, report.as_of),
+            _archive_phrase(citation),
             _ratings(report, citation),
         )
         for citation in cited
@@ -341,7 +341,7 @@ def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) 
     return [phrase(fields.row(known, row), _LATE if row.get("turn") in late else "") for row in rows]
 
 
-def _found(cited: Citation, as_of: str | None) -> Phrase:
+def _page_findings(cited: Citation, as_of: str | None) -> Phrase:
     """Title, date, the nearest passage and what stood in the way."""
     parts = [literal(cited.title)] if cited.title else []
     if cited.date:
@@ -352,14 +352,14 @@ def _found(cited: Citation, as_of: str | None) -> Phrase:
         parts.append(phrase(f"the nearest passage{alike}: “", literal(cited.passage), "”"))
     if cited.why:
         parts.append(literal(cited.why))
-    return joined("; ", parts)
+    return join("; ", parts)
 
 
-def _kept(cited: Citation) -> Phrase:
+def _archive_phrase(cited: Citation) -> Phrase:
     """The file in the archive, and the beginning of its digest."""
     parts = [literal(cited.archived)] if cited.archived else []
     parts += [phrase("sha256 ", literal(cited.sha256[:_DIGITS]))] if cited.sha256 else []
-    return joined(", ", parts)
+    return join(", ", parts)
 
 
 def _ratings(report: ReportModel, cited: Citation) -> Phrase:
@@ -367,7 +367,7 @@ def _ratings(report: ReportModel, cited: Citation) -> Phrase:
     for rating in cited.ratings:
         why = phrase(", ", literal(rating.why)) if rating.why else ()
         parts.append(phrase(literal(report.seats[rating.judge]), ": ", literal(rating.credibility), why))
-    return joined("; ", parts)
+    return join("; ", parts)
 
 
 _COLUMNS = ("Seat", "Phase", "Calls", "Input, fresh", "Read from cache", "Written to cache", "Output")

@@ -13,7 +13,7 @@ from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.decision_brief import MARKED
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
-from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, citing, literal, phrase, prose, strong
+from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, literal, phrase, prose, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.setup.plain_positions import affirms, denies
 from debate_orchestrator.util.numbers import decimals, percent, plural
@@ -59,7 +59,7 @@ def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
         return list(fields(report, report.verdict))
     undecided = "not decided, since no final ballot counts" if report.status == "complete" else "not decided yet"
     names = ["Label", "Score"] if report.judging.labelled else ["Winner"]
-    names += ["Strength", "Overall Scores"] if report.judging.measured else []
+    names += ["Strength", "Overall Scores"] if report.judging.has_scores else []
     return [(name, phrase(undecided)) for name in names]
 
 
@@ -74,9 +74,9 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
         yield "Answer", literal(report.positions[verdict.winner])
     if verdict.win_probability is not None:
         yield "Probability", phrase(percent(verdict.win_probability))
-    if verdict.strength is not None or report.judging.measured:
+    if verdict.strength is not None or report.judging.has_scores:
         yield "Strength", phrase(verdict.strength or "none")
-    if report.judging.measured:
+    if report.judging.has_scores:
         totals = [f"{report.seats[side]}: {decimals(total)}" for side, total in verdict.totals.items()]
         yield "Overall Scores", phrase(" | ".join(totals) if totals else "none, since no round was scored")
 
@@ -128,7 +128,7 @@ def remarks(report: ReportModel) -> list[str]:
 def worked_out(report: ReportModel) -> str:
     """How the numbers come about; empty if there are none."""
     verdict, judging = report.verdict, report.judging
-    if verdict is None or not judging.measured or report.stand_ins_judged:
+    if verdict is None or not judging.has_scores or report.stand_ins_judged:
         return ""
     apart = (
         f"the totals differ by {wording.whole_percent(verdict.gap)} of the larger one. "
@@ -170,7 +170,7 @@ def summary(report: ReportModel) -> PhraseTable:
             score = judging.scales.with_scale(round_report.score if round_report.label else None, " / ")
             cells = [literal(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
         # Winners alone lead nowhere: the table would only repeat the transcript's links.
-        linked = [citing(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
+        linked = [cite(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
         rows.append((phrase(str(round_report.number)), *linked))
     verdict = report.verdict
     if verdict and judging.scores_rounds:
@@ -197,7 +197,7 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
         ("Judges", prose(", ".join(earlier_debate.judges)), prose(", ".join(report.judges))),
         ("Winner", _winner(earlier_debate.winner), _winner(now)),
     ]
-    if report.judging.measured:
+    if report.judging.has_scores:
         strength = (verdict.strength if verdict else None) or UNDECIDED
         rows.append(("Strength", literal(earlier_debate.strength or UNDECIDED), literal(strength)))
         totals = verdict.totals if verdict else {}
@@ -364,7 +364,7 @@ def _label_firmness(report: ReportModel, verdict: VerdictReport) -> Iterator[str
 
 
 def _score_bar(report: ReportModel) -> ScoreBar | None:
-    """The result between its two ends; None where nothing was measured."""
+    """The result between its two ends; None where there are no scores."""
     verdict = report.verdict
     if verdict is None or len(report.positions) != 2 or report.stand_ins_judged:
         return None

@@ -173,11 +173,11 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
         return ""
     whole = f"{n} of {plural(len(votes), 'vote')} count{'s' * (n == 1)}"
     needed = f"{enough} {'is' if enough == 1 else 'are'} needed"
-    why = "; ".join(f"{name(vote.judge)} {_lost(vote)}" for vote in votes if vote not in counting)
+    why = "; ".join(f"{name(vote.judge)} {_why_it_is_lost(vote)}" for vote in votes if vote not in counting)
     return f"{whole}, and {needed}: {why}."
 
 
-def _lost(vote: Vote) -> str:
+def _why_it_is_lost(vote: Vote) -> str:
     """Why a vote counts for nothing."""
     if vote.absent:
         return "cast no ballot that counts"

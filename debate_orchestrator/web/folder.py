@@ -14,7 +14,7 @@ from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import decided_line
-from debate_orchestrator.reports.html.page import shortened
+from debate_orchestrator.reports.html.page import shorten
 from debate_orchestrator.storage.journal import read, stated_first_hash
 from debate_orchestrator.storage.journal_lines import JournalContents
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -179,7 +179,7 @@ def _row(name: str, changed: int, size: int) -> Listed:
 
 def _topic(debate: DebateState) -> str:
     """The topic in a list. One of thousands of words, which a journal from elsewhere may have, would hide the rest."""
-    return shortened(one_line(debate.opened.settings.topic), _MAX_TOPIC)
+    return shorten(one_line(debate.opened.settings.topic), _MAX_TOPIC)
 
 
 def _badges(debate: DebateState) -> Iterator[str]:

@@ -38,9 +38,9 @@ def render(report: ReportModel) -> str:
     quotes = (tags.verified, tags.unverified) if tags else None
     writer = HtmlWriter(report.places, [turn.id for turn in report.turns], quotes)
     values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
-        "title": shortened(one_line(report.topic)) or "Debate",
+        "title": shorten(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.transcript_only else "Debate report",
-        "description": shortened(one_line(" / ".join(report.positions.values()))),
+        "description": shorten(one_line(" / ".join(report.positions.values()))),
         "spoken": lambda turn: writer.speech(turn.text),
         "gist": partial(gist, quotes=quotes or (), scales=report.judging.scales),
         "excerpt": excerpt,
@@ -53,7 +53,7 @@ def render(report: ReportModel) -> str:
         first = verdict_text.first_screen(report)
         answer = "".join(run.text for run in first.answer)
         values |= {
-            "description": shortened(one_line(" ".join([answer, *first.sure])), 300),
+            "description": shorten(one_line(" ".join([answer, *first.sure])), 300),
             "decision": first,
             "argued_better": verdict_text.who_argued_better(report),
             "path": partial(_path, report),
@@ -62,7 +62,7 @@ def render(report: ReportModel) -> str:
             ],
             "summary": verdict_text.summary(report),
         }
-    return _rendered("transcript.html.j2" if report.transcript_only else "report.html.j2", values)
+    return _render_template("transcript.html.j2" if report.transcript_only else "report.html.j2", values)
 
 
 def render_comparison(comparison: Comparison) -> str:
@@ -71,16 +71,16 @@ def render_comparison(comparison: Comparison) -> str:
     values = {
         "comparison": comparison,
         "writer": HtmlWriter({}, ()),
-        "title": shortened(topic) or "Debates",
+        "title": shorten(topic) or "Debates",
         "document": "Debate comparison",
         "kind": "debate-comparison",
-        "description": f"{len(comparison.winners)} debates compared: {shortened(topic)}",
+        "description": f"{len(comparison.winners)} debates compared: {shorten(topic)}",
         "note": compare.NOTE,
     }
-    return _rendered("compare.html.j2", values)
+    return _render_template("compare.html.j2", values)
 
 
-def _rendered(template: str, values: dict[str, Any]) -> str:
+def _render_template(template: str, values: dict[str, Any]) -> str:
     frame = {"style": style(), "digest": _digest(), "kind": "debate-report"}
     return _environment().get_template(template).render(frame | values).strip("\n") + "\n"
 
@@ -164,7 +164,7 @@ def gist(turn: TurnReport, scales: Scales, quotes: Sequence[str] = ()) -> str:
         return _vote(turn, scales)
     speech = turn.text if turn.text is not None else _argument(turn)
     if not sanitize.sanitize(speech).strip():
-        return _found(turn) if turn.fields is not None else "No reply that counts."
+        return _count_states(turn) if turn.fields is not None else "No reply that counts."
     for tag in quotes:
         speech = speech.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
     return excerpt(one_line(_SIGNS.sub("", speech)))[0]
@@ -181,7 +181,7 @@ def _vote(turn: TurnReport, scales: Scales) -> str:
     return f"{vote} {excerpt(reason, MAX_LENGTH - 40)[0]}" if reason else vote
 
 
-def _found(turn: TurnReport) -> str:
+def _count_states(turn: TurnReport) -> str:
     """How many quotes have each state, of a clerk's turn."""
     states = [str(row.get("state")) for row in (turn.fields or {}).get("checks") or [] if turn.seat == CLERK]
     return ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)) or "Nothing was cited."
@@ -196,11 +196,11 @@ def _argument(turn: TurnReport) -> str:
 def excerpt(text: str, maximum: int = MAX_LENGTH) -> tuple[str, int]:
     """The beginning of a text on one line, cut between words, and how many words follow it."""
     line = one_line(text)
-    kept = line if len(line) <= maximum + _SLACK else shortened(line, maximum)
+    kept = line if len(line) <= maximum + _SLACK else shorten(line, maximum)
     return kept, sanitize.count_words(line) - sanitize.count_words(kept) if kept != line else 0
 
 
-def shortened(text: str, maximum: int = MAX_LENGTH) -> str:
+def shorten(text: str, maximum: int = MAX_LENGTH) -> str:
     """A text that is no longer than it may be, cut between words."""
     if len(text) <= maximum:
         return text

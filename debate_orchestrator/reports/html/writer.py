@@ -64,9 +64,9 @@ class HtmlWriter:
         match run.kind:
             case "turn":
                 return self.turn(run.text)
-            case "page":
+            case "address":
                 return self._page(run.text, run.text)
-            case "found":
+            case "cited":
                 host = markup.host_of(run.to)
                 linked = self._page(run.to, run.text[: markup.MAX_LINK_LENGTH])
                 return linked + f" ({host})" if host and run.text else linked

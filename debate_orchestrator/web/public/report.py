@@ -27,7 +27,7 @@ def report_html(path: str) -> str:
     reviews = gather_reviews(DebateFiles.of_journal(path).ballots, contents.entries)
     report = build_report(list(_without_models(contents.entries)), reviews, journal=path)
     report = report.model_copy(update={"run": report.run.model_copy(update={"models": {}})})
-    return report_files.rendered(_replaced(report, _without_addresses(debate)), ".html")
+    return report_files.render_file(_replaced(report, _without_addresses(debate)), ".html")
 
 
 def _without_models(entries: Iterable[Entry]) -> Iterator[Entry]:
