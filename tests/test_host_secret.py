@@ -29,7 +29,7 @@ def test_a_damaged_secret_is_an_error(own_state: None) -> None:
     folder = state_folder()
     assert folder is not None
     (folder / "reply.key").write_bytes(b"short")
-    for read in (reply_secret.secret, reply_secret.kept_secret):
+    for read in (reply_secret.secret, reply_secret.stored_secret):
         with pytest.raises(BadFile, match="does not hold 32 bytes"):
             read()
 
@@ -42,7 +42,7 @@ def test_a_secret_is_kept_without_hard_links(own_state: None, monkeypatch: pytes
 
     monkeypatch.setattr(os, "link", refused)
     folder = state_folder()
-    assert folder is not None and reply_secret.kept_secret() == reply_secret.kept_secret()
+    assert folder is not None and reply_secret.stored_secret() == reply_secret.stored_secret()
     assert os.listdir(folder) == ["reply.key"]
 
 

@@ -185,7 +185,7 @@ def _judging(
     start.must_be_callable({JUDGE: panel})
     judging = rejudging.rejudging_from_file(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
-    return rejudging.checked_for_start(judging, files, lambda found: _must_be_trusted(path, found, trust)), files
+    return rejudging.checked_for_start(judging, files, lambda risks: _must_be_trusted(path, risks, trust)), files
 
 
 async def open_debate(
@@ -220,7 +220,7 @@ def read_journal(path: Path) -> JournalContents:
 def render(journal: Path, form: str = "markdown") -> str:
     """The report of a journal as "markdown", "html" or "json"; of an unfinished debate it says so. Nothing is written.
     Raises BadSettings if there is no such form, and BadJournal as `read_journal`."""
-    suffixes = {known.name: suffix for suffix, known in report_files.FILE_TYPES.items()}
+    suffixes = {file_type.name: suffix for suffix, file_type in report_files.FILE_TYPES.items()}
     if form not in suffixes:
         raise BadSettings(f"form: {form!r} is not {', '.join(suffixes)}.")
     path = os.fspath(journal)
@@ -245,12 +245,12 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
 
 def trusting(trust: bool) -> RequireConsent:
     """Consent to the risks of a journal if the caller trusts it; BadSettings, with every risk, if not."""
-    return lambda journal, found: _must_be_trusted(journal.path, found, trust)
+    return lambda journal, risks: _must_be_trusted(journal.path, risks, trust)
 
 
-def _must_be_trusted(path: str, found: Sequence[risks.Risk], trust: bool) -> None:
-    if found and not trust:
-        listed = "; ".join(risk.text for risk in risks.ordered(found))
+def _must_be_trusted(path: str, risks_found: Sequence[risks.Risk], trust: bool) -> None:
+    if risks_found and not trust:
+        listed = "; ".join(risk.text for risk in risks.ordered(risks_found))
         raise BadSettings(f"{path}: this journal {risks.WANTS} ({listed}). Pass trust=True to agree.")
 
 

@@ -39,7 +39,7 @@ class Budget:
 
     def __init__(self, current: CurrentState, shared_budget: SharedBudget | None = None):
         self._current, self._shared_budget = current, shared_budget
-        self._known: tuple[DebateState | None, float] = (None, 0.0)
+        self._cached: tuple[DebateState | None, float] = (None, 0.0)
         """A state and what it cost: adding it up for every call of many debates would take long."""
 
     def check(self, turn_id: str, spec: str, turn_brief: Brief, *, batch: bool = False) -> float | None:
@@ -54,9 +54,9 @@ class Budget:
     def committed(self) -> float:
         """US dollars of all calls that were made or are under way. One of unknown cost counts with its estimate."""
         debate = self._current.state
-        if debate is not self._known[0]:
-            self._known = debate, sum(_counted(call) for call in billed_calls(debate))
-        return self._known[1]
+        if debate is not self._cached[0]:
+            self._cached = debate, sum(_counted(call) for call in billed_calls(debate))
+        return self._cached[1]
 
 
 class SharedBudget:

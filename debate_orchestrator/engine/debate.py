@@ -105,7 +105,7 @@ async def create_paid_debate(
     try:
         opened = await opening
         journal.append(opened, keep=bool(opened.derived))
-        await journal.written()
+        await journal.wait_for_room()
         journal.sync()
     except BaseException:
         journal.close()

@@ -100,18 +100,18 @@ class _Stop(Exception):
 
 def find_problems(format: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> list[str]:
     """Everything that goes wrong in debates by a format, each once; `where` gives the place of some keys."""
-    found: dict[str, None] = {}
+    problems: dict[str, None] = {}
     until = time.monotonic() + SECONDS
     try:
         for rounds, strictness, scenario in product(sizes(format), format.rubric.strictness, (PLAIN, *UNUSUAL)):
             for problem in _problems(opened(format, templates, rounds, strictness, scenario), scenario, where, until):
-                found[problem] = None
+                problems[problem] = None
     except _Stop as stop:
-        found[str(stop)] = None
+        problems[str(stop)] = None
     except ValidationError as error:  # a debate of a size that is refused
         reasons = " ".join(str(item["msg"]).removeprefix("Value error, ") for item in error.errors())
-        found[f"{where(())}: debates of this size can't be held: {reasons} Use fewer phases or rounds."] = None
-    return list(found)
+        problems[f"{where(())}: debates of this size can't be held: {reasons} Use fewer phases or rounds."] = None
+    return list(problems)
 
 
 def sizes(format: Format) -> list[int]:

@@ -234,9 +234,9 @@ def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
     spec = spec_in(debate, turn.seat)
     code = code_for(debate, turn, model_spec.unrehearsed(spec), lambda: b"")
     turn_brief, price = brief(debate, turn, code=code), pricing.price_of(spec)
-    *shared, own = _blocks(turn_brief)
+    *shared, last = _blocks(turn_brief)
     if price is None or not price.min_cacheable_tokens <= sum(shared) or not price.min_cacheable_tokens:
-        sent = Usage(uncached_input=sum(shared) + own)
+        sent = Usage(uncached_input=sum(shared) + last)
     else:
-        sent = Usage(uncached_input=own, cached=cached, cache_write_5m=max(sum(shared) - cached, 0))
+        sent = Usage(uncached_input=last, cached=cached, cache_write_5m=max(sum(shared) - cached, 0))
     return _PlannedCall(turn, spec, sent.model_copy(update={"output": expected_tokens(turn_brief)[1]}))

@@ -27,21 +27,21 @@ FormatProblem = tuple[Keys, str]
 """Where in the data, and a sentence on what is wrong there."""
 
 
-def load(given: str) -> Format:
+def load(name_or_folder: str) -> Format:
     """The format of that name or in that folder. One in a folder is checked first: BadFormat with every problem."""
-    if source.is_path(given):
-        problems = find_problems(given)
+    if source.is_path(name_or_folder):
+        problems = find_problems(name_or_folder)
         if problems:
             raise BadFormat(problems)
-    return loader.load(given)
+    return loader.load(name_or_folder)
 
 
-def find_problems(given: str) -> list[str]:
+def find_problems(name_or_folder: str) -> list[str]:
     """Every problem in a format, in the order of files and lines. BadFormat if there is no such format, BadFile if its
     format.yaml is not YAML."""
     from debate_orchestrator.engine import dry_run  # loads the reports, which showing a shipped format need not
 
-    format_source = source.read_source(given)
+    format_source = source.read_source(name_or_folder)
     carried = loader.carried_templates(format_source)
     problems = [*format_source.problems, *_template_problems(format_source, carried)]
     if (format := format_source.format) is not None:
@@ -69,8 +69,8 @@ def _with_user_path(problem: str, paths: dict[str, str]) -> str:
 
 
 def _file_and_line(problem: str) -> tuple[str, int]:
-    found = re.match(r"(.*?):(\d+)(?:: |$)", problem)
-    return (found[1], int(found[2])) if found else (problem, 0)
+    match = re.match(r"(.*?):(\d+)(?:: |$)", problem)
+    return (match[1], int(match[2])) if match else (problem, 0)
 
 
 def _template_problems(format_source: source.FormatSource, carried: dict[str, str]) -> list[str]:

@@ -279,16 +279,16 @@ class ProbeRun:
         }
 
     def _judge_result(self, judge: str, probes: Sequence[Probe]) -> Data:
-        own = [ballot for ballot in self.ballots if ballot.judge == judge]
-        debates = {(ballot.case.name, ballot.repeat): self._state(ballot) for ballot in own}
-        found = {
+        ballots = [ballot for ballot in self.ballots if ballot.judge == judge]
+        debates = {(ballot.case.name, ballot.repeat): self._state(ballot) for ballot in ballots}
+        results = {
             key: (tally.result(debate, debate.rounds) or NO_BALLOT) if debate and debate.complete else PENDING
             for key, debate in debates.items()
         }
         cases = [
             {"probe": case.probe.name, "debate": case.debate.name, "side": case.side, "repeat": repeat}
-            | outcome(case.probe, case.side, found[ProbeCase(case.debate).name, repeat], found[case.name, repeat])
-            for _, case, repeat, _ in own
+            | outcome(case.probe, case.side, results[ProbeCase(case.debate).name, repeat], results[case.name, repeat])
+            for _, case, repeat, _ in ballots
             if case.probe
         ]
         cost = Costs(lines=tuple(costs_of(debate).total for debate in debates.values() if debate)).total
@@ -319,9 +319,9 @@ def _checked(ballot: Ballot, events: Sequence[Event]) -> DebateState:
 
 def _names(judge: str) -> tuple[str, str]:
     """How a scorecard calls a judge, and its folder. A digest stands for the arguments of a program, often secret."""
-    shown, digest = (
+    name, digest = (
         model_spec.public_name(judge),
         hashlib.sha256(judge.encode("utf-8", "surrogatepass")).hexdigest()[:8],
     )
-    slug = re.sub("[^A-Za-z0-9]", "-", shown)[:60].strip("-")
-    return shown if shown == judge else f"{shown} ({digest})", f"{slug}-{digest}"
+    slug = re.sub("[^A-Za-z0-9]", "-", name)[:60].strip("-")
+    return name if name == judge else f"{name} ({digest})", f"{slug}-{digest}"

@@ -197,19 +197,19 @@ def _opened_from_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
     )
     opened, speeches = opened_from_transcript(transcript, judged_by=format.judged_by, **how)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
-    named = opened.format.model_copy(update={"seats": seats})
-    return opened.model_copy(update={"format": named, "speech_rules": debate.opened.speech_rules}), speeches
+    format = opened.format.model_copy(update={"seats": seats})
+    return opened.model_copy(update={"format": format, "speech_rules": debate.opened.speech_rules}), speeches
 
 
 def _heard(debate: DebateState, turn: Turn) -> TranscriptSpeech:
     """A speech as others heard it."""
-    shown = transcript_entries.entry(debate, turn)
+    entry = transcript_entries.entry(debate, turn)
     return TranscriptSpeech(
         side=turn.seat,
         round=turn.round or (debate.rounds if turn.after_rounds else 1),
-        text=shown.text,
-        declined=shown.declined,
-        cut=shown.cut or bool(shown.dropped),
+        text=entry.text,
+        declined=entry.declined,
+        cut=entry.cut or bool(entry.dropped),
     )
 
 
@@ -248,9 +248,9 @@ def _weaknesses(debate: DebateState) -> list[str]:
     if any(note.note == "one agent" for note in debate.notes):
         weaknesses.append("In it one agent played both sides and the judge, so the two sides were not independent.")
     specs_by_side = {side: (*debate.opened.cast[side], *debate.cast[side]) for side in debate.format.sides}
-    played = [side for side in specs_by_side if any(model_spec.is_stand_in(spec) for spec in specs_by_side[side])]
-    if played:
-        weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, played))}.")
+    sides = [side for side in specs_by_side if any(model_spec.is_stand_in(spec) for spec in specs_by_side[side])]
+    if sides:
+        weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, sides))}.")
     if debate.opened.derived:
         weaknesses.append("Its positions were derived by a moderator's model and were not confirmed.")
     return weaknesses
@@ -336,9 +336,9 @@ def _fitted(format: Format, transcript: Transcript) -> Format:
     others = [phase for phase in format.round if phase.reply != "text"]
     phases = []
     for number, speech in enumerate(speeches, start=1):
-        own: dict[str, Any] = {"name": f"speech-{number}", "seats": (speech.side,)}
-        own |= {"when": Condition(round=speech.round), "template": argument.template or argument.name}
-        phases.append(argument.model_copy(update=own))
+        fields: dict[str, Any] = {"name": f"speech-{number}", "seats": (speech.side,)}
+        fields |= {"when": Condition(round=speech.round), "template": argument.template or argument.name}
+        phases.append(argument.model_copy(update=fields))
     return format.model_copy(update={"round": (*phases, *others)})
 
 

@@ -128,17 +128,17 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
     called."""
     if settings.positions:
         return settings, ""
-    made, spec = _positions_or_model(settings)
+    positions, spec = _positions_or_model(settings)
     if spec:
         return settings, spec
-    if not made:
+    if not positions:
         problem = f"positions: no model of this cast can word the two sides of {short_repr(settings.topic)}."
         hint = "`positions.a` '...' `positions.b` '...', or `positions:` in the answers file"
         if any(model_spec.HOST in specs for specs in settings.cast.values()):
             hint += ", or `debate ask FILE`, which has an agent host word them"
         raise BadSettings(problem, hint=hint)
     sources = {**settings.sources, "positions": "default"}
-    return settings.model_copy(update={"positions": made, "sources": sources}), ""
+    return settings.model_copy(update={"positions": positions, "sources": sources}), ""
 
 
 def estimate_before_positions(settings: Settings) -> str:
@@ -237,5 +237,5 @@ def changed_prompts(debate: DebateState) -> Noted | None:
     then, now = debate.opened.prompts, loader.digests(debate.format, debate.opened.templates)
     differing = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
     detail = ", ".join(f"{name} {now.get(name, 'gone')[:12]}" for name in differing) or "as it was opened"
-    known = [note.detail for note in debate.notes if note.note == "prompts changed"] or ["as it was opened"]
-    return None if detail == known[-1] else Noted(note="prompts changed", detail=detail)
+    earlier = [note.detail for note in debate.notes if note.note == "prompts changed"] or ["as it was opened"]
+    return None if detail == earlier[-1] else Noted(note="prompts changed", detail=detail)

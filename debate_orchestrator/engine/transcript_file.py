@@ -151,8 +151,8 @@ def _key(name: str) -> str:
 
 def _side_word(phrase: str) -> str | None:
     """The side that a phrase such as `Pro` or `Speaker A` names."""
-    found = _SIDE.fullmatch(_key(phrase))
-    return _SIDES.get(found[1]) if found else None
+    match = _SIDE.fullmatch(_key(phrase))
+    return _SIDES.get(match[1]) if match else None
 
 
 class _Speakers:
@@ -186,9 +186,9 @@ class _Speakers:
         for key in {_key(label.name), _key(heading)} if label.name else {_key(heading)}:
             if self.called.setdefault(key, label.side) != label.side:
                 return f"{short_repr(label.name or heading, 40)} speaks for both sides."
-        known = self.names.setdefault(label.side, label.name) if label.name else ""
-        if known and _key(known) != _key(label.name):
-            found = f"{short_repr(label.name, 40)} and {short_repr(known, 40)}"
+        earlier = self.names.setdefault(label.side, label.name) if label.name else ""
+        if earlier and _key(earlier) != _key(label.name):
+            found = f"{short_repr(label.name, 40)} and {short_repr(earlier, 40)}"
             return f"{found} speak for the same side. Call each speaker the same everywhere."
         return None
 
@@ -222,31 +222,31 @@ class _Section(NamedTuple):
 def _outside_code(lines: list[str], problems: list[str]) -> Iterator[int]:
     """The numbers of the lines that are in no fenced code. A fence that is never closed would hide every heading below
     it: that is a problem."""
-    fence, opened = "", 0
+    fence, first = "", 0
     for number, line in enumerate(lines):
         if fence:
             if re.fullmatch(rf" {{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*", line):
                 fence = ""
-        elif found := _FENCE.match(line):
-            fence, opened = found[1], number
+        elif match := _FENCE.match(line):
+            fence, first = match[1], number
         else:
             yield number
     if fence:
-        problems.append(f"line {opened + 1}: this code block is never closed. Close it with a line {fence}.")
+        problems.append(f"line {first + 1}: this code block is never closed. Close it with a line {fence}.")
 
 
 def _headings(lines: list[str], problems: list[str]) -> list[tuple[int, int, str]]:
     """Line, level and text of each heading."""
-    found = ((number, _HEADING.fullmatch(lines[number])) for number in _outside_code(lines, problems))
-    return [(number, len(heading[1]), heading[2].rstrip("#").rstrip()) for number, heading in found if heading]
+    matches = ((number, _HEADING.fullmatch(lines[number])) for number in _outside_code(lines, problems))
+    return [(number, len(heading[1]), heading[2].rstrip("#").rstrip()) for number, heading in matches if heading]
 
 
 def _sections(lines: list[str], headings: list[tuple[int, int, str]], deepest: int) -> list[_Section]:
     """The document, divided at its headings down to a level."""
-    kept = [heading for heading in headings if heading[1] <= deepest]
+    chosen = [heading for heading in headings if heading[1] <= deepest]
     return [
         _Section(number + 1, level, heading, tuple(lines[number + 1 : following[0]]))
-        for (number, level, heading), following in pairwise([*kept, (len(lines), 1, "")])
+        for (number, level, heading), following in pairwise([*chosen, (len(lines), 1, "")])
     ]
 
 
@@ -260,16 +260,16 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     sections, speeches = _sections(lines, headings, levels[0] if levels else 6), list[TranscriptSpeech]()
     number = 0
     for section in sections:
-        label, found = speakers.label(section.heading), short_repr(section.heading, 40)
+        label, name = speakers.label(section.heading), short_repr(section.heading, 40)
         number = number if label.round is None else label.round
         if label.side is not None and section.level == levels[0]:
             if problem := speakers.introduce(label, section.heading):
                 problems.append(f"line {section.line}: {problem}")
             elif not section.text:
-                problems.append(f"line {section.line}: {found} says nothing.")
+                problems.append(f"line {section.line}: {name} says nothing.")
             speeches.append(TranscriptSpeech(side=label.side, round=number, text=section.text))
         elif section.text:
-            problems.append(f"line {section.line}: {found} has text below it and names no side.")
+            problems.append(f"line {section.line}: {name} has text below it and names no side.")
     speeches = speeches if any(speech.round for speech in speeches) else _numbered(speeches)
     return Transcript(
         topic=topic or title,
@@ -317,11 +317,11 @@ class _Entry(FrozenModel):
 
 def _entries(text: str, problems: list[str]) -> list[_Entry]:
     try:
-        read = strict_json(text)
-        if isinstance(read, list) and len(read) > MAX_SPEECHES:
-            problems.append(f"it has {len(read):,} speeches. A transcript has at most {MAX_SPEECHES} speeches.")
+        data = strict_json(text)
+        if isinstance(data, list) and len(data) > MAX_SPEECHES:
+            problems.append(f"it has {len(data):,} speeches. A transcript has at most {MAX_SPEECHES} speeches.")
             return []
-        return TypeAdapter(list[_Entry]).validate_python(read)
+        return TypeAdapter(list[_Entry]).validate_python(data)
     except ValidationError as error:
         for detail in error.errors()[: _MAX_LISTED + 1]:
             where = [f"speech {at + 1}" if isinstance(at, int) else at for at in detail["loc"]]

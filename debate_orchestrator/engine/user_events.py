@@ -36,42 +36,42 @@ def audience_question(debate: DebateState, text: str, to: Sequence[str] = ()) ->
 
 def _waits(debate: DebateState, question: str, seat: str) -> bool:
     """Whether a question was put to a seat that has begun no turn since."""
-    own = (count for turn, count in debate.question_counts.items() if debate.turns_reached[turn].role == seat)
-    heard = max(own, default=0)
+    counts = (count for turn, count in debate.question_counts.items() if debate.turns_reached[turn].role == seat)
+    heard = max(counts, default=0)
     return any(event.question == question and seat in event.to for event in debate.questions[heard:])
 
 
 def current_issues(debate: DebateState) -> list[str]:
     """The questions of the list, the weightiest first. Raises OutOfTurn where it can't be changed now."""
-    listed = rapporteur.issue_list(debate)
-    if listed is None or not schedule.can_change_issues(debate):
+    issue_list = rapporteur.issue_list(debate)
+    if issue_list is None or not schedule.can_change_issues(debate):
         raise OutOfTurn(schedule.TOO_LATE_FOR_ISSUES, hint="a list of your own, under `issues`, in another debate")
-    return [one_line(question) for question in listed.issues.values()]
+    return [one_line(question) for question in issue_list.issues.values()]
 
 
 def in_new_order(questions: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """The list that is meant by ids of issues that stay (`I3`, or several as `I3,I1`) and new questions, in their new
     order. A new question has three words at least, so that nothing mistyped becomes one. Raises BadSettings with
     everything that is wrong."""
-    found, problems = list[str](), list[str]()
+    chosen, problems = list[str](), list[str]()
     for argument in wanted:
         parts = [part for part in re.split(r"[,\s]+", argument.strip()) if part]
         numbers = [_ID.fullmatch(part) for part in parts]
         if parts and all(numbers):
             for part, number in zip(parts, numbers, strict=True):
                 if number and 1 <= int(number[1]) <= len(questions):
-                    found.append(questions[int(number[1]) - 1])
+                    chosen.append(questions[int(number[1]) - 1])
                 else:
                     problems.append(f"issues: there is no {short_repr(part)}; the list has I1 to I{len(questions)}.")
         elif len(parts) < _MIN_WORDS:
             hint = "ids such as I3 of those that stay, and whole questions"
             problems.append(with_hint(f"issues: {short_repr(argument)} is no id and no question.", hint))
         else:
-            found.append(rapporteur.without_number(argument).strip())
-    problems += [f"issues: {short_repr(text)} appears twice." for text in found if found.count(text) > 1][:1]
+            chosen.append(rapporteur.without_number(argument).strip())
+    problems += [f"issues: {short_repr(text)} appears twice." for text in chosen if chosen.count(text) > 1][:1]
     if problems:
         raise BadSettings(problems)
-    return found
+    return chosen
 
 
 def changed_issues(questions: Sequence[str]) -> IssuesChanged:

@@ -74,8 +74,8 @@ class StepResult(FrozenModel):
 
 def _wrapper(text: str) -> str:
     """What an agent host wrote around a reply; empty if nothing is seen."""
-    found = [_FIRST_LINE.match(text), *map(_LAST_LINE.match, text.splitlines()[-6:])]
-    return next((match[0].strip() for match in found if match), "")
+    matches = [_FIRST_LINE.match(text), *map(_LAST_LINE.match, text.splitlines()[-6:])]
+    return next((match[0].strip() for match in matches if match), "")
 
 
 def step(
@@ -268,7 +268,7 @@ class Stepper:
         reply that could not be used, and why."""
         rejected = self.state.rejected_replies(turn.id)
         former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
-        code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_secret.kept_secret)
+        code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_secret.stored_secret)
         return brief(self.state, turn, former, code).redacted()
 
     def _brief_file(self, turn_brief: Brief, turn: Turn, turn_files: TurnFiles) -> str:

@@ -65,7 +65,7 @@ class TurnsFolder:
         """The reply in place to exactly this brief; None if there is none. Raises BadReply if it is not text."""
         if not self._has_brief(turn_files, brief) or not os.path.lexists(turn_files.reply):
             return None
-        return read_reply(turn_files.turn, turn_files.reply, found=True)
+        return read_reply(turn_files.turn, turn_files.reply, in_place=True)
 
     def missing_replies(self, awaited: Iterable[TurnFiles]) -> list[str]:
         """A sentence for each of these turns, which have no reply."""
@@ -74,8 +74,8 @@ class TurnsFolder:
     def reject(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
         """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the problems
         with its new name, and how to go on."""
-        kept = self._move_aside(turn_files.reply, "refused")
-        return [*problems[:-1], f"{problems[-1]} It was kept as {kept}: correct it and save it as {turn_files.reply}."]
+        path = self._move_aside(turn_files.reply, "refused")
+        return [*problems[:-1], f"{problems[-1]} It was kept as {path}: correct it and save it as {turn_files.reply}."]
 
     def move_taken_aside(self, turn_files: TurnFiles) -> None:
         """Moves a brief and its reply, which was taken, aside, so that the same turn can be asked for again."""
@@ -129,11 +129,11 @@ def _written(path: str) -> tuple[int, int] | None:
     return (status.st_size, status.st_mtime_ns) if status.st_size else None
 
 
-def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
-    """The text of a reply file. One that was merely `found` in its place must be a regular file, and no link: a pipe
-    would be waited for, and a link may lead to any file. Raises BadReply if it can't be read or is not text."""
+def read_reply(turn_id: str, path: str, *, in_place: bool = False) -> str:
+    """The text of a reply file. One that the user did not name but that is `in_place` must be a regular file, and no
+    link: a pipe would be waited for, and a link may lead to any file. Raises BadReply if it can't be read as text."""
     try:
-        return decode(turn_id, read_regular(path, follow=not found, maximum=MAX_SIZE))
+        return decode(turn_id, read_regular(path, follow=not in_place, maximum=MAX_SIZE))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", 0) == errno.EFBIG:
             problem = f"{turn_id}: the reply has {error_text(error)}, and at most {MAX_SIZE:,} are allowed."

@@ -25,7 +25,7 @@ from debate_orchestrator.storage.journal_lines import (
     BEGINNING,
     Entry,
     JournalContents,
-    made_line,
+    make_line,
     parse,
     stated_hash,
 )
@@ -145,7 +145,7 @@ class JournalWriter:
             contents = parse(self.path, data)
         self.entries = contents.entries
         self._size = len(data) - contents.torn
-        self._written = self._synced = len(self.entries)
+        self._lines_written = self._lines_synced = len(self.entries)
 
     @classmethod
     def reserve(cls, path: str | os.PathLike[str], *, clock: Callable[[], str] = now) -> JournalWriter:
@@ -187,7 +187,7 @@ class JournalWriter:
         self.lost: list[str] = []
         """What each result was that could not be saved, in a few words."""
         self._waiting: list[WaitingLine] = []
-        self._size = self._written = self._synced = 0
+        self._size = self._lines_written = self._lines_synced = 0
         self._is_empty = self._sync_lost = False
 
     @contextmanager
@@ -236,13 +236,13 @@ class JournalWriter:
 
     def append(self, event: Event, *, keep: bool = False) -> Entry:
         """Writes one event after the last complete line; the entry holds it as it was written, without the secrets
-        of the environment. With `keep`, the line is kept in memory if the disk is full, and `written` writes it.
+        of the environment. With `keep`, the line is kept in memory if the disk is full, and `wait_for_room` writes it.
 
         Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk does not
         take it; the journal is then as it was. Raises PermanentFailure if another program changed the file.
         """
         event = event.with_text(redactor())
-        line, entry = made_line(event, self._clock(), self.entries)
+        line, entry = make_line(event, self._clock(), self.entries)
         self._append_line(WaitingLine(line, f"{_summary(event)} for {self._name}" if keep else ""))
         self.entries.append(entry)
         return entry
@@ -270,7 +270,7 @@ class JournalWriter:
     def _write_line(self, line: bytes) -> None:
         self._check_unchanged()
         self._size = append_line(self._handle, line, self._size, self._name)
-        self._written += 1
+        self._lines_written += 1
         self._is_empty = False
 
     def _lose(self, line: WaitingLine) -> None:
@@ -299,7 +299,7 @@ class JournalWriter:
 
     # Making lines durable
 
-    async def written(self) -> None:
+    async def wait_for_room(self) -> None:
         """Returns when no line waits for room. A task that is cancelled meanwhile tries a last time: if that succeeds,
         the cancellation comes at its next wait."""
         import asyncio  # late: reading a journal needs no asyncio
@@ -323,9 +323,9 @@ class JournalWriter:
         sync."""
         from debate_orchestrator.util.threads import in_debate_pool
 
-        await self.written()
-        written = self._written
-        await in_debate_pool(lambda: self.sync(written))
+        await self.wait_for_room()
+        lines = self._lines_written
+        await in_debate_pool(lambda: self.sync(lines))
 
     def sync(self, upto: int | None = None) -> None:
         """Returns when the first `upto` lines, or all that are written, are on the disk.
@@ -334,8 +334,8 @@ class JournalWriter:
         data and report success the next time, so a second attempt proves nothing.
         """
         with self._syncing:
-            written = self._written
-            if upto is not None and self._synced >= upto:
+            lines = self._lines_written
+            if upto is not None and self._lines_synced >= upto:
                 return
             try:
                 if self._sync_lost:
@@ -346,9 +346,9 @@ class JournalWriter:
                 reason = error.strerror or "an error"
                 problem = f"The disk did not confirm what was written to {self._name} ({reason})."
                 raise PermanentFailure(problem, hint="check the disk, then `debate check` the journal") from None
-            if not self._synced:
+            if not self._lines_synced:
                 sync_folder(os.path.dirname(os.path.abspath(self.path)))
-            self._synced = written
+            self._lines_synced = lines
 
     async def handed_over(self) -> None:
         """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""

@@ -143,7 +143,7 @@ def stated_hash(line: bytes) -> str | None:
     return digest if line.endswith(_hash_suffix(digest)) else None
 
 
-def made_line(event: Event, at: str, earlier: Sequence[Entry]) -> tuple[bytes, Entry]:
+def make_line(event: Event, at: str, earlier: Sequence[Entry]) -> tuple[bytes, Entry]:
     """The line of an event, with its newline, and its entry. BadJournal for one that would not read back as it is."""
     n, prev = len(earlier) + 1, earlier[-1].hash if earlier else _FIRST_PREV
     body = _line_body(n, at, prev, event)

@@ -120,8 +120,8 @@ def state_folder() -> Path | None:
 
     None if no absolute path is known: a relative one would depend on the working directory.
     """
-    given = os.environ.get("XDG_STATE_HOME", "")
-    home = Path(given if os.path.isabs(given) else os.path.expanduser("~/.local/state"))
+    folder = os.environ.get("XDG_STATE_HOME", "")
+    home = Path(folder if os.path.isabs(folder) else os.path.expanduser("~/.local/state"))
     return home / "debate-orchestrator" if home.is_absolute() else None
 
 

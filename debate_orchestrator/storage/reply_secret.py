@@ -29,7 +29,7 @@ def secret() -> bytes:
         return _of_this_process()
 
 
-def kept_secret() -> bytes:
+def stored_secret() -> bytes:
     """The 32 bytes that later processes read too. BadFile if they can't be kept, or their file is damaged."""
     try:
         return _read()
@@ -49,11 +49,11 @@ def _read() -> bytes:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError):  # another process has made one meanwhile
             create(path, secrets.token_bytes(_BYTES), mode=0o600)
-    found = read_regular(path)
-    if len(found) != _BYTES:
+    data = read_regular(path)
+    if len(data) != _BYTES:
         problem = f"{path} does not hold {_BYTES} bytes, so the codes of replies can't be worked out."
         raise BadFile(problem, hint="remove that file, and another is made")
-    return found
+    return data
 
 
 @cache
