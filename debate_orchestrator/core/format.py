@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
-from weakref import WeakValueDictionary
 
 from pydantic import Field as Default
 from pydantic import model_validator
@@ -65,10 +64,6 @@ class InvalidFormat(ValueError):
     def __init__(self, problems: Sequence[Problem]):
         self.problems = tuple(problems)
         super().__init__("; ".join(problem for _, problem in problems))
-
-
-_checked: WeakValueDictionary[int, Format] = WeakValueDictionary()
-"""Formats in which nothing is wrong, by their identity."""
 
 
 class Format(FrozenModel):
@@ -182,8 +177,6 @@ class Format(FrozenModel):
 
     @model_validator(mode="after")
     def _check(self) -> Format:
-        if _checked.get(id(self)) is self:  # every event `Opened` that is made with it checks it once more
-            return self
         problems = list(self._count_problems()) or [
             *self._seat_problems(),
             *self._phase_problems(),
@@ -192,7 +185,6 @@ class Format(FrozenModel):
         ]
         if problems:
             raise InvalidFormat(problems)
-        _checked[id(self)] = self
         return self
 
     def _count_problems(self) -> Iterator[Problem]:

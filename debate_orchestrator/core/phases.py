@@ -47,7 +47,7 @@ MAX_SCORE = 1_000_000
 """The most that a scale may go to, and a criterion weigh."""
 MAX_FORMAT_LINE_LENGTH = 200
 OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
-"""What a vote may be for beside a side."""
+"""What a vote may be for instead of a side."""
 MIRRORED = ".mirrored"
 """What the id of a mirrored turn ends in."""
 

@@ -138,14 +138,9 @@ def decision_brief_findings(debate: DebateState) -> list[Any]:
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
     """The rows of the dissent record."""
-    return [row for _, row in _dissent_by_turn(debate)]
-
-
-def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]:
-    """The rows of the dissent record, each with the turn that wrote it."""
     slots = [slot for slot in debate.plan.sections.get(AFTER_ROUNDS, ()) if JUDGE in slot.phase.seats]
     replies = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
-    return [(reply.turn, row) for reply in replies if reply is not None for row in reply.data.get("rows") or ()]
+    return [row for reply in replies if reply is not None for row in reply.data.get("rows") or ()]
 
 
 def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
@@ -221,22 +216,9 @@ def sent_back(debate: DebateState) -> list[str]:
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
-    """A sentence for each way in which the turns that a consideration cites, or the dissent record, contradict its
-    mark."""
-    return [
-        *_citation_problems(debate, reason),
-        *_dissent_problems(debate, reason, _rows_before_decision_brief(debate)),
-    ]
-
-
-def _rows_before_decision_brief(debate: DebateState) -> list[Mapping[str, Any]]:
-    """The rows of the dissent record that the writer of the decision brief had read: none where the record was
-    asked for again and came after it."""
-    written, taken = decision_brief(debate), [*debate.replies]
-    if written is None:
-        return dissent_rows(debate)
-    before = {*taken[: taken.index(written.turn)]}
-    return [row for turn_id, row in _dissent_by_turn(debate) if turn_id in before]
+    """A sentence for each way in which the turns that a consideration cites, or the row of the dissent record that it
+    names, contradict its mark."""
+    return [*_citation_problems(debate, reason), *_dissent_problems(debate, reason)]
 
 
 def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:
@@ -275,25 +257,18 @@ def _heard_each_other(debate: DebateState, side: str, other: str) -> bool:
     return _spoke_after(debate, side, other) or _spoke_after(debate, other, side)
 
 
-def _dissent_problems(
-    debate: DebateState, reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
-) -> Iterator[str]:
-    """The row is the one that the consideration names, or else the only one that cites the very same turns, where they
-    are several: a speech makes many points, so one that is merely among a row's turns says nothing."""
-    number, turns = reason.get("dissent_row"), set(reason["turns"])
-    if number is not None and not 1 <= number <= len(rows):
+def _dissent_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:
+    number, rows = reason.get("dissent_row"), dissent_rows(debate)
+    if number is None:
+        return
+    if not 1 <= number <= len(rows):
         yield f"dissent_row {number:g}: the dissent record has {plural(len(rows), 'row')}."
         return
-    if number is None:
-        citing = [index for index, row in enumerate(rows, 1) if len(turns) > 1 and turns == set(row.get("turns") or ())]
-        number = citing[0] if len(citing) == 1 else None
-    if number is not None:
-        row = rows[int(number) - 1]
-        cited = "" if reason.get("dissent_row") else ", the only one that cites these turns,"
-        where = f"row {number:g} of the dissent record ({short_repr(row.get('claim'), 80)}){cited}"
-        heard = _heard_each_other(debate, *debate.format.sides[:2])
-        if reason["mark"] != "not challenged" or heard:  # openings at once may disagree, and challenge nothing
-            yield from _contradiction(reason["mark"], row.get("status"), where)
+    row = rows[int(number) - 1]
+    heard = _heard_each_other(debate, *debate.format.sides[:2])
+    if reason["mark"] != "not challenged" or heard:  # openings at once may disagree, and challenge nothing
+        where = f"row {number:g} of the dissent record ({short_repr(row.get('claim'), 80)})"
+        yield from _contradiction(reason["mark"], row.get("status"), where)
 
 
 def _contradiction(mark: str, status: Any, where: str) -> Iterator[str]:

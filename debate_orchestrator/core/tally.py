@@ -256,8 +256,10 @@ def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
 
 
 def conceded(debate: DebateState) -> str | None:
-    """The side that gave up its whole position; `both` if both did so at once; None otherwise. In a debate that is
-    judged again, a concession that only the earlier ballots found ends the debate but does not count here."""
+    """The side that gave up its whole position; `both` if both did so at once; None otherwise.
+
+    A debate that is judged again ends where the earlier ballots found a concession. That is one only if the new ballots
+    find it too."""
     for stage in debate.stages:
         if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
             by_speech = any(turn.id in debate.conceding for turn in stage)

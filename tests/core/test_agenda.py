@@ -89,18 +89,6 @@ def test_an_early_end_between_phases_is_at_once() -> None:
     assert tally.verdict(debate) is not None
 
 
-def test_a_round_that_was_argued_is_voted_on() -> None:
-    """Where all speeches of a round are in, its judges vote on it all the same, asked already or not."""
-    for before in ([], [asked("2.verdict.judge")]):
-        debate = debated(3, until="2.verdict.judge")
-        for event in before:
-            debate = apply(debate, event)
-        debate = apply(debate, CLOSED)
-        debate, played = play(debate)
-        assert played == [("2.verdict.judge",), ("final.verdict.judge",), ("final.dissent.judge",)]
-        assert [one.round for one in tally.results(debate)] == [1, 2]
-
-
 def test_convergence_is_not_answered_after_an_early_end() -> None:
     """Sides that converged just before it are not asked to diverge."""
     debate = debated(3, 1, {"1.verdict.judge": converging()}, until="1.divergence.a")
@@ -182,12 +170,6 @@ def ids(debate: DebateState) -> list[str]:
     return [turn.id for turn in schedule.turns_taken(debate)]
 
 
-def test_what_was_debated_is_the_root_of_its_judgings() -> None:
-    """The root stands for the speeches; what was judged does in a journal that notes no root."""
-    assert EarlierDebate(source="old", digest="d" * 64, root="e" * 64).speeches_digest == "e" * 64
-    assert EarlierDebate.model_validate({"source": "old", "digest": "d" * 64}).speeches_digest == "d" * 64
-
-
 def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
     """The side that answered an intervention then answers it now, though no judge sees it converge."""
     debate = again(2, interventions={1: ("b",)})
@@ -212,13 +194,6 @@ def test_a_new_finding_calls_no_side_to_speak() -> None:
     assert debate.complete
     assert not [turn for turn in ids(debate) if "divergence" in turn]
     assert tally.convergence(debate, 1).sides == ("a",)
-
-
-def test_a_new_finding_after_an_old_intervention_is_flagged() -> None:
-    """Convergence right after an intervention that took place is flagged for the final verdict, as it is live."""
-    debate = again(3, script={"2.verdict.judge": converging()}, interventions={1: ("a", "b")})
-
-    assert tally.rounds_converged_again(debate) == (2,)
 
 
 def test_an_old_concession_by_ballot_ends_it_where_it_ended() -> None:

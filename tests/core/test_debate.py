@@ -22,7 +22,6 @@ from core.folding import (
     state,
     voted,
 )
-from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,15 +74,6 @@ def test_out_of_turn_changes_nothing() -> None:
             assert before == state(debate), (turn, make)
 
 
-def test_a_second_opening_is_refused() -> None:
-    """A debate is opened once."""
-    debate = debated(until="1.challenge.a")
-    before = state(debate)
-    with pytest.raises(OutOfTurn, match="is open already"):
-        debate = apply(debate, opened())
-    assert before == state(debate)
-
-
 def test_a_complete_debate_takes_nothing_more() -> None:
     """After the dissent record no turn is due, and the refusal says so."""
     debate = debated(1)
@@ -132,20 +122,6 @@ def test_asking_settles_nothing() -> None:
     debate = apply(debate, spoke("1.opening.a"))
     with pytest.raises(OutOfTurn):
         debate = apply(debate, asked)
-
-
-def test_notes_are_taken_at_any_time() -> None:
-    """A note is kept and makes no turn due, even after the end."""
-    debate = debated(1)
-    debate = apply(debate, Noted(note="prompts changed", detail="x"))
-    assert ([note.detail for note in debate.notes], debate.complete) == (["x"], True)
-
-
-@for_each(["2.constructive.a", "1.divergence.b", "final.verdict.judge-2", "", "1.opening"])
-def test_turns_that_are_not_there(turn: str) -> None:
-    """A turn that the agenda has not reached can't be had by its id."""
-    with pytest.raises(OutOfTurn, match="this turn is not due"):
-        schedule.turn(debated(until="1.challenge.a"), turn)
 
 
 # What is heard

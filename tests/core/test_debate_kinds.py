@@ -230,9 +230,3 @@ def test_a_debate_without_a_judge_completes() -> None:
     assert (tally.totals(debate), tally.means(debate), tally.flipped_votes(debate)) == ({"a": 0, "b": 0}, {}, (0, 0))
     assert state(fold(record(2, rules=made)))["verdict"] is None
     assert tally.conceded(debated(2, rules=made, script={"1.speech.a": "You win."})) == "a"
-
-
-def test_a_judge_who_only_speaks_gives_no_verdict() -> None:
-    """Where a judge has a turn but no vote, there is no verdict either."""
-    debate = debated(1, rules=rules(round=[phase("ask", "judge"), SPEECH], after=[]))
-    assert (debate.complete, debate.judges, tally.verdict(debate)) == (True, ("judge",), None)

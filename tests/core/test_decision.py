@@ -169,7 +169,6 @@ def test_a_dry_debate_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -
         (reason("granted", "1.rebuttal.b"), ""),
         (reason("granted", "1.opening.a"), "no turn of b"),
         (reason("granted", "1.rebuttal.b", row=1), "unresolved"),
-        (reason("granted", "1.opening.a", "1.opening.b"), "unresolved"),
         (reason("granted", "1.opening.b"), ""),
         (reason("granted", "1.challenge.a", side="b"), ""),
         (reason("weakened", "1.challenge.b", row=1), ""),

@@ -165,14 +165,6 @@ def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     assert costs_of(debate(asked.model_copy(update={"called": False}))) == Costs()
 
 
-@pytest.mark.parametrize("by", ["host", "rehearse:x", "replay:x.jsonl"])
-def test_no_model_was_called(by: str) -> None:
-    """What a host, a person or a recording says is no call."""
-    free = reply().model_copy(update={"by": by})
-
-    assert costs_of(debate(Spoke(turn="1.opening.a", reply=free))) == Costs()
-
-
 def test_the_setup_is_on_it() -> None:
     """What the moderator was asked before the first turn stands first."""
     made = costs_of(debate(Spoke(turn="1.opening.a", reply=paid()), derived=(paid(cost=0.125),)))

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import OutOfTurn
@@ -73,13 +72,6 @@ def test_a_stage_holds_both_turns_of_every_judge(judges: int, ids: list[str]) ->
     assert {turn.seat for turn in schedule.turns_taken(debate) if turn.mirrored} == {
         one for one in ids if "mirrored" not in one
     }
-
-
-def test_how_mirrored_turns_are_called() -> None:
-    """A mirrored turn is told apart by its tag and its heading."""
-    turn = schedule.turn(mirrored(1, 2), "1.verdict.judge-2.mirrored")
-    assert ADVERSARIAL.tag_of(turn) == "[JUDGE 2 - ROUND 1 - VERDICT - MIRRORED]"
-    assert ADVERSARIAL.heading_of(turn) == "Judge Verdict — Round 1 (Judge 2), Mirrored"
 
 
 def test_nothing_counts_before_both_are_there() -> None:
@@ -235,10 +227,3 @@ def test_a_sincere_judge_counts_as_without_the_mirror(rounds: list[tuple[int, in
     verdicts = [made.model_dump(exclude={"panel"}) for made in (tally.verdict(one), tally.verdict(two)) if made]
     assert len(verdicts) == 2 and verdicts[0] == verdicts[1]
     assert tally.flipped_votes(two) == (0, len(rounds) + 1)
-
-
-def test_a_format_may_mirror_unasked() -> None:
-    """A format says that its judges see both presentations; it must have two sides, and votes."""
-    assert Format.model_validate(ADVERSARIAL.model_dump() | {"mirror": True}).mirror
-    with pytest.raises(ValueError, match="two sides that speak alike"):
-        Format.model_validate(ADVERSARIAL.model_dump() | {"mirror": True, "before": (), "round": (), "after": ()})

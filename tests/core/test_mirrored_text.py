@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, ONE_SIDED, PLAIN, debated, many, rules
+from core.folding import ADVERSARIAL, ONE_SIDED, PLAIN, many, rules
 from hostile_texts import alike
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core import schedule
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.shape import Field, Shape
@@ -96,11 +95,6 @@ def test_short_names_keep_to_their_own_letters() -> None:
     assert PAIRS["words"].text("Pro: the pro of it, the con of it. CON!") == "Con: the pro of it, the con of it. PRO!"
 
 
-def test_where_both_have_one_name_nothing_is_said() -> None:
-    """Sides of one name can't be told apart in a text; their turns can."""
-    assert PAIRS["same"].text("Speaker said in 1.speech.a") == "Speaker said in 1.speech.b"
-
-
 @pytest.mark.parametrize("pair", PAIRS)
 @many
 @given(text=texts)
@@ -110,15 +104,6 @@ def test_a_text_exchanged_twice_is_what_it_was(pair: str, text: str) -> None:
 
 
 # Sides, turns and values
-
-
-def test_turns_are_the_others() -> None:
-    """Every turn of a side is the other's, in id and seat, and its tag; a judge's is the judge's."""
-    for turn in schedule.turns_taken(debated(2)):
-        other = RESEARCHERS.turn(turn)
-        assert RESEARCHERS.turn(other) == turn
-        assert (other == turn) is turn.judging
-        assert RESEARCHERS.text(ADVERSARIAL.tag_of(turn)) == ADVERSARIAL.tag_of(other)
 
 
 def test_a_debate_of_one_side_is_what_it_was() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from core.folding import BALLOT, ONE_SIDED, converging, debated, heard, opened, phase, play, rules
 
@@ -71,16 +69,6 @@ def test_phases_before_the_first_round() -> None:
 
 
 @pytest.mark.parametrize(
-    ("when", "rounds"),
-    [({"round": "last"}, [3]), ({"rounds_at_least": 4}, []), ({"round": "later", "strictness": "strict"}, [2, 3])],
-)
-def test_conditional_phases(when: dict[str, Any], rounds: list[int]) -> None:
-    """A phase takes place in the rounds and debates in which its conditions hold."""
-    debate = debated(3, rules=rules(round=[phase("speech", "a"), phase("extra", "b", when=when)]))
-    assert [turn.round for turn in schedule.turns_taken(debate) if turn.phase.name == "extra"] == rounds
-
-
-@pytest.mark.parametrize(
     ("most", "answered", "converged_again"), [(1, [1, 3, 5], (2, 4)), (2, [1, 2, 4, 5], (3,)), (9, [1, 2, 3, 4, 5], ())]
 )
 def test_interventions_in_a_row(most: int, answered: list[int], converged_again: tuple[int, ...]) -> None:
@@ -90,18 +78,3 @@ def test_interventions_in_a_row(most: int, answered: list[int], converged_again:
     debate = debated(5, script={f"{n}.vote.judge": converging("a", "same") for n in range(1, 6)}, rules=made)
     assert [turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by] == answered
     assert tally.rounds_converged_again(debate) == converged_again
-
-
-def test_a_judge_may_speak() -> None:
-    """A judge's question is speech: all seats hear it, and it can't concede."""
-    made = rules(round=[phase("ask", "judge"), phase("speech", "a", "b")])
-    debate = debated(1, script={"1.ask.judge": "You win."}, rules=made)
-    assert (heard(debate, "1.speech.a"), tally.conceded(debate)) == (["1.ask.judge"], None)
-
-
-def test_a_concession_before_the_first_round_ends_the_debate() -> None:
-    """A side that gives up before the first round has conceded the debate, and it goes on at its end."""
-    made = rules(before=[phase("plan", "a", "b")])
-    debate = fold([opened(2, rules=made)])
-    debate, played = play(debate, {"start.plan.a": "You win."})
-    assert (played, tally.conceded(debate)) == ([("start.plan.a",), ("final.end.judge",)], "a")

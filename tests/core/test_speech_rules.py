@@ -254,12 +254,6 @@ def test_what_is_no_line_for_the_other(text: str) -> None:
     assert not writes_lines_for(text, [])
 
 
-def test_a_name_is_no_pattern() -> None:
-    """A name is found as it stands."""
-    assert writes_lines_for("C++ (x): y", ["C++ (x)"])
-    assert not writes_lines_for("Bxn: y", ["B.n"])
-
-
 def test_quotes_are_looked_up_as_far_as_a_speech_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many quotes of a speech are looked up; those after them are heard as unverified."""
     looked: list[str] = []

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from core.folding import BALLOT, PLAIN, debated, many, phase, reply, rules
+from core.folding import BALLOT, PLAIN, debated, many, phase, rules
 from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import ContextFile, Declined, Spoke
+from debate_orchestrator.core.events import ContextFile, Spoke
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Reply
 from debate_orchestrator.core.shape import Field, Shape
@@ -77,14 +76,6 @@ def test_a_speech_is_shown_as_it_is_heard() -> None:
     assert (first.text, first.words, first.dropped) == ("<v_quote>one two three four</v_quote> and so", 6, 3)
     assert [one.verified for one in first.quotes] == [True]
     assert (second.text, second.words, second.dropped) == ("", 0, 0)
-
-
-@pytest.mark.parametrize("answer", [Spoke, Declined])
-def test_no_answer_lets_private_working_out(answer: type[Spoke | Declined]) -> None:
-    """A refusal is heard as a speech is: without what was said in private."""
-    text = "<thinking>SECRET</thinking>\nNo.\nIt would do harm."
-    _, (first, _), (_, other) = judged({"1.speech.a": [answer(turn="1.speech.a", reply=reply(text))]}, private())
-    assert (first.text, other.text, first.declined) == ("No.\nIt would do harm.",) * 2 + (answer is Declined,)
 
 
 def test_what_is_told_of_a_speech() -> None:
