@@ -258,8 +258,11 @@ class Opened(JournaledModel):
         return self
 
     def _turn_problem(self) -> str | None:
-        """What makes the debate one of more turns than can be held."""
+        """What makes the turns of the debate more than can be held, or its votes more than can be counted."""
         judges, turns = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[Section]()
+        votes = Counter(slot.section for slot in self.slots if self.format.is_vote(slot.phase))
+        if votes and votes.most_common(1)[0][1] > 1:
+            return "judges vote twice before the rounds, in one or after them; only one vote is allowed there"
         for slot in self.slots:
             stages = slot.stages(self.format.sides, judges, mirror=self.mirrors(slot.phase))
             turns[slot.section] += sum(map(len, stages))

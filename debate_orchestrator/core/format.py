@@ -242,7 +242,11 @@ class Format(FrozenModel):
                     problem = f"{answered}, but no phase {section} before it looks for that"
                     yield (group, n, "on"), problem
                 found |= set(self.shapes.get(phase.reply, {}))
-            yield from (((group, n), problem) for n, problem in self._double_votes(group, phases))
+            voting = [n for n, phase in enumerate(phases) if self.is_vote(phase)]
+            answering = next((n for n, phase in enumerate(phases) if phase.triggered_by), len(phases))
+            if voting and voting[-1] > answering:
+                late, answer = phases[voting[-1]].name, phases[answering].name
+                yield (group, voting[-1]), f"phase {late!r} votes after phase {answer!r}, which answers a vote"
         if self.decided_by == "swing" and not any(phase.option == "blind" for phase in self.before):
             problem = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
             yield ("decided_by",), problem
@@ -252,20 +256,6 @@ class Format(FrozenModel):
             yield ("mirror",), "a mirrored debate needs two sides that speak alike, and judges who vote on them"
         if self.each_round and "each round" not in self.optional_phases:
             yield ("each_round",), "each_round needs a phase with the option each round"
-
-    def _double_votes(self, group: str, phases: Sequence[Phase]) -> Iterator[tuple[int, str]]:
-        """The problems with the votes of a group of phases, each with the index of the phase that has it."""
-        voting = [n for n, phase in enumerate(phases) if self.is_vote(phase)]
-        for n, phase in [(n, phases[n]) for n in voting]:
-            if any(phases[earlier].when.meets(phase.when) for earlier in voting if earlier < n):
-                yield n, f"judges vote twice in `{group}`; only one vote is allowed there"
-                return
-        answering = next((n for n, phase in enumerate(phases) if phase.triggered_by), len(phases))
-        if voting and voting[-1] > answering:
-            problem = (
-                f"phase {phases[voting[-1]].name!r} votes after phase {phases[answering].name!r}, which answers a vote"
-            )
-            yield voting[-1], problem
 
     def _problems_of_phase(self, phase: Phase) -> Iterator[Problem]:
         which = f"phase {phase.name!r}"

@@ -51,22 +51,6 @@ class Condition(FrozenModel):
         names = {"first": round == 1, "later": round > 1, "last": round == rounds, "not last": round < rounds}
         return names[self.round]
 
-    def meets(self, other: Condition) -> bool:
-        """Whether there is a round of some debate in which both hold."""
-        modes = {self.strictness, other.strictness} - {None}
-        rounds = {self.round, other.round}
-        if len(modes) > 1 or (len(rounds) > 1 and all(isinstance(number, int) for number in rounds)):
-            return False
-        numbers = {n for n in (*rounds, self.rounds_at_least, other.rounds_at_least) if isinstance(n, int)}
-        sizes = {n + more for n in {1, *numbers} for more in (0, 1, 2)}
-        mode = next(iter(modes), None) or ""
-        return any(
-            self.holds(rounds=n, round=number, strictness=mode) and other.holds(rounds=n, round=number, strictness=mode)
-            for n in sizes
-            for number in (1, 2, n - 1, n, *numbers)
-            if 1 <= number <= n
-        )
-
 
 class Field(FrozenModel):
     """One field of a structured reply."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import BALLOT, ONE_SIDED, PLAIN, phase, rules
+from core.folding import BALLOT, ONE_SIDED, PLAIN, opened, phase, rules
 from corpus import for_each
 from pydantic import ValidationError
 
@@ -93,9 +93,6 @@ def rubric(**changes: Any) -> dict[str, Any]:
         (shaped(weakest={"kind": "text"}), "expected one for each side"),
         (shaped(conceded={"kind": "choice", "of": ["neither"]}), "'conceded' has the option 'neither'; use only a, b"),
         (shaped(unresolved_questions={"kind": "list", "fields": {"x": {"kind": "text"}}}), "must be a list of texts"),
-        ({"round": [BALLOT, BALLOT | {"name": "two", "when": {"rounds_at_least": 1}}]}, "vote twice"),
-        ({"round": [BALLOT | {"when": {"round": "first"}}, BALLOT | {"name": "two", "when": {"round": 1}}]}, "twice"),
-        ({"round": [BALLOT | {"when": {"round": "last"}}, BALLOT | {"name": "two", "when": {"round": 3}}]}, "twice"),
         ({"round": [BALLOT | {"when": ONE}, FORCED, BALLOT | {"name": "two", "when": LATER}]}, "after phase 'forced'"),
         (shaped(side={"kind": "choice", "of": ["x"] * 2}), "final.side .* twice"),
         (shaped(side={"kind": "choices", "of": [f"x{n}" for n in range(101)]}), "101 options; at most 100"),
@@ -158,3 +155,13 @@ def test_a_vote_before_the_rounds_is_blind() -> None:
     """A vote before the first word has the option blind: as any other vote it counts nowhere."""
     with pytest.raises(ValidationError, match="votes before the rounds without the option blind"):
         rules(before=[BALLOT])
+
+
+@for_each([({"when": {"rounds_at_least": 1}}, 1), ({"when": {"round": 3}}, 3)])
+def test_judges_vote_once_in_a_round(row: tuple[dict[str, Any], int]) -> None:
+    """A debate in which judges would vote twice in a round can't be opened; one of fewer rounds can."""
+    changes, rounds = row
+    made = rules(round=[SPEECH, BALLOT, BALLOT | {"name": "two"} | changes])
+    with pytest.raises(ValidationError, match="judges vote twice"):
+        opened(rounds, rules=made)
+    assert rounds == 1 or opened(rounds - 1, rules=made)
