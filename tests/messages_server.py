@@ -29,7 +29,7 @@ Trouble = Callable[[dict[str, Any], int], dict[str, Any] | None]
 `status` (with `headers`, `kind`, `message`) refuses; `close` drops the line at once; `html` answers a page;
 `text`, `stop`, `why` change the answer; `after` is how many pieces come before `then`: `end` (no closing event),
 `drop`, `stall`, `garbage`, `error` (an error event), `nested` (an event nested 100 deep),
-`lines` (an event of 2,000 lines), `more` (360,000 characters at once),
+`more` (360,000 characters at once),
 `pings` (without end)."""
 
 
@@ -185,10 +185,6 @@ class Server:
             case "nested":
                 event = _sse({"type": "content_block_delta", "index": 0, "odd": 0})
                 await response.write(event.replace(b": 0}", b": " + b"[" * 100 + b"]" * 100 + b"}"))
-            case "lines":
-                for _ in range(20):  # one event, in pieces
-                    await response.write(b"data: x\n" * 100)
-                    await asyncio.sleep(0.01)
             case "more":
                 delta = {"type": "text_delta", "text": "more and " * 40_000}
                 await response.write(_sse({"type": "content_block_delta", "index": 0, "delta": delta}))

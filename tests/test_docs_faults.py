@@ -69,7 +69,6 @@ FAULTS: dict[str, Fault] = {
     "nothing but pings": Fault({"after": 3, "then": "pings"}),
     "chunk that is not JSON": Fault({"after": 3, "then": "garbage"}),
     "event nested too deeply": Fault({"after": 3, "then": "nested"}),
-    "event of more than 1,000 lines": Fault({"after": 3, "then": "lines"}),
     "answer longer than any reply may be": Fault({"after": 3, "then": "more"}),
     "speech of more than twice the words of its phase": Fault({"text": "and so on " * 1_000}),
     "ballot of more than 32,000 characters": ballot('{"winner": "a' + " " * 40_000),

@@ -24,6 +24,7 @@ from debate_orchestrator.providers import command
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.providers.provider import NO_PERMISSIONS
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
+from debate_orchestrator.util.sanitize import block_code
 
 NONCE = opened_event().nonce
 SAID = (Message(role="user", parts=("The motion.", "B spoke.")), Message(role="assistant", parts=("Mine \ud800",)))
@@ -83,6 +84,14 @@ def test_a_reply(program: Callable[[str], str]) -> None:
 
     assert reply.text + "\n" == command.document(BRIEF, NONCE).encode("utf-8", "replace").decode()
     assert (reply.by, reply.usage, reply.cost, reply.model, reply.ended) == (spec, None, None, None, "whole")
+
+
+def test_the_document() -> None:
+    """The text is self-contained: the system text, every part in its order, and what the seat said as its own."""
+    code = block_code(NONCE, BRIEF.turn, "earlier")
+    assert command.document(BRIEF, NONCE) == (
+        f"Be fair.\n\n---\n\nThe motion.\n\nB spoke.\n\n<<< EARLIER {code} said by you\nMine \ufffd\nEND {code} >>>\n"
+    )
 
 
 def test_no_shell(program: Callable[[str], str]) -> None:
