@@ -63,7 +63,7 @@ def test_quotes_are_marked_for_all_seats() -> None:
     made = heard({"quotes": Quotes()}, _1_opening_a=said)
     for turn in ("1.opening.b", "1.verdict.judge", "final.verdict.judge"):
         assert block_of(made[turn], "1.opening.a") == (
-            "<v_quote>tabs are one character</v_quote> <u_quote>tabs are always best</u_quote>"
+            "<v_quote>tabs are one character</v_quote> &lt;v_quote>tabs are always best&lt;/v_quote>"
         )
 
 

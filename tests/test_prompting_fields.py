@@ -84,7 +84,7 @@ def test_what_was_filled_in_will_do(data: st.DataObject, shape: Shape) -> None:
             assert error.problems
             continue
         entered[question.field_path] = said
-        if (value := fields.value(shape, TERMS, entered)) is not None:
+        if (value := fields.form_value(shape, TERMS, entered)) is not None:
             assert check(shape, value, TERMS) == []
             assert all(answered(question, entered) for question in fields.form_questions(shape, TERMS, entered))
 
@@ -118,7 +118,7 @@ def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
         fields.read(question, TERMS, said)
         entered[question.field_path] = said
 
-    value = fields.value(shape, TERMS, entered)
+    value = fields.form_value(shape, TERMS, entered)
     assert value is not None
     assert check(shape, value, TERMS) == []
 
@@ -197,9 +197,9 @@ def test_fields_that_depend_on_others() -> None:
     assert places(shape) == ["sure"]
     assert places(shape, sure="yes") == ["why", "sure"]
     entered: dict[FieldPath, str] = {("sure",): "yes", ("why",): "So."}
-    assert fields.value(shape, TERMS, entered) == {"why": "So.", "sure": True}
-    assert fields.value(shape, TERMS, entered | {("sure",): "no"}) == {"why": None, "sure": False}
-    assert fields.value(shape, TERMS, entered | {("sure",): "yes"}) == {"why": "So.", "sure": True}
+    assert fields.form_value(shape, TERMS, entered) == {"why": "So.", "sure": True}
+    assert fields.form_value(shape, TERMS, entered | {("sure",): "no"}) == {"why": None, "sure": False}
+    assert fields.form_value(shape, TERMS, entered | {("sure",): "yes"}) == {"why": "So.", "sure": True}
 
 
 def test_scores() -> None:
@@ -209,7 +209,7 @@ def test_scores() -> None:
 
     assert (first.field_path, second.field_path) == (("scores", "a"), ("scores", "b"))
     assert fields.read(first, TERMS, "7, 0.5") == {"depth": 7, "wit": 0.5}
-    assert fields.value(shape, TERMS, {first.field_path: "7 1"}) is None
+    assert fields.form_value(shape, TERMS, {first.field_path: "7 1"}) is None
     with pytest.raises(BadReply, match=r"^wit: 7 is not a number from 0 to 1"):
         fields.read(second, TERMS, "7 7")
     with pytest.raises(BadReply, match="2 numbers are needed, one for each of: depth, wit"):
@@ -224,15 +224,15 @@ def test_a_short_form_asks_what_only_a_person_knows() -> None:
         if shape is None:
             continue
         every = fields.form_questions(shape, TERMS, {})
-        asked = fields.shortened(every)
+        asked = fields.short_form_questions(every)
         entered = {
             question.field_path: {"scores": "7 1", "text": "So."}.get(question.field.kind, "1") for question in asked
         }
-        full = fields.completed(shape, TERMS, entered)
+        full = fields.with_defaults(shape, TERMS, entered)
 
         assert len(asked) <= fields.MAX_ASKED, name
         assert all(question in asked for question in every if question.default is None), name
-        value = fields.value(shape, TERMS, full)
+        value = fields.form_value(shape, TERMS, full)
         assert value is not None and check(shape, value, TERMS) == [], name
 
 
@@ -241,7 +241,7 @@ def test_the_final_form_asks_for_an_unresolved_question() -> None:
     shape = loader.load("adversarial").shapes["final"]
     first: FieldPath = ("unresolved_questions", "1")
     for entered in ({}, {first: "Does it scale?"}):
-        asked = fields.shortened(fields.form_questions(shape, TERMS, entered), "unresolved_questions")
+        asked = fields.short_form_questions(fields.form_questions(shape, TERMS, entered), "unresolved_questions")
         assert first in [question.field_path for question in asked] and len(asked) <= fields.MAX_ASKED
         assert ("unresolved_questions", "2") not in [question.field_path for question in asked]
 
@@ -254,17 +254,17 @@ def test_lists() -> None:
     rows: Shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text", optional=True)})}
 
     assert places(texts, open__1="one") == ["open/1", "open/2"]
-    assert fields.value(texts, TERMS, {("open", "1"): "one", ("open", "2"): ""}) == {"open": ["one"]}
+    assert fields.form_value(texts, TERMS, {("open", "1"): "one", ("open", "2"): ""}) == {"open": ["one"]}
     assert places(pairs) == places(pairs, rows__1__claim="") == ["rows/1/claim"]
     assert places(pairs, rows__1__claim="So.") == ["rows/1/claim", "rows/1/sure"]
     one = {("rows", "1", "claim"): "So.", ("rows", "1", "sure"): "no", ("rows", "2", "claim"): ""}
-    assert fields.value(pairs, TERMS, one) == {"rows": [{"claim": "So.", "sure": False}]}
+    assert fields.form_value(pairs, TERMS, one) == {"rows": [{"claim": "So.", "sure": False}]}
     gate = f"rows__1__{WHETHER_ANY}"
     assert places(rows) == [f"rows/1/{WHETHER_ANY}"]
     assert places(rows, **{gate: "yes"}) == [f"rows/1/{WHETHER_ANY}", "rows/1/claim"]
     filled = {gate: "yes", "rows__1__claim": "It is."}
     assert places(rows, **filled)[-1] == f"rows/2/{WHETHER_ANY}"
-    assert fields.value(rows, TERMS, {("rows", "1", WHETHER_ANY): "no"}) == {"rows": []}
+    assert fields.form_value(rows, TERMS, {("rows", "1", WHETHER_ANY): "no"}) == {"rows": []}
 
 
 def test_labels() -> None:

@@ -149,7 +149,7 @@ def _chain(
             message = f"{where}: {short_repr(base)} is not a shipped format; use one of {', '.join(names)}."
             errors.append(f"{message} {suggest(base, names)}".rstrip())
             break
-        if any(base == known.name and known.shipped for known in folders):
+        if any(base == other.name and other.shipped for other in folders):
             errors.append(f"{where}: {short_repr(base)} extends this format already.")
             break
         folders.append(find(base))
@@ -159,7 +159,7 @@ def _chain(
 
 def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Locations]:
     """What one format.yaml says, with its rubric in it."""
-    data, locations = _placed(folder, FILE)
+    data, locations = _read_located(folder, FILE)
     unknown = [key for key in data if key not in (*_KEYS, "name")]
     for n, key in enumerate(unknown):
         if n < MAX_LISTED:  # finding the nearest key takes time, and so many messages are enough
@@ -177,7 +177,7 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Loc
     return data, locations
 
 
-def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Locations]:
+def _read_located(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Locations]:
     """A file of a format, with the locations of its values. BadFile names it by the path that messages show."""
     _must_be_its_own(folder, file)
     try:
@@ -215,7 +215,7 @@ def _rubric(given: Any, folder: FormatFolder, locations: Locations) -> Any:
     if given not in names:
         where = location(locations, ("rubric",))
         raise BadFile(f"{where}: {short_repr(given)} should be {expected}. {suggest(given, names)}".rstrip())
-    data, inner = _placed(home, file)
+    data, inner = _read_located(home, file)
     locations.update({("rubric", *keys): at for keys, at in inner.items()})
     return {"name": name, **data}
 

@@ -42,14 +42,14 @@ class Piece(NamedTuple):
 def pieces(brief: Brief, schema_replacement: str = ALL_ASKED) -> list[Piece]:
     """The pieces of a brief, in its order. `schema_replacement` is the sentence that people read in place of the JSON
     Schema, which is for models: it says what a form asks for."""
-    found = list(_parsed(_without_fence_text(brief.system)))
+    parts = list(_parsed(_without_fence_text(brief.system)))
     for message in brief.messages:
         for part in message.parts:
             if message.role == "assistant":
-                found.append(Piece("own.words", "You said", part))
+                parts.append(Piece("own.words", "You said", part))
             else:
-                found += _parsed(_without_schema(part, brief, schema_replacement))
-    return found
+                parts += _parsed(_without_schema(part, brief, schema_replacement))
+    return parts
 
 
 def length_hint(turn: Turn) -> str:
@@ -65,8 +65,8 @@ def tasks(text: str, *, short: bool) -> list[str]:
     """The sections of an instruction that say what to do now. With `short`, as for speeches, only the first paragraph
     of each: the others tell models how to write."""
     sections = re.split(r"(?m)^(?=# )", text)
-    found = [section.strip() for section in sections if section.startswith(_TASK)]
-    return ["\n\n".join(re.split(r"\n\s*\n", task)[:2]) for task in found] if short else found
+    texts = [section.strip() for section in sections if section.startswith(_TASK)]
+    return ["\n\n".join(re.split(r"\n\s*\n", task)[:2]) for task in texts] if short else texts
 
 
 def _parsed(text: str) -> Iterator[Piece]:
@@ -94,22 +94,22 @@ def _parsed(text: str) -> Iterator[Piece]:
 
 def _document(kind: str, remark: str, body: str) -> Piece:
     if kind == BALLOT:
-        return Piece(kind, f"Your ballot in {remark}", _spelled(body))
+        return Piece(kind, f"Your ballot in {remark}", _ballot_text(body))
     head = _HEADS.get(kind, f"{remark} ({kind})" if "." in kind else kind.capitalize())
     return Piece(kind, f"{head} {remark}".strip() if kind in _HEADS else head, body)
 
 
 def _instruction(lines: list[str]) -> Iterator[Piece]:
     """What stands between documents, with the lines of a paragraph put together."""
-    kept: list[str] = []
+    merged: list[str] = []
     for line in "\n".join(lines).strip().split("\n"):
         begins = not line.strip() or line.startswith("# ") or _ITEM.match(line)
-        if begins or not kept or not kept[-1] or kept[-1].startswith("# "):
-            kept += [] if not line.strip() and kept[-1:] == [""] else [line.rstrip()]
+        if begins or not merged or not merged[-1] or merged[-1].startswith("# "):
+            merged += [] if not line.strip() and merged[-1:] == [""] else [line.rstrip()]
         else:
-            kept[-1] = f"{kept[-1]} {line.strip()}"
-    if any(kept):
-        yield Piece("", "", "\n".join(kept))
+            merged[-1] = f"{merged[-1]} {line.strip()}"
+    if any(merged):
+        yield Piece("", "", "\n".join(merged))
 
 
 def _without_fence_text(system: str) -> str:
@@ -121,14 +121,14 @@ def _without_schema(part: str, brief: Brief, schema_replacement: str) -> str:
     """A part without the JSON Schema of the reply, and without the paragraph that asks for it: a form does that."""
     if brief.json_schema is None:
         return part
-    before, found, after = part.partition(json.dumps(brief.json_schema, ensure_ascii=False, indent=1))
-    if not found:
+    before, schema, after = part.partition(json.dumps(brief.json_schema, ensure_ascii=False, indent=1))
+    if not schema:
         return part
     asked = before.rstrip().rpartition("\n\n")
     return f"{asked[0] or asked[2]}\n\n{schema_replacement}{after}"
 
 
-def _spelled(body: str) -> str:
+def _ballot_text(body: str) -> str:
     try:
         return "\n".join(_fields(json.loads(body)))
     except (ValueError, RecursionError):

@@ -94,13 +94,13 @@ def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
         shape = field.fields if field else shape
 
 
-def value(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[str, Any] | None:
+def form_value(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[str, Any] | None:
     """What was entered, as a structured reply; None while something is missing."""
-    reply = _returned(_Form(shape_context, entered).record(shape, ()))
+    reply = _run(_Form(shape_context, entered).record(shape, ()))
     return None if reply is _MISSING else reply
 
 
-def completed(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[FieldPath, str]:
+def with_defaults(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[FieldPath, str]:
     """What was entered, with the defaults of all questions that have one and were not answered."""
     full = dict(entered)
     while missing := {
@@ -140,7 +140,7 @@ def _empty(field: Field, shape_context: ShapeContext) -> Any:
     return empty_value(field)
 
 
-def shortened(questions: Iterable[FormQuestion], first: str = "") -> list[FormQuestion]:
+def short_form_questions(questions: Iterable[FormQuestion], first: str = "") -> list[FormQuestion]:
     """The questions of a short form: those that only the person can answer, then texts up to MAX_ASKED in all. Texts
     that stand alone come before those for each side, and those of the field `first` before other fields; a field is
     asked for every side or for none. All questions where only items of lists are asked for."""
@@ -170,20 +170,20 @@ def read(question: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
         return _by_issue(question, shape_context, text)
     if question.ends and question.field.kind == "text" and text.lower() in (*_YES, *_NO):
         raise BadReply(f"{short_repr(text)} is not an item of the list. Enter alone ends the list.")
-    meaning = _meant(question, shape_context, text)
+    meaning = _meaning(question, shape_context, text)
     if question.field.kind == "flag" and isinstance(meaning, str):
         raise BadReply("Answer yes or no.")
     alone = question.field.model_copy(update={"optional": False})
     if meaning is not _MISSING and not check({"it": alone}, {"it": meaning}, shape_context):
         return meaning
-    found = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, shape_context)
+    matches = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, shape_context)
     raise BadReply(
-        [problem.removeprefix("it: ") for problem in found]
+        [problem.removeprefix("it: ") for problem in matches]
         or [f"Choose one of {', '.join(question.options(shape_context))}."]
     )
 
 
-def readable(question: FormQuestion, shape_context: ShapeContext, entered: Entered) -> bool:
+def has_valid_answer(question: FormQuestion, shape_context: ShapeContext, entered: Entered) -> bool:
     """Whether a question has a valid answer."""
     try:
         return (
@@ -194,14 +194,14 @@ def readable(question: FormQuestion, shape_context: ShapeContext, entered: Enter
         return False
 
 
-def written(answer: Any) -> str:
+def answer_text(answer: Any) -> str:
     """An answer as it would be typed."""
     if isinstance(answer, bool):
         return "yes" if answer else "no"
     if isinstance(answer, Mapping):
-        return " ".join(map(written, answer.values()))
+        return " ".join(map(answer_text, answer.values()))
     if isinstance(answer, list):
-        return ", ".join(map(written, answer))
+        return ", ".join(map(answer_text, answer))
     return "" if answer is None else f"{answer:g}" if isinstance(answer, int | float) else str(answer)
 
 
@@ -264,11 +264,11 @@ def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
             f"{len(shape_context.criteria)} numbers are needed, one for each of: {', '.join(shape_context.criteria)}."
         )
     points = {name: _number(part) for name, part in zip(shape_context.criteria, typed, strict=True)}
-    found = check(
+    matches = check(
         {"scores": Field(kind="scores")}, {"scores": dict.fromkeys(shape_context.sides, points)}, shape_context
     )
     prefix = f"scores.{shape_context.sides[0]}."
-    if problems := [problem.removeprefix(prefix) for problem in found if problem.startswith(prefix)]:
+    if problems := [problem.removeprefix(prefix) for problem in matches if problem.startswith(prefix)]:
         raise BadReply(problems)
     return points
 
@@ -292,7 +292,7 @@ def _number(text: str) -> Any:
     return float(text) if "." in text else int(text)
 
 
-def _meant(question: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
+def _meaning(question: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
     """The value that a text stands for; _MISSING where it stands for none of those that may be chosen."""
     match question.field.kind:
         case "number":
@@ -300,8 +300,8 @@ def _meant(question: FormQuestion, shape_context: ShapeContext, text: str) -> An
         case "flag":
             return True if text.lower() in _YES else False if text.lower() in _NO else text
         case "choice" | "turn":
-            found = chosen(question.options(shape_context), text)
-            return _MISSING if found is None else found
+            matches = chosen(question.options(shape_context), text)
+            return _MISSING if matches is None else matches
         case "choices" | "turns":
             return _options(question.options(shape_context), text)
     return text
@@ -313,8 +313,8 @@ def _options(options: tuple[str, ...], text: str) -> Any:
         return [only]
     parts = [part.strip() for part in text.split(",")]
     words = [word for part in parts for word in (part.split() if re.fullmatch(r"[\d\s]+", part) else [part]) if word]
-    found = [chosen(options, word) for word in words]
-    return _MISSING if not found or None in found else list(dict.fromkeys(found))
+    matches = [chosen(options, word) for word in words]
+    return _MISSING if not matches or None in matches else list(dict.fromkeys(matches))
 
 
 # The questions of a shape, field by field
@@ -386,7 +386,7 @@ class _Form(NamedTuple):
                     return items if item is None else _MISSING
             else:
                 question = self._first(field, here)._replace(lacking=lacking)
-                begun = _returned(self.leaf(question))
+                begun = _run(self.leaf(question))
                 if begun is None or begun is False or begun is _MISSING:
                     yield question
                     return _MISSING if begun is _MISSING else items
@@ -409,11 +409,11 @@ class _Form(NamedTuple):
 
     def leaf(self, question: FormQuestion) -> FormGenerator:
         yield question
-        known = readable(question, self.shape_context, self.entered)
-        return read(question, self.shape_context, self.entered[question.field_path]) if known else _MISSING
+        valid = has_valid_answer(question, self.shape_context, self.entered)
+        return read(question, self.shape_context, self.entered[question.field_path]) if valid else _MISSING
 
 
-def _returned(filled: FormGenerator) -> Any:
+def _run(filled: FormGenerator) -> Any:
     """What a generator returns, whatever it yields."""
     while True:
         try:
@@ -444,5 +444,5 @@ class _Siblings:
             field = self._wanted[name]
             self._known[name] = None  # so that fields that depend on each other come to an end
             asked = self._form.field(field, (*self._field_path, name))
-            self._known[name] = _returned(asked) if self.applies(field) else empty_value(field)
+            self._known[name] = _run(asked) if self.applies(field) else empty_value(field)
         return self._known[name]

@@ -89,7 +89,7 @@ class _Normalizer:
         """Counts a change, and words it if it is one of the first; `what` has braces for the values."""
         self.changed += 1
         if len(self.changes) < MAX_CHANGES:
-            self.changes.append(f"{where or 'the reply'}: {what.format(*map(_shown, values))}")
+            self.changes.append(f"{where or 'the reply'}: {what.format(*map(_quoted, values))}")
 
     def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
         """A record with its fields by their names, and empty where they must be."""
@@ -102,7 +102,7 @@ class _Normalizer:
             keyed[name] = self._field(fields[name], keyed[name], f"{where}{name}")
         for name in held:
             if not applies(fields[name], keyed) and not _is_nested(keyed[name]):
-                keyed[name] = self._changed(
+                keyed[name] = self._change(
                     f"{where}{name}", keyed[name], empty_value(fields[name]), ", since it must be empty"
                 )
         return keyed
@@ -112,16 +112,16 @@ class _Normalizer:
         reported."""
         meant = {phrase(name): name for name in names}
         meant |= {text: side for side in self.sides if side in names for text in self.sides[side]}
-        found = {key: key if key in names else meant.get(phrase(key), "") for key in value}
-        times = Counter(found.values())
-        return {(found[key] if times[found[key]] == 1 else "") or key: item for key, item in value.items()}
+        key_names = {key: key if key in names else meant.get(phrase(key), "") for key in value}
+        times = Counter(key_names.values())
+        return {(key_names[key] if times[key_names[key]] == 1 else "") or key: item for key, item in value.items()}
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
         if field.optional and _means_nothing(field, value):
-            return self._changed(where, value, empty_value(field))
+            return self._change(where, value, empty_value(field))
         keys = field.keys(self.shape_context)
         if value is None and not keys and field.kind in ("list", "choices", "turns"):
-            return self._changed(where, value, [])
+            return self._change(where, value, [])
         if keys:
             return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
         return self._single(field, value, where)
@@ -142,7 +142,7 @@ class _Normalizer:
             case "list" | "choices" | "turns":
                 return self._list(field, value, where)
         read = self._scalar(field, value)
-        return value if read is None else self._changed(where, value, read)
+        return value if read is None else self._change(where, value, read)
 
     def _scalar(self, field: Field, value: Any) -> Any:
         """What a single value means; None if it has no other meaning than its own."""
@@ -167,19 +167,19 @@ class _Normalizer:
         points = self._keyed(value, self.shape_context.criteria)
         for name in self.shape_context.criteria:
             if name in points and (read := _number(points[name], *self.shape_context.scale(name))) is not None:
-                points[name] = self._changed(f"{where}.{name}", points[name], read)
+                points[name] = self._change(f"{where}.{name}", points[name], read)
         return points
 
     def _list(self, field: Field, value: Any, where: str) -> Any:
         if isinstance(value, str if field.kind != "list" or not field.fields else dict):
-            value = self._changed(where, value, [value])
+            value = self._change(where, value, [value])
         if not isinstance(value, list) or len(value) > MAX_ITEMS:
             return value
         if field.kind == "turns":
             return self._turns(value, where)
         if field.kind == "choices":
             read = [self._option(field, item) or item for item in value]
-            return value if read == value else self._changed(where, value, read)
+            return value if read == value else self._change(where, value, read)
         if not field.fields:
             return value
         return [self.record(field.fields, item, f"{where}[{i}].") for i, item in enumerate(value, start=1)]
@@ -215,7 +215,7 @@ class _Normalizer:
         ]
         return meant[0] if len(meant) == 1 else None
 
-    def _changed(self, where: str, old: Any, new: Any, why: str = "") -> Any:
+    def _change(self, where: str, old: Any, new: Any, why: str = "") -> Any:
         if type(old) is not type(new) or old != new:
             self.note(where, f"{{}} read as {{}}{why}", old, new)
         return new
@@ -233,7 +233,7 @@ def _means_nothing(field: Field, value: Any) -> bool:
     return isinstance(value, str) and phrase(value) in _NOTHING
 
 
-def _shown(value: Any) -> str:
+def _quoted(value: Any) -> str:
     """A value of a reply for a message."""
     return "null" if value is None else short_repr(value)
 
@@ -241,10 +241,10 @@ def _shown(value: Any) -> str:
 def _number(value: Any, minimum: float | None, maximum: float | None, *, whole: bool = False) -> float | None:
     """The number that a value means: `7`, `7.0`, `7/10` where 10 is the most, `70%` where the scale is 0 to 1."""
     if isinstance(value, str):
-        found = _NUMBER.fullmatch(value.strip())
-        if found is None or (found[2] and float(found[2]) != maximum) or (found[3] and (minimum, maximum) != (0, 1)):
+        match = _NUMBER.fullmatch(value.strip())
+        if match is None or (match[2] and float(match[2]) != maximum) or (match[3] and (minimum, maximum) != (0, 1)):
             return None
-        value = float(found[1]) / (100 if found[3] else 1)
+        value = float(match[1]) / (100 if match[3] else 1)
         value = int(value) if value.is_integer() else value
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

@@ -16,7 +16,14 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import leader, read_ballot, strength_of
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import Entered, FieldPath, FormQuestion, form_questions, label, shortened
+from debate_orchestrator.prompting.fields import (
+    Entered,
+    FieldPath,
+    FormQuestion,
+    form_questions,
+    label,
+    short_form_questions,
+)
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, first_few
 from debate_orchestrator.util.terminal_text import chosen
@@ -68,7 +75,7 @@ def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuesti
         return None
     heard = turn.round is not None and turn.round < debate.rounds
     final = "unresolved_questions" if "unresolved_questions" in (debate.shape(turn) or {}) else ""
-    return partial(shortened, first="feedback" if heard else final)
+    return partial(short_form_questions, first="feedback" if heard else final)
 
 
 def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
@@ -99,8 +106,8 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
         return []
     structured = event.data if isinstance(event, StructuredReplyGiven) else {}
     if turn.role == RAPPORTEUR:
-        found = rapporteur.quality_problems(debate, turn, structured)
-        return [*first_few(found, "the reply"), "What stays as it is stands in the report."] if found else []
+        problems = rapporteur.quality_problems(debate, turn, structured)
+        return [*first_few(problems, "the reply"), "What stays as it is stands in the report."] if problems else []
     if not turn.judging or "scores" not in structured or "winner" not in structured:
         return []
     reading = read_ballot(structured, debate.format.sides, debate.weights, debate.format.winner_of)
@@ -116,11 +123,11 @@ def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     dropped, lines = speech_rules.visible_as_quoted(debate, text, turn.phase).dropped, debate.format.lines
     reply = Reply(text=text, brief_digest="", by=model_spec.HUMAN)
     over = f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
-    found = [over] if dropped else []
+    remarks = [over] if dropped else []
     if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply):
-        found.append("It declines to argue this position, which is put on record.")
+        remarks.append("It declines to argue this position, which is put on record.")
     elif turn.speaking and speech_rules.says(debate, lines.concede, turn, reply):
-        found.append("It concedes the whole debate, which ends the debate.")
+        remarks.append("It concedes the whole debate, which ends the debate.")
     elif ignored := speech_rules.ignored_line(debate, turn, reply):
-        found.append(lines.advice(ignored))
-    return found
+        remarks.append(lines.advice(ignored))
+    return remarks

@@ -49,8 +49,8 @@ def render(
         key = path, hash(frozenset(own.items()))
         if key in _stopped:
             raise BadFormat(f"{path}: {_TOO_MUCH}")
-        known = function_context.nonce, dict(function_context.names), dict(function_context.labels)
-        task = {"own": dict(own), "names": [*names], "values": values, "function_context": known}
+        context = function_context.nonce, dict(function_context.names), dict(function_context.labels)
+        task = {"own": dict(own), "names": [*names], "values": values, "function_context": context}
         answer = _worker().do(task)
         if answer is None:
             _stopped.add(key)
@@ -62,10 +62,10 @@ def render(
         try:
             return shipped().rendered(names, values, function_context)
         except Exception as error:
-            found = templates.error_location(error, own)
-            if found is None:
+            location = templates.error_location(error, own)
+            if location is None:
                 raise
-            place, reason = found, templates.error_text(error)
+            place, reason = location, templates.error_text(error)
     why = " The installed prompts are not those of this debate." if place.startswith("prompts/") else ""
     raise BadFormat(f"{place}: the template can't be rendered: {reason}.{why}")
 
@@ -189,7 +189,7 @@ atexit.register(end_workers)
 
 def _worker() -> _Worker:
     key = os.getpid(), str(resources.prompts())
-    found = _workers.get(key)
-    if found is None or found.ended:
-        _workers[key] = found = _Worker(key[1])
-    return found
+    worker = _workers.get(key)
+    if worker is None or worker.ended:
+        _workers[key] = worker = _Worker(key[1])
+    return worker

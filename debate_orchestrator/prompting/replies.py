@@ -95,10 +95,10 @@ def parse_reply(
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
     if recorded_outcome is not None and recorded_outcome.data is not None:
-        found = recorded_outcome.data, list(recorded_outcome.changes)
+        json_object = recorded_outcome.data, list(recorded_outcome.changes)
     else:
-        found = _found(turn.id, reply.text, code)
-    reading = _read(debate, turn, shape, found)
+        json_object = _find_object(turn.id, reply.text, code)
+    reading = _normalize_object(debate, turn, shape, json_object)
     problems = check(shape, reading.value, schedule.shape_context(debate, turn))
     if problems:
         raise BadReply([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
@@ -107,9 +107,9 @@ def parse_reply(
     return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
-def _read(debate: DebateState, turn: Turn, shape: Shape, found: FoundObject) -> NormalizedReply:
+def _normalize_object(debate: DebateState, turn: Turn, shape: Shape, json_object: FoundObject) -> NormalizedReply:
     """The reading of a structured reply from the object that was found in it."""
-    shape_context, (value, changes) = schedule.shape_context(debate, turn), found
+    shape_context, (value, changes) = schedule.shape_context(debate, turn), json_object
     bare, wrapped = unwrapped(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
     public = speech_rules.without_private_fields(debate, bare)
     private = ["private working in the texts left out"] if public != bare else []
@@ -121,8 +121,8 @@ def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) 
     """Raises BadReply for a rapporteur's reply that has its shape and should be better. A better one is asked for only
     once; after that the reply counts, and the report shows its problems."""
     first = turn.role == RAPPORTEUR and not rapporteur.was_sent_back(debate, turn)
-    if first and (found := rapporteur.quality_problems(debate, turn, structured)):
-        raise BadReply(rapporteur.resend_problems(turn, found))
+    if first and (problems := rapporteur.quality_problems(debate, turn, structured)):
+        raise BadReply(rapporteur.resend_problems(turn, problems))
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
@@ -169,10 +169,10 @@ def _only_private_working(where: str, tag: str = "") -> BadReply:
 
 def parse_structured(where: str, text: str) -> Any:
     """The JSON object in a reply. Raises BadReply if there is none that can be read without a guess."""
-    return _found(where, text, None)[0]
+    return _find_object(where, text, None)[0]
 
 
-def _found(where: str, text: str, code: ReplyCode | None) -> FoundObject:
+def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
     """The object in a reply that is its writer's own, without the code of the turn."""
     hint = "reply with the JSON object alone"
     if code is not None:

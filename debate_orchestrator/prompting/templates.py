@@ -77,7 +77,7 @@ _PLAIN = (str, int, float, list, tuple, dict, range, NoneType, Undefined)
 """Types that may be printed; printing Undefined raises, with the name."""
 
 
-def _read_out(lazy: Callable[..., Any]) -> Callable[..., Any]:
+def _as_list(lazy: Callable[..., Any]) -> Callable[..., Any]:
     """The filter, returning a list instead of a generator."""
 
     @wraps(lazy)  # keeps the attribute by which Jinja passes its context
@@ -88,7 +88,7 @@ def _read_out(lazy: Callable[..., Any]) -> Callable[..., Any]:
     return eager
 
 
-def _put_out(value: Any) -> Any:
+def _finalize(value: Any) -> Any:
     if not isinstance(value, _PLAIN):
         raise TypeError(f"a {type(value).__name__} is put out, which is no plain value")
     return value
@@ -153,13 +153,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
             loader=ChoiceLoader([_Texts(own), prompts]),
             undefined=StrictUndefined,
             autoescape=False,
-            finalize=_put_out,
+            finalize=_finalize,
             auto_reload=False,  # else each brief asks the file system for the time of each of its templates
         )
         self.globals = {name: self.globals[name] for name in _GLOBALS}
         self.globals["range"] = Function(safe_range)  # as text, it would be an address in memory
         self.filters = {name: self.filters[name] for name in _FILTERS}
-        self.filters |= {name: _read_out(self.filters[name]) for name in _LAZY}
+        self.filters |= {name: _as_list(self.filters[name]) for name in _LAZY}
         self.filters |= {
             "line": sanitize.one_line,
             "address": sanitize.safe_url,
@@ -177,8 +177,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if isinstance(obj, LoopContext) and attribute in _LOOP:
             return getattr(obj, attribute)
         if isinstance(obj, TemplateReference | TemplateModule | Namespace) and not attribute.startswith("_"):
-            found = super().getattr(obj, attribute)
-            return Function(found) if isinstance(found, BlockReference) else found
+            value = super().getattr(obj, attribute)
+            return Function(value) if isinstance(value, BlockReference) else value
         return self._unreachable(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:

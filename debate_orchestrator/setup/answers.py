@@ -173,14 +173,14 @@ def make_settings(
     needed = set(format.active_seats(chosen)) - {RAPPORTEUR}  # who follows the others
     unfilled: list[str] = []
     by_seat = cast_by_seat(values.get("cast"), format, chosen)
-    values["cast"] = _seated(by_seat, format, needed, default_model, unfilled)
+    values["cast"] = _seat_models(by_seat, format, needed, default_model, unfilled)
     if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
         _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
         noted = {key: noted.get(key, "file" if key in given else "default") for key in SETTINGS_WITH_SOURCE}
     values["sources"] = noted
-    return _validated(values, format, problems, unfilled)
+    return _validate(values, format, problems, unfilled)
 
 
 def as_word(value: Any, known: Container[str]) -> Any:
@@ -191,16 +191,16 @@ def as_word(value: Any, known: Container[str]) -> Any:
     return word if word in known else value
 
 
-def _validated(values: Mapping[str, Any], format: Format, problems: list[str], unfilled: Sequence[str]) -> Settings:
+def _validate(values: Mapping[str, Any], format: Format, problems: list[str], unfilled: Sequence[str]) -> Settings:
     """The settings of these values. Raises BadSettings with the problems, those that are found, and at the end those of
     seats that are `unfilled`, which are told at length."""
     try:
         settings = Settings.model_validate(values, context=format)
     except pydantic.ValidationError as error:
-        for found in error.errors(include_url=False):
-            if found["type"] == "value_error":
-                hint = _hint(str(found["loc"][0]), values, format)
-                problems += [with_hint(problem, hint) for problem in found["ctx"]["error"].args]
+        for item in error.errors(include_url=False):
+            if item["type"] == "value_error":
+                hint = _hint(str(item["loc"][0]), values, format)
+                problems += [with_hint(problem, hint) for problem in item["ctx"]["error"].args]
         raise BadSettings([*problems, *unfilled]) from None
     if problems or unfilled:
         raise BadSettings([*problems, *unfilled])
@@ -241,7 +241,7 @@ def _unknown_key(key: object, where: str) -> str:
     )
 
 
-def _seated(
+def _seat_models(
     cast: Any,
     format: Format,
     needed: Container[str],
@@ -387,8 +387,8 @@ def number(text: str, types: Container[Any] = (float,)) -> float | str:
     """The number that a text gives, of the first of `types` that fits; the text itself if it gives none."""
     if int in types and text.isascii() and text.isdigit() and len(text) < 10:
         return int(text)
-    found = plain_number(text) if float in types else None
-    return text if found is None else found
+    value = plain_number(text) if float in types else None
+    return text if value is None else value
 
 
 def setting_of(name: str, text: str, format: Format) -> Any:
@@ -404,7 +404,7 @@ def _problems_of(name: str, value: Any, format: Format) -> list[str]:
     try:
         Settings.model_validate({"cast": {JUDGE: (HOST,) * MAX_JUDGES}, name: value}, context=format)
     except pydantic.ValidationError as error:
-        own = (found["ctx"]["error"].args for found in error.errors() if found["loc"] == (name,))
+        own = (item["ctx"]["error"].args for item in error.errors() if item["loc"] == (name,))
         return [problem for args in own for problem in args]
     return []
 

@@ -56,7 +56,7 @@ class KeptAnswers:
         """Keeps the answers beside the report instead, in a file of their own; returns its path."""
         stem = report.removesuffix(".md")
         own = os.path.abspath(self.path)
-        names = _numbered(stem, ANSWERS)
+        names = _numbered_paths(stem, ANSWERS)
         path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own)
         save(path, state, self.asides.append)
         if self.own and self.saved and os.path.abspath(path) != os.path.abspath(self.path):
@@ -67,10 +67,10 @@ class KeptAnswers:
 
 def new_file() -> KeptAnswers:
     """A file of its own in the working directory, for a conversation without a named file."""
-    return KeptAnswers(next(name for name in _numbered(_STEM, _SUFFIX) if not os.path.lexists(name)), own=True)
+    return KeptAnswers(next(name for name in _numbered_paths(_STEM, _SUFFIX) if not os.path.lexists(name)), own=True)
 
 
-def _numbered(stem: str, suffix: str) -> Iterator[str]:
+def _numbered_paths(stem: str, suffix: str) -> Iterator[str]:
     """`a.yaml`, `a-2.yaml`, `a-3.yaml` ..."""
     return (f"{stem}{'' if n == 1 else f'-{n}'}{suffix}" for n in itertools.count(1))
 

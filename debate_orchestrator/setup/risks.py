@@ -84,8 +84,8 @@ class Risk(FrozenModel):
     @property
     def text(self) -> str:
         """The risk in words that are safe to show."""
-        where = f" (in {_shown(self.folder)})" if self.folder else ""
-        return f"{_shown(self.where)}: {_PHRASES[self.kind]} {_shown(self.what)}{where}"
+        where = f" (in {_printable(self.folder)})" if self.folder else ""
+        return f"{_printable(self.where)}: {_PHRASES[self.kind]} {_printable(self.what)}{where}"
 
     @property
     def digest(self) -> str:
@@ -96,7 +96,7 @@ class Risk(FrozenModel):
         return hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """A text that can't be mistaken for another, nor for rows of a list; cut where it is long."""
     maximum = model_spec.MAX_COMMAND_LENGTH
     escaped = _escaped(text)
@@ -157,7 +157,7 @@ def of_settings(
     format = typed_format or given.get("format")
     if not typed_format and isinstance(format, str) and source.is_path(format):
         risks.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
-    return _joined(risks)
+    return _merge(risks)
 
 
 def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
@@ -173,7 +173,7 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
         risks.append(
             Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {maximum}")
         )
-    return _joined(risks)
+    return _merge(risks)
 
 
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
@@ -280,7 +280,7 @@ def _texts(value: object) -> list[str]:
     return [text for text in values if isinstance(text, str)]
 
 
-def _joined(risks: list[Risk]) -> tuple[Risk, ...]:
+def _merge(risks: list[Risk]) -> tuple[Risk, ...]:
     """Each thing once, with every key that asks for it."""
     keys: dict[str, list[str]] = {}
     for risk in risks:

@@ -13,14 +13,14 @@ from debate_orchestrator.engine.user_events import changed_issues
 from debate_orchestrator.prompting.fields import (
     FieldPath,
     FormQuestion,
-    completed,
+    answer_text,
     form_questions,
+    form_value,
+    has_valid_answer,
     hint,
     label,
     read,
-    readable,
-    value,
-    written,
+    with_defaults,
 )
 from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, worded
 from debate_orchestrator.terminal.drafts import DraftWriter
@@ -86,8 +86,8 @@ class Form(ABC):
     def reply(self) -> dict[str, Any] | None:
         """What was entered, with defaults for what was not asked; None while something is missing."""
         given = {**self.entered, **self.computed(self.entered)}
-        full = completed(self.shape, self.shape_context, given) if self.short else given
-        return value(self.shape, self.shape_context, full)
+        full = with_defaults(self.shape, self.shape_context, given) if self.short else given
+        return form_value(self.shape, self.shape_context, full)
 
     async def fill_in(
         self,
@@ -110,7 +110,7 @@ class Form(ABC):
                 question = self._before(question)
 
     def _missing(self) -> FormQuestion | None:
-        unread = (asked for asked in self.asked() if not readable(asked, self.shape_context, self.entered))
+        unread = (asked for asked in self.asked() if not has_valid_answer(asked, self.shape_context, self.entered))
         return next(unread, None)
 
     def _before(self, question: FormQuestion | None) -> FormQuestion:
@@ -130,7 +130,7 @@ class Form(ABC):
         problems: list[str] = []
         short_list = False
         while True:
-            stands = question.short and readable(question, self.shape_context, self.entered)
+            stands = question.short and has_valid_answer(question, self.shape_context, self.entered)
             standing = self.entered[question.field_path] if stands else ""
             now = self.entered.get(typing, "" if standing else self.entered.get(question.field_path, ""))
             prompt = self.prompt_for(question)
@@ -168,7 +168,7 @@ class Form(ABC):
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
         every, wrong = self.questions(), problems()
         if self.short:
-            every = self._asked_for(completed(self.shape, self.shape_context, self.entered))
+            every = self._asked_for(with_defaults(self.shape, self.shape_context, self.entered))
         notes = [] if wrong else remarks()
         shown = [Line(text, True) for text in (*wrong, *notes)]
         self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *shown)
@@ -203,7 +203,7 @@ class Form(ABC):
     def shown(self, question: FormQuestion) -> str:
         """An answer as it was understood."""
         try:
-            return written(read(question, self.shape_context, self.entered[question.field_path])) or "none"
+            return answer_text(read(question, self.shape_context, self.entered[question.field_path])) or "none"
         except BadReply:
             return self.entered[question.field_path]
 
@@ -296,7 +296,7 @@ class ReviewBallotForm(Form):
         """The ballot so far, its parts in the order of a filed one."""
         ballot: dict[str, Any] = dict(self._head)
         for question in form_questions(self._whole, self.shape_context, self.entered):
-            if not readable(question, self.shape_context, self.entered):
+            if not has_valid_answer(question, self.shape_context, self.entered):
                 continue
             *path, last = (int(part) if part.isdigit() else part for part in question.field_path)
             part: dict[Any, Any] = ballot
@@ -354,11 +354,11 @@ def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[Fiel
             for key in question.field_path:
                 parts = answer if isinstance(answer, dict) else {}
                 answer = next((part for name, part in parts.items() if str(name) == key), None)
-            here = {question.field_path: written(answer)}
+            here = {question.field_path: answer_text(answer)}
             if (
                 answer is not None
                 and question.field_path not in entered
-                and readable(question, form.shape_context, here)
+                and has_valid_answer(question, form.shape_context, here)
             ):
                 found |= here
         if not found:

@@ -53,7 +53,7 @@ def questions(
     meanings = {side: format.name_of(side) for side in shape_context.sides}
     found: list[ReplyField] = []
     in_lines = _in_lines(typed, shape_context)
-    full = fields.completed(shape, shape_context, {**in_lines, **computed})
+    full = fields.with_defaults(shape, shape_context, {**in_lines, **computed})
     for question in fields.form_questions(shape, shape_context, full):
         if question.field_path in computed:
             continue
@@ -129,7 +129,9 @@ def _problem(question: fields.FormQuestion, shape_context: ShapeContext, typed: 
 
 def value(shape: Shape, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]) -> dict[str, Any] | None:
     """The structured value that was typed; None while something is missing."""
-    return fields.value(shape, shape_context, fields.completed(shape, shape_context, _in_lines(typed, shape_context)))
+    return fields.form_value(
+        shape, shape_context, fields.with_defaults(shape, shape_context, _in_lines(typed, shape_context))
+    )
 
 
 def entered(sent: Mapping[str, str]) -> dict[fields.FieldPath, str]:

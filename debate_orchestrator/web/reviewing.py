@@ -122,7 +122,9 @@ class Reviews:
         if not draft.get(reviews.READ):
             problems = ["Begin with the vote before reading."]
             return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
-        answers = fields.value(reviewed.form.asked(*_ASKED), reviewed.form.shape_context, form_fields.entered(sent))
+        answers = fields.form_value(
+            reviewed.form.asked(*_ASKED), reviewed.form.shape_context, form_fields.entered(sent)
+        )
         if answers is None:
             problems = ["Some of it is missing: see below."]
             return HTMLResponse(self._reading(request, reviewed, draft, sent, problems), 422)
