@@ -292,14 +292,6 @@ def test_an_odd_transcript_is_kept_as_it_is() -> None:
     assert "Researcher B spoke first." in report
 
 
-def test_reserved_lines_are_words() -> None:
-    """A line that would concede or decline in a live debate is part of the speech and nothing else."""
-    debate, _ = judged_document(PLAIN.replace("For 1.", CONCEDE).replace("Against 2.", DECLINE))
-
-    assert tally.conceded(debate) is None
-    assert [debate.replies[turn].kind for turn, _ in speeches(debate)] == ["spoke"] * 6
-
-
 def test_topic_and_positions() -> None:
     """What is given replaces what the document says, which replaces what follows from the topic."""
     text = PLAIN.replace("## Round 1", "**Ann (Pro):** All cats.\n\n## Round 1")

@@ -114,12 +114,6 @@ def changed(draw: st.DrawFn) -> str:
     return "".join(lines)
 
 
-def test_unknown_keys_are_told_up_to_a_hundred(here: Path) -> None:
-    """Of a thousand unknown keys a hundred are complained of."""
-    written(here / "mine", format_yaml=FORMAT + "".join(f"z{n}: 1\n" for n in range(1000)))
-    assert sum(": 'z" in one and "is not a key here" in one for one in format_check.find_problems("./mine")) == 100
-
-
 NEVER, NEVER_JUDGED = (f"seats: [{seats}]\n    when: {{rounds_at_least: 2}}" for seats in ("a, b", "judge"))
 ADVERSARIAL = loader.load("adversarial")
 
@@ -199,13 +193,6 @@ def test_a_panel_is_tried_too(tmp_path: Path) -> None:
     assert "ZeroDivisionError" in told(tmp_path / "mine", vote_md_j2=said)[0]
 
 
-def test_the_same_mistake_is_told_once(tmp_path: Path) -> None:
-    """However many briefs a mistake is in, it is one complaint; another in the same file is another."""
-    said = "{% if rounds == 1 %}\n{{ topic.x }}\n{% else %}\n{{ topic.y }}\n{% endif %}"
-    places = [one.split(": ")[0] for one in told(tmp_path / "mine", speech_md_j2=said)]
-    assert places == ["formats/mine/speech.md.j2:2", "formats/mine/speech.md.j2:4"]
-
-
 def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ballot that the engine breaks at is told with the turn, at the shape."""
 
@@ -215,15 +202,6 @@ def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path, monkeypatch
     monkeypatch.setattr("debate_orchestrator.core.tally.read_ballot", count)
     (one,) = told(tmp_path / "mine")
     assert one.startswith("shapes.ballot: a ") and "stops at 1.vote.judge" in one
-
-
-def test_a_dissent_record_of_claims_alone(tmp_path: Path) -> None:
-    """A format may leave out what a report shows of a disputed claim where it is there."""
-    odd = FORMAT.replace(
-        "after:\n", "after:\n  - {name: rows, title: Rows, tag: ROWS, seats: [judge], reply: rows, template: vote}\n"
-    )
-    odd += "  rows:\n    rows: {kind: list, fields: {claim: {kind: text}}}\n"
-    assert told(tmp_path / "mine", format_yaml=odd) == []
 
 
 def test_a_report_that_can_not_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.engine import dry_run, format_check
+from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats import source as source_module
 from debate_orchestrator.formats.scaffold import copy_format
@@ -279,16 +279,6 @@ def test_what_it_extends_is_worked_in(here: Path) -> None:
     assert Path(taken.shown_path, "system.md.j2").read_text("utf-8") == '{% include "./opening.md.j2" %}'
 
 
-def test_the_copy_of_a_copy(here: Path) -> None:
-    """A user's format can be copied too: its own rubric comes along, and a name that it states is changed."""
-    text = (written(here / "mine") / "format.yaml").read_text("utf-8")
-    (here / "mine" / "format.yaml").write_text(f"name: mine\n{text}")
-    copy_format("./mine", "other", "")
-    assert format_check.find_problems("./other") == []
-    assert Path("other/format.yaml").read_text("utf-8") == f"name: other\n{text}"
-    assert Path("other/rubric.yaml").read_text("utf-8") == RUBRIC
-
-
 def test_a_rubric_in_the_format_stays_there(here: Path) -> None:
     """A rubric that stands in format.yaml is copied with it, and needs no file."""
     folder = written(here / "mine")
@@ -317,34 +307,12 @@ def test_nothing_is_overwritten(here: Path, there: str) -> None:
     assert sorted(str(one) for one in here.rglob("*")) == before
 
 
-@pytest.mark.parametrize("name", ["Town", "a b", "../x", "", "transcript", "a/b", "x" * 50, "a\nb"])
-def test_names_that_will_not_do(here: Path, name: str) -> None:
-    """A name that no format may have makes nothing."""
-    with pytest.raises(BadFormat, match="formats new: "):
-        copy_format("adversarial", name, "")
-    assert os.listdir() == []
-
-
 @pytest.mark.parametrize("source", ["nonsense", "./nowhere"])
 def test_what_is_not_there_can_not_be_copied(here: Path, source: str) -> None:
     """An unknown source is told, and makes nothing."""
     with pytest.raises(BadFormat, match=r"^format: "):
         copy_format(source, "x", "")
     assert os.listdir() == []
-
-
-def test_what_is_ill_made_is_not_copied(here: Path) -> None:
-    """The mistakes of a source are told in place of a copy of them."""
-    written(here / "mine", format_yaml="title: x\n")
-    with pytest.raises(BadFormat, match="the key 'about' is missing"):
-        copy_format("./mine", "x", "")
-
-
-def test_where_nothing_can_be_made(here: Path) -> None:
-    """A place that is no folder is told."""
-    (here / "file").write_text("")
-    with pytest.raises(BadFile, match="the folder can't be made"):
-        copy_format("adversarial", "x", "file")
 
 
 def test_a_format_is_judged_by_a_name() -> None:

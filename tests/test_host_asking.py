@@ -88,28 +88,6 @@ def test_an_unfinished_conversation_can_not_be_opened(debate: Run) -> None:
     assert not Path("o.journal.jsonl").exists()
 
 
-def test_answers_written_by_hand_are_checked_too(debate: Run, here: Path) -> None:
-    """An answer in the file that would have been refused is complained of, and asked for."""
-    (here / "setup.yaml").write_text("rounds: three\nstrictness: harsh\n")
-    ran = debate("ask", "setup.yaml")
-
-    assert ran.code == 2
-    assert [one.partition(":")[0] for one in ran.json["complaints"]] == ["rounds", "strictness"]
-    assert ran.json["settled"] == {}
-
-
-def test_a_file_that_a_person_wrote_is_confirmed_too(debate: Run, here: Path) -> None:
-    """Answers that a person wrote into the file count as said: topic and positions are still confirmed."""
-    (here / "setup.yaml").write_text("topic: tabs?\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\n")
-    moderate(ask(debate), RESTATED)
-    first = ask(debate)
-    second = ask(debate, "topic_ok=yes")
-
-    assert first["question"]["key"] == "topic_ok"
-    assert second["question"]["text"] == "Researcher A will argue: Tabs. Researcher B will argue: Spaces. Correct?"
-    assert ask(debate, "positions_ok=yes", "output=o.md")["status"] == "ready"
-
-
 def test_a_file_that_a_person_wrote_is_kept(debate: Run, here: Path) -> None:
     """An answers file that `ask` did not write is kept byte for byte before the conversation goes on in its place."""
     written = "topic: Tabs are better.\nrounds: 99\n"
@@ -154,17 +132,6 @@ def test_questions_come_ready_for_a_dialog(debate: Run) -> None:
         assert all(option["label"] and option["description"] for option in asked["options"])
     assert ready["status"] == "ready" and "Output: notes.md" in ready["show"]
     assert {"Rounds: 2", "Judge Strictness: lenient"} <= {*ready["show"]}
-
-
-def test_rounds_may_be_left_to_the_judges(debate: Run) -> None:
-    """`auto` is offered and taken where judges say when a debate finds no new ground, and nowhere else."""
-    told = debate(
-        "ask", "auto.yaml", "topic=Is tea better than coffee?", "rounds=auto", "strictness=strict", "output=r.md"
-    ).json
-    assert told["settled"]["rounds"] == "auto" and not told["complaints"]
-    Path("panel.yaml").write_text("format: panel\n", encoding="utf-8")
-    refused = debate("ask", "panel.yaml", "topic=Is tea better than coffee?", "rounds=auto")
-    assert refused.code == 2 and "rounds: 'auto' is not" in refused.err
 
 
 def test_the_rapporteur_may_be_named(debate: Run, here: Path) -> None:

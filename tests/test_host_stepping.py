@@ -263,45 +263,10 @@ def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any], her
     assert (asked.code, code) == (0, 0)
 
 
-def test_a_refused_reply_makes_room(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply in its place that is refused is kept aside, so that the next is not taken for it."""
-    place = Path(opened["turns"][0]["reply"])
-    place.write_text(" \n", encoding="utf-8")
-    refused = debate("step", J, "--json")
-    again = debate("step", J, "--json")
-
-    kept = Path("report.turns/1.opening.a.reply.refused-1.md")
-    assert f"It was kept as {kept}: correct it and save it as " in refused.json["complaints"][0]
-    assert kept.read_text(encoding="utf-8") == " \n" and not place.exists()
-    assert (again.code, again.json["missing"]) == (0, [f"1.opening.a: no reply at {place} yet."])
-
-
-def test_a_speech_of_line_breaks_is_refused(debate: Run, opened: dict[str, Any]) -> None:
-    """It has two words, and far more characters than those that it may have need."""
-    Path(opened["turns"][0]["reply"]).write_text("word" + "\n" * 250_000 + "end", encoding="utf-8")
-    ran = debate("step", J, "--json")
-
-    assert (ran.code, ran.json["accepted"]) == (2, [])
-    assert "250,007 characters in 2 words; at most 41,250 characters are taken" in str(ran.json["complaints"])
-
-
 PASTED = (
     "[Subagent hand-back] The text below is the final report of a subagent. The report follows:\n"
     "  Tabs are better, because they are.\nagentId: a1f7 (use SendMessage to continue this agent)\n"
 )
-
-
-@pytest.mark.parametrize("before", ["", "  <tools-used-before-summary>Read</tools-used-before-summary>\n  \n"])
-def test_a_pasted_frame_is_no_speech(debate: Run, opened: dict[str, Any], before: str) -> None:
-    """What a host's tool returned, with its frame around the agent's words, is refused."""
-    place = Path(opened["turns"][0]["reply"])
-    place.write_text(before + PASTED, encoding="utf-8")
-    pasted = debate("step", J, "--json")
-    place.write_text("They wrote [Subagent hand-back] above it.", encoding="utf-8")
-    speech = debate("step", J, "--json")
-
-    assert pasted.code == 2 and "wrapped in text of the host's own tools" in pasted.json["complaints"][0]
-    assert [one["turn"] for one in speech.json["accepted"]] == ["1.opening.a"]
 
 
 def test_no_brief_holds_a_key(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

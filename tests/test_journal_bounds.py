@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run, hold
+from conftest import Run
 from debates import opened_event, played
 from journals import line, sealed, ten_lines
 from journals import opened as small_opening
@@ -99,15 +99,6 @@ def test_an_opening_is_held_to_what_a_debate_can_be(
         assert ran.code == 2 and said.split(maxsplit=1)[0] in ran.err, (verb, ran)
 
 
-def test_announcements_are_plain_lines(debate: Run, here: Path) -> None:
-    """What is announced word for word stands in reports and on terminals: a plain line, or it is refused."""
-    for place, text in product(
-        ("persisted", "divergence", "intervention"), ("x\n\n## B", "\x1b[2Jx", "\u202ex", "x" * 201)
-    ):
-        Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(**{f"format__labels__{place}": text})))
-        assert debate("report", "x.journal.jsonl").code == 2, (place, text)
-
-
 @pytest.mark.parametrize("number", ["Infinity", "NaN", "-Infinity", "1e999", "1" + "0" * 4000, "1e308", '"\\ud800"'])
 def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) -> None:
     """A ballot with a number that is none, or that is too large to reckon with, is refused, and nothing breaks."""
@@ -176,22 +167,6 @@ def test_a_pipe_is_no_journal(here: Path) -> None:
         for attempt in (JournalWriter, lambda path: JournalWriter.create(path, small_opening()), must_be_new):
             with pytest.raises(BadJournal, match="a pipe or a device"):
                 attempt(path)
-
-
-def test_the_commands_follow_no_link(debate: Run, answers: Path) -> None:
-    """`report` tells a journal by a link to it; `resume` and `step` refuse to write by the link."""
-    hold(debate)
-    os.symlink("report.journal.jsonl", "link.journal.jsonl")
-    before = Path("report.journal.jsonl").read_bytes()
-
-    assert debate("report", "link.journal.jsonl").code == 0
-    for verb in ("resume", "step"):
-        ran = debate(verb, "link.journal.jsonl")
-        assert (ran.code, "a symbolic link" in ran.err) == (2, True)
-    os.symlink("nowhere", "new.journal.jsonl")
-    assert debate("open", "--answers", "answers.yaml", "--output", "new.md").code == 2
-    assert not Path("nowhere").exists()
-    assert Path("report.journal.jsonl").read_bytes() == before
 
 
 @pytest.mark.parametrize("how", ["deleted", "moved", "replaced", "moved and copied", "linked and replaced"])

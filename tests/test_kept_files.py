@@ -112,18 +112,6 @@ def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
     assert len(said) == 1 and "kept as mine.edited.yaml" in said[0]
 
 
-def test_answers_of_another_conversation_are_kept(here: Path) -> None:
-    """Answers that are moved beside a report overwrite none that are there already."""
-    state.save("r.answers.yaml", SETUP)
-    before = Path("r.answers.yaml").read_bytes()
-    kept = saving.new_file()
-    kept.keep(SETUP.model_copy(update={"given": {"rounds": 4}}))
-
-    assert kept.moved(SETUP, "r.md") == "r-2.answers.yaml"
-    assert Path("r.answers.yaml").read_bytes() == before
-    assert KeptAnswers("r.answers.yaml", own=False).moved(SETUP, "r.md") == "r.answers.yaml"
-
-
 @pytest.mark.parametrize("verb", ["run", "open"])
 @pytest.mark.parametrize("folder", ["turns", "evidence", "drafts", "ballots"])
 def test_a_link_for_a_folder_is_told_before_a_debate_begins(debate: Run, verb: str, folder: str) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from weak_judges import judge
 
-from debate_orchestrator.core.events import BriefSent, Event, Reassigned
-from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.events import BriefSent, Event
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult
@@ -25,7 +25,7 @@ from debate_orchestrator.prompting.replies import parse_reply as read_reply
 from debate_orchestrator.providers import rehearse
 from debate_orchestrator.reports import scorecard
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, other
-from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError
 from debate_orchestrator.util.numbers import wilson_interval
 
@@ -201,28 +201,6 @@ def test_a_ballot_on_something_else_is_refused(here: Path, change: str) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_ballot_that_names_another_judge_is_refused(here: Path) -> None:
-    """A journal that names another judge later on is refused, also where it gets there while the run goes on."""
-    event = Reassigned(seat="judge", who=("command:touch marker",))
-    run = ProbeRun(FEW, ["rehearse"], "out")
-    ballot = run.ballots[2]
-    opened, speeches = probe.make_opened(ballot.case, ballot.judge)
-    Path(ballot.path).parent.mkdir(parents=True)
-    with JournalWriter.create(ballot.path, opened) as writer:
-        for one in [*speeches, event]:
-            writer.append(one)
-    before = Path(ballot.path).read_bytes()
-
-    with pytest.raises(BadFile, match="on other debates"):
-        ProbeRun(FEW, ["rehearse"], "out")
-    with pytest.raises((BadFile, BadJournal)):
-        ask(run)
-    run._debates[ballot.path] = CurrentState(fold(read(ballot.path).events[:1]))
-    with pytest.raises(BadFile, match="on other debates"):
-        ask(run)
-    assert Path(ballot.path).read_bytes() == before and not Path("marker").exists()
-
-
 def test_a_failing_judge_stops_no_other(tmp_path: Path) -> None:
     """The other judge gives all of its ballots, and the failure is reported."""
     run = ProbeRun(FEW, ["command:false", "rehearse"], str(tmp_path))
@@ -246,16 +224,6 @@ def test_no_more_are_asked_at_once_than_the_limit(tmp_path: Path) -> None:
 
     asyncio.run(run.run(asyncio.Event(), on_event))
     assert max(most) == CONCURRENCY < len(run.ballots) and run.pending() == []
-
-
-def test_a_stopped_run_asks_nothing(tmp_path: Path) -> None:
-    """A stopped run asks for nothing and goes on later. The estimate is one call for each ballot left."""
-    run, stop = ProbeRun(FEW, ["rehearse:anthropic:claude-opus-5-5"], str(tmp_path), 2), asyncio.Event()
-    stop.set()
-
-    assert ask(run, stop) == [] and len(run.pending()) == run.estimate().calls == 8
-    assert 0.05 < run.estimate().cost < 1
-    assert ask(run) == [] and run.pending() == [] and run.estimate().calls == 0
 
 
 PROBES_BY_NAME = {case.probe.name: case.probe for case in load() if case.probe}

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 from debate_orchestrator.core.costs import BilledCall, billed_calls
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply, Usage
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.estimate import cost_before_call
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing
@@ -39,8 +38,6 @@ class Budget:
 
     def __init__(self, current: CurrentState, shared_budget: SharedBudget | None = None):
         self._current, self._shared_budget = current, shared_budget
-        self._cached: tuple[DebateState | None, float] = (None, 0.0)
-        """A state and what it cost: adding it up for every call of many debates would take long."""
 
     def check(self, turn_id: str, spec: str, turn_brief: Brief, *, batch: bool = False) -> float | None:
         """What a call is expected to cost, alone or in a batch; None if its price is unknown. It counts from the moment
@@ -53,10 +50,7 @@ class Budget:
 
     def committed(self) -> float:
         """US dollars of all calls that were made or are under way. One of unknown cost counts with its estimate."""
-        debate = self._current.state
-        if debate is not self._cached[0]:
-            self._cached = debate, sum(_counted(call) for call in billed_calls(debate))
-        return self._cached[1]
+        return sum(_counted(call) for call in billed_calls(self._current.state))
 
 
 class SharedBudget:
