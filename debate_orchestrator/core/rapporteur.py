@@ -10,7 +10,7 @@ from typing import Any
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import StructuredReplyGiven
-from debate_orchestrator.core.phases import AFTER_ROUNDS, DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
+from debate_orchestrator.core.phases import AFTER_ROUNDS, BEFORE_ROUNDS, DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
 from debate_orchestrator.core.reply_check import beyond_limits
 from debate_orchestrator.core.shape import Shape, present_fields
 from debate_orchestrator.core.state import DebateState
@@ -80,7 +80,8 @@ def _numbered(questions: Sequence[str]) -> dict[str, str]:
 
 def _replies(debate: DebateState, option: str) -> Iterator[StructuredReplyGiven]:
     """The rapporteur's replies in the phases with this option, in order."""
-    for slot in (slot for slot in debate.plan.slots if slot.round is None):
+    sections = debate.plan.sections
+    for slot in (*sections.get(BEFORE_ROUNDS, ()), *sections.get(AFTER_ROUNDS, ())):
         if slot.phase.option == option and JUDGE not in slot.phase.seats:
             for seat in slot.phase.seats:
                 if (reply := debate.structured_reply(slot.turn_id(seat))) is not None:

@@ -93,7 +93,7 @@ def _field(field: Field, record: Mapping[str, Any], name: str, where: str, conte
     elif conditional and is_empty and field.kind != "list":  # choices and turns must name something
         yield _mismatch(where, value, f"{_expected(field, context)}, {_condition(field, 'since')}")
     elif keys := field.keys(context):
-        yield from _each(dict.fromkeys(keys, field.single), value, where, context)
+        yield from _each(dict.fromkeys(keys, field), value, where, context)
     else:
         yield from _value(field, value, where, context)
 
@@ -118,10 +118,7 @@ def _value(field: Field, value: Any, where: str, context: ShapeContext) -> Itera
     if field.kind == "record":
         yield from _record(field.fields, value, f"{where}.", context)
     elif field.kind == "scores":
-        scales = {name: context.scale(name) for name in context.criteria}
-        points = {name: Field(kind="number", least=least, most=most) for name, (least, most) in scales.items()}
-        of_a_side = Field(kind="record", fields=points)
-        yield from _each(dict.fromkeys(context.sides, of_a_side), value, where, context)
+        yield from _each(dict.fromkeys(context.sides, context.points), value, where, context)
     elif too_long := _too_long(field, value, where):
         yield too_long
     elif field.kind == "text" and isinstance(value, str):

@@ -187,15 +187,6 @@ def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
     )
 
 
-def test_a_new_finding_calls_no_side_to_speak() -> None:
-    """Convergence that only the new panel sees is on record, and is answered by no turn."""
-    debate = again(2, script={"1.verdict.judge": converging("a")})
-
-    assert debate.complete
-    assert not [turn for turn in ids(debate) if "divergence" in turn]
-    assert tally.convergence(debate, 1).sides == ("a",)
-
-
 def test_an_old_concession_by_ballot_ends_it_where_it_ended() -> None:
     """Where the old ballots ended the debate it ends, after the new panel has voted in that round."""
     debate = again(3, conceded={1: "b"})

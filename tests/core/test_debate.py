@@ -74,15 +74,6 @@ def test_out_of_turn_changes_nothing() -> None:
             assert before == state(debate), (turn, make)
 
 
-def test_a_complete_debate_takes_nothing_more() -> None:
-    """After the dissent record no turn is due, and the refusal says so."""
-    debate = debated(1)
-    before = state(debate)
-    with pytest.raises(OutOfTurn, match="the debate is complete"):
-        debate = apply(debate, spoke("2.constructive.a"))
-    assert before == state(debate)
-
-
 @given(st.data())
 def test_the_same_answer_twice_is_harmless(data: st.DataObject) -> None:
     """An answer on record may come again and changes nothing; another answer to its turn is refused."""
@@ -175,13 +166,6 @@ def test_the_line_that_concedes_ends_the_debate(text: str) -> None:
     verdict = tally.verdict(debate)
     assert verdict is not None
     assert (tally.conceded(debate), verdict.winner, verdict.strength) == ("a", "consensus", "consensus")
-
-
-def test_siblings_still_get_their_turn() -> None:
-    """At once, the other side's turn stays due after a concession; then only the end is left."""
-    debate = debated(until="2.challenge.a")
-    debate = apply(debate, spoke("2.challenge.a", CONCEDE))
-    assert play(debate)[1] == [("2.challenge.b",), ("final.verdict.judge",), ("final.dissent.judge",)]
 
 
 def test_a_reported_concession_is_not_answered() -> None:

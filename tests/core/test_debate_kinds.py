@@ -73,17 +73,6 @@ def test_a_blind_vote_is_held_before_the_first_word() -> None:
     assert "start.blind.judge" not in ids(debated(1, rules=made))
 
 
-def test_a_blind_vote_counts_in_no_total() -> None:
-    """What judges give before the first word is no round, scores no side, and is no mean of anything."""
-    made = rules(before=[BLIND | {"reply": "ballot"}], round=[SPEECH, BALLOT])
-    script = {"start.blind.judge": {"scores": {"a": {"wit": 5}, "b": {"wit": 0}}, "winner": "a"}}
-    debate = debated(1, rules=made, script=script, blind=True)
-    assert [vote.winner for vote in tally.pre_debate_votes(debate)] == ["a"]
-    assert tally.totals(debate) == {"a": Fraction(5, 2), "b": Fraction(5, 2)}
-    assert tally.means(debate) == {side: {"wit": Fraction(5, 2)} for side in "ab"}
-    assert tally.pre_debate_votes(debated(1, rules=made)) == []
-
-
 # Labels, swings, weights
 
 

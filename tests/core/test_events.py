@@ -9,7 +9,7 @@ import pytest
 from core.folding import declined, opened, reply, spoiled, spoke, voted
 from pydantic import ValidationError
 
-from debate_orchestrator.core.costs import SETUP, CostLine, Costs, costs_of
+from debate_orchestrator.core.costs import CostLine, Costs, costs_of
 from debate_orchestrator.core.events import (
     EVENT,
     BriefSent,
@@ -163,13 +163,6 @@ def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
 
     assert (total.calls, total.cost, total.unknown) == (2, 0.0, 2)
     assert costs_of(debate(asked.model_copy(update={"called": False}))) == Costs()
-
-
-def test_the_setup_is_on_it() -> None:
-    """What the moderator was asked before the first turn stands first."""
-    made = costs_of(debate(Spoke(turn="1.opening.a", reply=paid()), derived=(paid(cost=0.125),)))
-
-    assert [(one.seat, one.phase) for one in made.lines] == [("moderator", SETUP), ("a", "opening")]
 
 
 @pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"complaints": []}}])

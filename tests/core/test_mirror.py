@@ -17,7 +17,6 @@ from core.folding import (
     rules,
     scored,
 )
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
@@ -129,17 +128,6 @@ def test_abstentions_make_no_quorum(quorum: int, winner: str) -> None:
     assert ("no quorum" in verdict.remarks) is (winner == "no decision")
 
 
-def test_how_many_votes_flip() -> None:
-    """Flips are counted over all votes that were cast in both presentations, rounds and finals."""
-    script: dict[str, Any] = biased("1.verdict.judge-1", scored_ballot(9, 3, 2)) | sincere(
-        "1.verdict.judge-2", scored_ballot(9, 3, 2)
-    )
-    script |= biased("2.verdict.judge-1", scored_ballot(5, 5, 2)) | sincere("final.verdict.judge-1", {"winner": "b"})
-    script |= {"2.verdict.judge-2": absent("2.verdict.judge-2")} | biased("final.verdict.judge-2", {"winner": "tie"})
-    assert tally.flipped_votes(mirrored(2, 2, script)) == (1, 5)
-    assert tally.flipped_votes(debated(2, 2)) == (0, 0)
-
-
 # What else ballots say
 
 
@@ -154,18 +142,6 @@ def test_findings_and_advice_are_of_straight_ballots() -> None:
         None,
     )
     assert (tally.feedback(debate, "a", 2), tally.feedback(debate, "b", 2)) == (["Straight to A."], ["Straight to B."])
-
-
-def test_what_a_straight_ballot_finds_is_acted_on() -> None:
-    """Convergence and concessions that are seen straight count for a panel of that many judges."""
-    moved = mirrored(2, script={"1.verdict.judge": converging("b")})
-    assert [turn.id for turn in schedule.turns_taken(moved) if turn.phase.triggered_by] == ["1.divergence.b"]
-    script = {f"1.verdict.judge-{n}": {"conceded": "a"} for n in (1, 2)}
-    gave_up = mirrored(3, 3, script)
-    assert (tally.conceded(gave_up), [turn.round for turn in schedule.turns_taken(gave_up)][-8:]) == (
-        "a",
-        [1] + [None] * 7,
-    )
 
 
 def test_a_ballot_is_kept_as_it_was_given() -> None:
@@ -207,23 +183,3 @@ ENDS = ("final.end.judge", "final.end.judge.mirrored")
 
 
 POINTS = st.integers(1, 10)
-
-
-@settings(max_examples=15)
-@given(st.lists(st.tuples(POINTS, POINTS), min_size=1, max_size=3), st.sampled_from(["a", "b", "tie"]))
-def test_a_sincere_judge_counts_as_without_the_mirror(rounds: list[tuple[int, int]], winner: str) -> None:
-    """A judge who says the same in both presentations decides what it would have decided in one."""
-    ballots = {f"{n}.verdict.judge": scored_ballot(a, b, len(rounds)) for n, (a, b) in enumerate(rounds, 1)}
-    final = {"final.verdict.judge": {"winner": winner}}
-    both: dict[str, Any] = {}
-    for turn, ballot in (ballots | final).items():
-        both |= sincere(turn, ballot)
-    one, two = debated(len(rounds), script=ballots | final), mirrored(len(rounds), script=both)
-    assert (tally.results(one), tally.totals(one), tally.means(one)) == (
-        tally.results(two),
-        tally.totals(two),
-        tally.means(two),
-    )
-    verdicts = [made.model_dump(exclude={"panel"}) for made in (tally.verdict(one), tally.verdict(two)) if made]
-    assert len(verdicts) == 2 and verdicts[0] == verdicts[1]
-    assert tally.flipped_votes(two) == (0, len(rounds) + 1)

@@ -89,12 +89,6 @@ def test_what_names_no_side_stays() -> None:
         assert RESEARCHERS.text(text) == text, text
 
 
-def test_short_names_keep_to_their_own_letters() -> None:
-    """A name of one word that is a word in small letters, too, is found as a name only as it is written."""
-    assert PAIRS["letters"].text("A has a point, B none; see 1.opening.a") == ("B has a point, A none; see 1.opening.b")
-    assert PAIRS["words"].text("Pro: the pro of it, the con of it. CON!") == "Con: the pro of it, the con of it. PRO!"
-
-
 @pytest.mark.parametrize("pair", PAIRS)
 @many
 @given(text=texts)

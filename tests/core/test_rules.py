@@ -36,15 +36,6 @@ def test_a_debate_that_is_judged_only_in_the_end() -> None:
     assert (tally.results(debate), verdict.totals) == ([], {"a": 0, "b": 0})
 
 
-def test_who_hears_a_phase() -> None:
-    """A turn is heard by the seats its phase names, and by the seat that took it."""
-    made = rules(round=[phase("whisper", "a", "b", heard_by=["judge"]), phase("speech", "a", "b"), BALLOT])
-    debate = debated(1, rules=made)
-    assert heard(debate, "1.whisper.b") == []
-    assert heard(debate, "1.speech.b") == ["1.whisper.b", "1.speech.a"]
-    assert heard(debate, "1.vote.judge") == ["1.whisper.a", "1.whisper.b", "1.speech.a", "1.speech.b"]
-
-
 def test_a_debate_of_one_side() -> None:
     """One side alone can be judged: the other seat is not there."""
     made = rules(**ONE_SIDED | {"round": [phase("speech", "a"), BALLOT]})

@@ -145,13 +145,6 @@ def test_a_part_of_a_figure_is_none(quote: str, document: str) -> None:
     assert quotes(f"<quote>{document}</quote>", context_texts=(document,)) == [True]
 
 
-def test_how_few_words_prove_something() -> None:
-    """The format says how many words a quote must have; an empty one proves nothing whatever it says."""
-    text = "<quote>brown</quote> <quote>quick brown fox</quote> <quote> ... </quote>"
-    found = {least: quotes(text, quotes=Quotes(least_words=least)) for least in (0, 1, 2, 4)}
-    assert found == {0: [True, True, False], 1: [True, True, False], 2: [False, True, False], 4: [False] * 3}
-
-
 def test_vowels_are_letters() -> None:
     """In scripts that write vowels as combining marks, words that differ in them differ."""
     hindi = ("यह किताब बहुत अच्छी है",)

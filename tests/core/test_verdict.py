@@ -93,12 +93,6 @@ def test_a_judge_who_spoils_twice_is_absent() -> None:
     assert (tally.totals(debate), debate.complete) == ({"a": 8, "b": 6}, True)
 
 
-def test_no_final_ballot_is_no_verdict() -> None:
-    """Without a final ballot there is no verdict, before the end or after it."""
-    assert tally.verdict(debated(1, until="final.verdict.judge")) is None
-    assert tally.verdict(debated(1, script={"final.verdict.judge": absent("final.verdict.judge")})) is None
-
-
 # What a panel finds
 
 
@@ -212,13 +206,6 @@ def test_an_abstention_is_no_disagreement() -> None:
     assert decided(7, 6, "a", "no decision").remarks == ()
     assert decided(7, 6, "a", "tie", "no decision").remarks == ("judges disagree",)
     assert "concession overrides the declared winner" not in decided(7, 6, "no decision", concession="b").remarks
-
-
-def test_without_scores_there_is_no_strength() -> None:
-    """In a format that scores nothing no win is decisive or narrow, and no judge's word for it is contradicted."""
-    made = final_verdict(votes("a"), [], SIDES, has_scores=False, strengths=["decisive"])
-    assert (made.strength, made.gap, made.remarks) == (None, None, ())
-    assert final_verdict(votes("consensus"), [], SIDES, has_scores=False, converged_again=True).strength == "consensus"
 
 
 def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
