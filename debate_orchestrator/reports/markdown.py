@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import groupby
@@ -22,18 +23,6 @@ from debate_orchestrator.util.numbers import decimals
 
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
 """Headings over what stands outside the rounds."""
-_DECISION_BRIEF_TITLES = (
-    "Decision Brief",
-    "Recommendation",
-    "Where the Answer Differs",
-    "Why",
-    "What Speaks Against It",
-    "Not Argued in the Debate",
-    "What Would Change the Answer",
-    "What to Do Next",
-    "How Far to Trust This",
-)
-"""Headings of the decision brief."""
 TO_REVIEW = "# Debate to Be Reviewed"
 """How the debate begins as reviewers read it."""
 COMPARED = "# Debate Comparison"
@@ -53,7 +42,7 @@ def render_for_review(report: ReportModel) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
-    values = {"comparison": comparison, "title": Markup(COMPARED), "note": compare.NOTE}
+    values = {"comparison": comparison, "title": Markup(COMPARED), "note": compare.NOTE, "writer": MarkdownWriter(str)}
     return _end_with_newline(_environment().get_template("comparison.md.j2").render(values))
 
 
@@ -77,15 +66,16 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
 
 
 def _render_template(report: ReportModel, template: str, **more: Any) -> str:
-    anchors = _anchors(report)
-    writer = MarkdownWriter(partial(_link, report, anchors))
-    values = sections.template_values(report, writer) | {"links": partial(_links, report, anchors)}
+    writer = MarkdownWriter(partial(_link, report))
+    values = sections.template_values(report, writer) | {"links": partial(_links, report)}
     if not report.transcript_only:
+        advice = report.decision_brief.advice if report.decision_brief else None
+        advice = advice if advice in report.places else None
         values |= {
             "decision_brief": report.decision_brief,
             "is_filler": report.run.rehearsed and not report.run.in_part,
-            "shown_in": partial(_shown_in, report, anchors),
-            "advice_link": _advice_link(report, anchors),
+            "shown_in": partial(_places_of_reason, report),
+            "advice_link": Markup(f"[The advice before the debate](#{_TURN}{advice})") if advice else "",
             "contents": _contents(report),
             "headline": verdict_text.headline(report),
             "answer": verdict_text.answer(report),
@@ -94,7 +84,8 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
             "before": BEFORE,
             "after": AFTER,
         }
-    return _end_with_newline(_environment().get_template(template).render(values | more))
+    text = _environment().get_template(template).render(values | more)
+    return _end_with_newline(_lead_to_headings(report, text))
 
 
 def html_text(text: str) -> Markup:
@@ -151,32 +142,45 @@ def _summary(report: ReportModel, writer: MarkdownWriter) -> Markup:
     return writer.table(table, ["-" * (len(head) + (1 if head.endswith(" Score") else 2)) for head in heads])
 
 
-def _link(report: ReportModel, anchors: dict[str, str], turn: str) -> str:
+_TURN = "turn:"
+"""What the fragment of a link to a turn begins with, until the headings are known."""
+
+
+def _link(report: ReportModel, turn: str) -> str:
     """A link to a turn: `round 1, opening A`."""
     round, name = report.places[turn]
-    return f"[{f'round {round}, ' if round else ''}{markup.literal(name)}](#{anchors[turn]})"
+    return f"[{f'round {round}, ' if round else ''}{markup.literal(name)}](#{_TURN}{turn})"
 
 
-def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> Markup:
+def _links(report: ReportModel, turns: list[str]) -> Markup:
     """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
     rounds: dict[int, list[str]] = {}
     for turn in turns:
         round, name = report.places[turn]
-        rounds.setdefault(round, []).append(f"[{markup.literal(name)}](#{anchors[turn]})")
-    named = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
-    return Markup("; ".join(name + ", ".join(links) for name, links in named))
+        rounds.setdefault(round, []).append(f"[{markup.literal(name)}](#{_TURN}{turn})")
+    groups = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
+    return Markup("; ".join(name + ", ".join(links) for name, links in groups))
 
 
-def _shown_in(report: ReportModel, anchors: dict[str, str], reason: ConsiderationReport) -> Markup:
+def _places_of_reason(report: ReportModel, reason: ConsiderationReport) -> Markup:
     """Links to the turns that show a reason, and its row of the dissent record; empty where there is neither."""
     row = f"row {reason.dissent_row} of the dissent record" if reason.dissent_row else ""
-    return Markup(", ").join(filter(None, (_links(report, anchors, list(reason.turns)), row)))
+    return Markup(", ").join(filter(None, (_links(report, list(reason.turns)), row)))
 
 
-def _advice_link(report: ReportModel, anchors: dict[str, str]) -> Markup:
-    """A link to the rapporteur's advice before the debate; empty where there is none."""
-    turn = report.decision_brief.advice if report.decision_brief else None
-    return Markup(f"[The advice before the debate](#{anchors[turn]})" if turn and turn in anchors else "")
+def _lead_to_headings(report: ReportModel, text: str) -> str:
+    """The report with its links to turns leading to their headings, by the fragments that GitHub gives them. Every line
+    that begins with `#` is a heading of the report, since speeches are quoted."""
+    seen: dict[str, int] = {}
+    titles = [line.lstrip("#").strip() for line in text.split("\n") if line.startswith("#")]
+    fragments = [markup.anchor(title, seen) for title in titles]
+    turns, start = dict[str, str](), 0
+    for turn in report.turns:
+        title = markup.prose(turn.heading)
+        if title in titles[start:]:
+            start = titles.index(title, start) + 1
+            turns[turn.id] = fragments[start - 1]
+    return re.sub(rf"\(#{_TURN}([^()\s]+)\)", lambda link: f"(#{turns.get(link[1], 'debate-transcript')})", text)
 
 
 def _contents(report: ReportModel) -> Markup:
@@ -188,31 +192,6 @@ def _contents(report: ReportModel) -> Markup:
     titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
     titles += ["Recommended Follow-Up"] if "follow_up" in final else []
     return Markup(" · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles))
-
-
-def _anchors(report: ReportModel) -> dict[str, str]:
-    """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
-    follows the template's order."""
-    seen: dict[str, int] = {}
-    first = ("Debate Report", *(_DECISION_BRIEF_TITLES if report.decision_brief else ()))
-    titles = ("Debate Transcript",) if report.transcript_only else (*first, "Final Verdict", "Debate Transcript")
-    for title in titles:
-        markup.anchor(title, seen)
-    found: dict[str, str] = {}
-    own_issues = sections.own_issues(report)
-    if (report.before or own_issues) and not report.transcript_only:
-        markup.anchor(BEFORE, seen)
-    if own_issues:
-        markup.anchor(sections.OWN_ISSUES_TITLE, seen)
-    found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in report.before)
-    for round_report in report.rounds:
-        markup.anchor(f"Round {round_report.number}", seen)
-        for turn in (*round_report.speeches, *round_report.ballots, *round_report.forced):
-            found[turn.id] = markup.anchor(turn.heading, seen)
-    if report.after and not report.transcript_only:
-        markup.anchor(AFTER, seen)
-    found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in report.after)
-    return found
 
 
 class MarkdownWriter:

@@ -109,6 +109,10 @@ class PlainTable(Part):
     rows: tuple[tuple[str, ...], ...]
     """The cells."""
 
+    def phrases(self) -> PhraseTable:
+        """The same with every cell shown character for character."""
+        return PhraseTable(tuple(map(literal, self.heads)), tuple(tuple(map(literal, row)) for row in self.rows))
+
 
 def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> PlainTable:
     """A table without the columns in which no row has anything; an empty cell is a dash."""

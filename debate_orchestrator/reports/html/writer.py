@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, PlainTable, TextRun, literal
+from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, TextRun
 from debate_orchestrator.util import sanitize
 
 _SAFE = "/:?=&%@+,~$-._#;!*()[]'"
@@ -121,11 +121,6 @@ class HtmlWriter:
             '<div class="wide" role="group" aria-label="{1}" tabindex="0"><table>\n<caption{0}>{1}</caption>\n'
             "<thead><tr>{2}</tr></thead>\n<tbody>\n{3}\n</tbody>\n</table></div>"
         ).format(hidden, caption, heads, rows)
-
-    def sheet(self, given: PlainTable, caption: str) -> Markup:
-        """The same of plain text as it was given."""
-        rows = tuple(tuple(map(literal, row)) for row in given.rows)
-        return self.table(PhraseTable(tuple(map(literal, given.heads)), rows), caption)
 
     def _row(self, row: Sequence[Phrase]) -> Markup:
         first, *rest = row
