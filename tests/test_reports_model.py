@@ -16,7 +16,8 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report, summary_line
-from debate_orchestrator.reports.sections import cost_table
+from debate_orchestrator.reports.rich_text import literal
+from debate_orchestrator.reports.sections import cost_text
 
 
 def test_the_summary_line() -> None:
@@ -202,18 +203,18 @@ def test_it_is_told() -> None:
         "| Researcher B | opening | 1 | 1,000 | 20 | 340 | 5 | $0.2500 |\n"
         "| Judge | verdict | 2 | 2,000 | 40 | 680 | 10 | $0.5000 |\n"
         "| Judge | dissent | 1 | 1,000 | 20 | 340 | 5 | $0.2500 |\n"
-        "| **Total** | | 5 | 5,000 | 100 | 1,700 | 25 | $1.2500 |\n"
+        "| **Total** |  | 5 | 5,000 | 100 | 1,700 | 25 | $1.2500 |\n"
         "\n*Prices are those known when each answer was given.*\n"
     )
 
 
 def test_the_unknown_is_told() -> None:
     """An unknown price is unknown in its row and in the sum, and a sentence says so; it is never $0."""
-    made = cost_table(build_report(entries(paid(cost=None, usage=None))))
+    made = cost_text(build_report(entries(paid(cost=None, usage=None))))
 
     assert made is not None
-    assert {row[-1] for row in (*made.rows, made.total)} == {"unknown"}
-    assert {row[3:-1] for row in made.rows} == {("–",) * 4}
+    assert {row[-1] for row in made.table.rows} == {literal("unknown")}
+    assert {row[3:-1] for row in made.table.rows} == {(literal("–"),) * 4}
     assert "The price of 5 calls is unknown and in none of the sums." in made.notes
     assert "A dash stands where tokens were not counted." in made.notes
 

@@ -88,7 +88,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "worked_out": verdict_text.worked_out(report),
         "judged": judging_text(report, fields),
         "evidence": evidence_text(report),
-        "costs": cost_table(report),
+        "costs": cost_text(report),
         "earlier": verdict_text.earlier_verdict(report),
         "reviewers_note": reviewers.NOTE,
     }
@@ -373,27 +373,28 @@ def _ratings(report: ReportModel, cited: Citation) -> Phrase:
 _COLUMNS = ("Seat", "Phase", "Calls", "Input, fresh", "Read from cache", "Written to cache", "Output")
 
 
-class CostTable(NamedTuple):
-    """Plain text in rows and columns; every row is as long as the heads."""
+class CostText(NamedTuple):
+    """The section on calls and cost."""
 
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    total: tuple[str, ...]
+    table: PhraseTable
+    """A row for each seat and phase, and one for all."""
     notes: tuple[str, ...]
     """What a reader must know to understand the numbers, a sentence each."""
 
 
-def cost_table(report: ReportModel) -> CostTable | None:
+def cost_text(report: ReportModel) -> CostText | None:
     """What a debate cost; None if no call was made."""
     costs = report.costs
     if costs is None:
         return None
     searched = costs.total.tokens is not None and costs.total.tokens.searches > 0
     heads = (*_COLUMNS, *(("Searches",) if searched else ()), "Cost")
-    rows = []
+    rows: list[tuple[Phrase, ...]] = []
     for line in costs.lines:
         seat = str(line.seat)
-        rows.append((report.seats.get(seat, seat.capitalize()), str(line.phase), *_numbers(line, searched=searched)))
+        cells = (report.seats.get(seat, seat.capitalize()), str(line.phase), *_numbers(line, searched=searched))
+        rows.append(tuple(map(literal, cells)))
+    rows.append((strong("Total"), (), *map(literal, _numbers(costs.total, searched=searched))))
     notes = ["Prices are those known when each answer was given."]
     if n := costs.total.calls_unknown:
         notes.append(f"The price of {plural(n, 'call')} is unknown and in none of the sums.")
@@ -401,8 +402,7 @@ def cost_table(report: ReportModel) -> CostTable | None:
         notes.append("A dash stands where tokens were not counted.")
     if report.run.rehearsed:
         notes.append("A stand-in calls no model and costs nothing.")
-    total = ("Total", "", *_numbers(costs.total, searched=searched))
-    return CostTable(heads, tuple(rows), total, tuple(notes))
+    return CostText(PhraseTable(tuple(map(phrase, heads)), tuple(rows)), tuple(notes))
 
 
 def _numbers(line: CostRow, *, searched: bool) -> tuple[str, ...]:
