@@ -110,7 +110,7 @@ def _place_of_key(path: str | None, key: str) -> str:
     try:
         line = read_mapping_with_lines(path)[1].get((key,))
     except BadFile:  # JSON that is no YAML
-        line = None
+        return name_of(path)
     return f"{name_of(path)}:{line}" if line else name_of(path)
 
 
@@ -124,9 +124,6 @@ def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _read_answers(path: str | None) -> dict[str, Any]:
     if path != STANDARD_INPUT:
-        if path and os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
-            hint = "Try: `--answers -` to read standard input."
-            raise BadFile(f"{name_of(path)} is a pipe or a device, not a file. {hint}")
         if path and not os.path.lexists(path):
             hint = "`debate answers > FILE`, which writes one to start from"
             raise BadFile(f"{name_of(path)}: there is no such file.", hint=hint)

@@ -62,11 +62,7 @@ def source_of_tournament(path: str, identity: str) -> Source:
     return Source(name_of(path), _key(f"tournament {identity}", path))
 
 
-def source_of_journal(journal: JournalWriter) -> Source:
-    return source_of_entries(journal.path, journal.entries)
-
-
-def source_of_entries(path: str, entries: Sequence[Entry]) -> Source:
+def source_of_journal(path: str, entries: Sequence[Entry]) -> Source:
     """A journal, identified by its first line and its path: a copy of it may come from elsewhere."""
     return Source(name_of(path), _key(f"journal {entries[0].hash}", path))
 
@@ -134,8 +130,7 @@ def new_debate(
             created.append(create_debate(opening, files, following(opening)))
         else:
             created.append(await create_paid_debate(opening, files, following))
-        opened = created[0].state.opened
-        remember(source_of_journal(created[0].journal), risks_module.of_debate(opened, opened.cast))
+        _remember_debate(created[0].journal, created[0].state.opened.cast)
 
     interrupted: KeyboardInterrupt | None = None
     try:
@@ -159,12 +154,19 @@ def existing_debate(path: str, changes: PlanChanges = lambda debate: [], *, trus
     remembered as agreed to."""
 
     def consented(journal: JournalWriter, risks: Sequence[Risk]) -> None:
-        agree(source_of_journal(journal), risks, trusted=trusted)
+        agree(source_of_journal(journal.path, journal.entries), risks, trusted=trusted)
 
     with _saying_what_is_saved(continue_debate(path, consented, changes)) as opened:
         if opened.state.due:
-            remember(source_of_journal(opened.journal), risks_module.of_debate(opened.state.opened, opened.state.cast))
+            _remember_debate(opened.journal, opened.state.cast)
         yield opened
+
+
+def _remember_debate(journal: JournalWriter, cast: Mapping[str, tuple[str, ...]]) -> None:
+    """Remembers that the user agreed to all that a debate does with this cast."""
+    first = journal.entries[0].event
+    assert isinstance(first, Opened)
+    remember(source_of_journal(journal.path, journal.entries), risks_module.of_debate(first, cast))
 
 
 @contextmanager
@@ -177,15 +179,10 @@ def _saying_what_is_saved(opened: OpenDebate) -> Iterator[OpenDebate]:
             raise Interrupted(opened.saved) from None
 
 
-def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
-    """Whether the user has agreed to all of these risks of the file at a path."""
-    return not not_agreed(source_of_file(path), risks)
-
-
 def not_agreed(source: Source, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
-    before = _agreed(source) if risks else set()
-    return [risk for risk in risks if risk.digest not in before]
+    agreed = _agreed(source) if risks else set()
+    return [risk for risk in risks if risk.digest not in agreed]
 
 
 def remember(source: Source, risks: Iterable[Risk]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:
     from debate_orchestrator.setup.kept_answers import KeptAnswers
+    from debate_orchestrator.setup.risks import Risk
     from debate_orchestrator.setup.state import SetupState
 
 _PRINTS_ALL = {"quiet": False, "events": False, "json": False}
@@ -70,11 +72,13 @@ def _converse(arguments: argparse.Namespace) -> int:
     conversation = SetupConversation(prompter, questions, found, check, rehearse=arguments.rehearse)
     agree = partial(consent.agree_to_answers, trusted=False, ask=conversation.agrees)
     topic = arguments.topic or ""
+
+    def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
+        return not consent.not_agreed(consent.source_of_file(path), risks)
+
     try:
         with prompter:
-            conversation.welcome(
-                arguments.answers, arguments.format, arguments.moderator, topic, agree, consent.has_agreed
-            )
+            conversation.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree, has_agreed)
             settings = conversation.run()
     except (Postponed, Quit, KeyboardInterrupt, EOFError) as error:
         consent.remember_answers(conversation.kept.path, conversation.state.given, calls=conversation.calls())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 from pathlib import Path
 
@@ -39,10 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_list(journals, as_json=arguments.json)
     name = arguments.name or (_FIRST if _FIRST in journals else next(iter(journals), ""))
     if name not in journals:
-        near = next((known for known in journals if name.casefold() in known), next(iter(journals), "NAME"))
-        near = next(iter(difflib.get_close_matches(name, journals, 1)), near)
-        hint = f"`debate demo --name {near}`, or `debate demo --list`"
-        raise BadSettings(f"{short_repr(name)} is not one of the recorded debates: {', '.join(journals)}.", hint=hint)
+        problem = f"{short_repr(name)} is not one of the recorded debates: {', '.join(journals)}."
+        raise BadSettings(problem, hint="`debate demo --list`")
     pace = check_arguments(arguments)
     quiet = arguments.quiet or arguments.json
     # A pipe is read by a program, or cut off by one: the whole text is there where it is asked for.

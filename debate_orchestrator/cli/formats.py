@@ -17,7 +17,6 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, short_repr
 
 EXAMPLE = "debate formats new town-hall --from adversarial"
-_NEW = "new"
 _CONDITION = re.compile(r"\b(?:only|unless)\b")
 """A word of an order that says when a stage takes place; of one turn the rest says nothing."""
 
@@ -32,24 +31,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answers `formats`, `formats NAME`, `formats PATH` and `formats new NAME`."""
-    first, *rest = arguments.given or [None]
-    new = first == _NEW
-    problems = []
-    if new and not rest:
-        problems.append("`debate formats new` makes a folder; name the folder: `debate formats new NAME`.")
-    elif len(rest) != new:
-        given = short_repr(" ".join(arguments.given))
-        problems.append(f"`debate formats` takes one name, or `new` and the name of a folder to make, and not {given}.")
-    problems += [
-        f"{flag} goes with a new format only. Try: `debate formats new NAME {flag} ...`."
-        for flag, value in (("--from", arguments.source), ("--to", arguments.to))
-        if value is not None and not new
-    ]
-    if problems:
-        raise BadSettings(problems)
-    if first is None:
-        return _print_list(arguments)
-    return _copy(arguments, rest[0]) if new else _print_format(arguments, first)
+    match arguments.given:
+        case ["new", name]:
+            return _copy(arguments, name)
+        case ["new"]:
+            raise BadSettings("The folder has no name.", hint="`debate formats new NAME`")
+        case _ if arguments.source is not None or arguments.to is not None:
+            raise BadSettings(
+                "--from and --to go with a new format only.", hint="`debate formats new NAME --from FORMAT`"
+            )
+        case []:
+            return _print_list(arguments)
+        case [name]:
+            return _print_format(arguments, name)
+    given = short_repr(" ".join(arguments.given))
+    raise BadSettings(f"`debate formats` takes one name, or `new` and the name of a folder to make, and not {given}.")
 
 
 def _print_list(arguments: argparse.Namespace) -> int:

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def agree(found: Sequence[Risk]) -> None:
         if judging.entries:
-            consent.agree(consent.source_of_entries(path, judging.entries), found, trusted=arguments.trust)
+            consent.agree(consent.source_of_journal(path, judging.entries), found, trusted=arguments.trust)
 
     judging = rejudge.checked_for_start(judging, files, agree, permissions, **calls)
     with consent.new_debate(judging.opened, files, lambda opened: judging.speeches) as opened:

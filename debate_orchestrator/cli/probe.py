@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
     """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
-    sources = [consent.source_of_entries(path, entries) for path, entries in run.asked.items()]
+    sources = [consent.source_of_journal(path, entries) for path, entries in run.asked.items()]
     foreign = [source for source in sources if consent.not_agreed(source, _BALLOT)]
     if foreign and not trusted:
         count = plural(len(foreign), "ballot")
@@ -162,7 +162,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
             print_status(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
     def remember(journal: JournalWriter) -> None:
-        consent.remember(consent.source_of_journal(journal), _BALLOT)
+        consent.remember(consent.source_of_journal(journal.path, journal.entries), _BALLOT)
 
     with graceful_stop_of_calls(stop):
         failures = await run.run(stop, on_event, remember)

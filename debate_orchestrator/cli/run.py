@@ -27,7 +27,7 @@ from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import and_joined, ignore
 
 _MAX_PIPED = 64 * MAX_TOPIC_LENGTH
-"""Bytes that are read from standard input, so that a stream without end is refused too."""
+"""Bytes that are read from standard input."""
 EXAMPLE = 'debate run "Should we move to gRPC?" --rehearse'
 
 
@@ -51,19 +51,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _piped_topic() -> str | None:
-    """The line on standard input, where it is a pipe or a file; None if it has no text. It is read to its end, or
-    until nothing comes for 2 s. Raises BadSettings for more than one line; blank lines do not count."""
+    """The line on standard input, where it is a pipe or a file; None if it has no text, or if nothing comes for 2 s, as
+    from a program that holds the pipe open. Raises BadSettings for more than one line; blank lines do not count."""
     try:
         mode = os.fstat(stdin := sys.stdin.fileno()).st_mode
-        if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)):
+        if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)) or not select.select([stdin], [], [], 2.0)[0]:
             return None
-        data = b""
-        # A pipe may be held open by a program that writes no more.
-        while len(data) < _MAX_PIPED and select.select([stdin], [], [], 2.0)[0] and (piece := os.read(stdin, 65_536)):
-            data += piece
+        text = os.read(stdin, _MAX_PIPED).decode(errors="surrogateescape")
     except (OSError, ValueError):
         return None
-    text = data.decode(errors="surrogateescape")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) > 1:
         problem = f"topic: standard input holds {len(lines)} lines, and a topic is one."
