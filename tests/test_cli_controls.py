@@ -185,18 +185,6 @@ def test_leaving_at_once(server: Server) -> None:
     assert left.reply is not None and left.reply.text.startswith("This is what is said")
 
 
-def test_a_failure(server: Server) -> None:
-    """A provider that fails for good ends it as elsewhere: what is saved and the way on are told, on a terminal that
-    is as it was."""
-    server.problem = lambda request, n: {"status": 401} if n else None
-    with watching(*RUN) as viewer:
-        assert viewer.see_end() == 4
-        assert viewer.plain
-        text = " ".join(viewer.glass.text.split())
-        assert "1 reply saved" in text and f"debate resume {J}" in text
-        assert "This is what is said" in text
-
-
 def test_without_a_watcher() -> None:
     """Where the stream is no terminal, or not ours, there is no live screen."""
     assert live_view(fold(read(EXAMPLE).events), sys.stderr) is None

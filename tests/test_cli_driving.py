@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from conftest import STATED, Run
-from core.folding import absent
 from scripted_debates import events, label
 
 from debate_orchestrator.cli import driving
@@ -44,14 +43,6 @@ def test_scores() -> None:
     }
 
 
-def test_labels() -> None:
-    """A claim has its label and score, and no strength."""
-    made = outcome("claim", {"final.verdict.judge": label("misleading", 4)})
-
-    assert (made["label"], made["score"], made["winner"]) == ("misleading", 4.0, "tie")
-    assert (made["strength"], made["totals"], made["scores"]) == (None, None, {})
-
-
 def test_what_was_held_before() -> None:
     """The votes before the first word stand with what each side gained since."""
     script = {"start.blind.judge": {"winner": "b", "probability": 0.6}, "final.verdict.judge": {"winner": "a"}}
@@ -61,12 +52,6 @@ def test_what_was_held_before() -> None:
     assert made["blind"] == {"votes": {"b": 1}, "labels": None, "swing": {"a": 1, "b": -1}}
     assert made["probability"] == 0.5
     assert labelled["blind"]["labels"] == ["misleading"]
-
-
-def test_nothing_decided() -> None:
-    """Where no ballot counts, or there is no judge, nothing was decided."""
-    for made in (outcome("question", {"final.verdict.judge": absent("final.verdict.judge")}), outcome("conversation")):
-        assert (made["winner"], made["votes"], made["totals"]) == (None, None, None)
 
 
 def test_a_rehearsal_has_no_winner(debate: Run) -> None:

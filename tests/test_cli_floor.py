@@ -40,19 +40,6 @@ def test_a_question_reaches_the_next_briefs(opened: Run) -> None:
     assert f"*From the floor:* {WHY}" in Path("report.md").read_text(encoding="utf-8")
 
 
-def test_a_question_to_all(opened: Run) -> None:
-    """Without --to it goes to all who have a turn left, as a program is told."""
-    told = opened("floor", J, WHY, "--json").json
-    assert told == {
-        "schema": 1,
-        "status": "waiting",
-        "journal": J,
-        "due": ["1.opening.b"],
-        "to": ["a", "b", "judge"],
-        "briefs_put_before": ["1.opening.b"],
-    }
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -92,18 +79,6 @@ def test_an_early_end(opened: Run) -> None:
     assert "Ended early, after Opening Statement of round 1." in report
     assert opened("check", J).code == 0
     assert opened("replay", J).out.count("Ended early") == 1
-
-
-def test_an_early_end_is_written_once(opened: Run) -> None:
-    """A second `close` writes nothing, and says the same."""
-    first = opened("close", J, "--json").json
-    before = Path(J).read_bytes()
-    assert (
-        opened("close", J, "--json").json
-        == first
-        == {"schema": 1, "status": "waiting", "journal": J, "due": ["1.opening.b"]}
-    )
-    assert Path(J).read_bytes() == before
 
 
 def test_a_finished_debate(debate: Run, answers: Path) -> None:

@@ -158,17 +158,6 @@ def test_near_names_are_suggested(debate: Run) -> None:
     assert nonsense.code == 2 and "`debate demo --list`" in nonsense.err
 
 
-@pytest.mark.parametrize(
-    ("spec", "suggested"),
-    [
-        ("eliza", "PROVIDER:MODEL, as `debate models` lists them."),
-    ],
-)
-def test_a_name_alone_is_answered_with_a_spec(debate: Run, spec: str, suggested: str) -> None:
-    """Where a model is named without its provider, the spec that was probably meant is suggested."""
-    assert f"Try: {suggested}" in debate("run", TOPIC, "--model", spec).err
-
-
 def test_the_demos(debate: Run) -> None:
     """The list tells topic, length and outcome of each debate; the first that is played is about a database queue, and
     shows no recommendation but the one that stands."""

@@ -11,7 +11,6 @@ from conftest import Run, finish
 from debates import played, saying
 from journals import written
 
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
 OLD, OTHER = "old.journal.jsonl", "other.journal.jsonl"
@@ -118,15 +117,3 @@ def test_mistakes(debate: Run, recorded: Path, arguments: tuple[str, ...], probl
     assert (ran.code, told.code) == (2, 2)
     assert problem in ran.err and problem in " ".join(told.json["complaints"])
     assert sorted(path.name for path in recorded.iterdir()) == before
-
-
-def test_a_judge_that_fails_leaves_it_resumable(debate: Run, recorded: Path) -> None:
-    """Where a judge can't go on, what is saved can be resumed with another one, and no speech is lost."""
-    half = played(rounds=2, until="2.verdict.judge")
-    written(recorded / "half.journal.jsonl", half)
-    ran = debate("judge", OLD, "--judge", "replay:half.journal.jsonl", "--quiet")
-    resumed = debate("resume", "old.judged.journal.jsonl", "--judge", f"replay:{OTHER}", "--quiet")
-
-    assert ran.code == 4 and "2.verdict.judge" in ran.err
-    assert resumed.code == 0, resumed.err
-    assert fold(read("old.judged.journal.jsonl").events).complete

@@ -94,29 +94,6 @@ def test_permissions() -> None:
     assert parse(["models", "--insecure"]).insecure
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
-@pytest.mark.parametrize(
-    ("line", "code", "unbuffered"),
-    [
-        ("ask debate.yaml rubbish", 2, ""),
-        ("ask debate.yaml topic=x", 4, "1"),
-        ("check nope.jsonl --json", 2, "1"),
-        ("formats", 4, ""),
-    ],
-)
-def test_a_full_disk_under_stdout_is_told_once(here: Path, line: str, code: int, unbuffered: str) -> None:
-    """What goes wrong is told on stderr, without a traceback, and gives the exit code, also where the result can't be
-    written."""
-    arguments = [sys.executable, "-c", "from debate_orchestrator.cli import main; main()", *line.split()]
-    with open("/dev/full", "w") as full:
-        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-        ran = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False)
-
-    assert ran.returncode == code, ran.stderr
-    assert ran.stderr.count("debate: ") == 1 and "Traceback" not in ran.stderr and "ignored" not in ran.stderr
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 @pytest.mark.parametrize(("shown", "unbuffered"), [([], "1"), (["--json"], "")])
 def test_a_reply_that_is_not_taken_is_told_of_on_a_full_disk(

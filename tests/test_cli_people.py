@@ -54,16 +54,6 @@ def test_a_step_asks_no_person(debate: Run) -> None:
     assert len(read("r.journal.jsonl").events) == 1
 
 
-def test_judging_without_a_terminal(debate: Run) -> None:
-    """A person judges a recorded debate at a terminal alone, and is no judge for probes."""
-    journal = next((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
-    judged, probed = debate("judge", str(journal), "--judge=human"), debate("probe", "--judge=human")
-
-    assert (judged.code, probed.code) == (2, 2)
-    assert "needs a terminal" in judged.err and "--judge human can't be probed" in probed.err
-    assert os.listdir() == []
-
-
 @pytest.mark.parametrize("verb", ["run", "resume", "judge"])
 def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Events hold ballots and speeches that a person at the same terminal must not see: both together are refused, with

@@ -102,25 +102,6 @@ def test_replay_plays_it_all_again(debate: Run, finished: bytes) -> None:
     assert Path(J).read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (None, "No such file"),
-        (b"", "no complete line"),
-        (b"hello\n", "a debate's journal"),
-        (b"\x00\xff" * 40, "no complete line"),
-    ],
-)
-def test_files_that_are_no_journal(debate: Run, here: Path, data: bytes | None, expected: str) -> None:
-    """Every reading verb says in one line what is wrong with a file that is no journal."""
-    if data is not None:
-        Path("x.jsonl").write_bytes(data)
-    for verb in ("check", "report", "replay", "step", "resume"):
-        ran = debate(verb, "x.jsonl")
-        assert (ran.code, ran.err.count("\n")) == (2, 1), verb
-        assert expected in ran.err, verb
-
-
 def test_a_locked_journal(debate: Run, finished: bytes) -> None:
     """A journal that another process writes is left alone, with one clear line."""
     with open(J, "rb") as held:
@@ -207,27 +188,6 @@ def test_a_changed_report(reported: Run) -> None:
     assert "report.md: changed after it was written" in changed.out
     assert "report.md: does not say what the journal says" in forged.out
     assert "report.json: belongs to this journal" in forged.out
-
-
-def test_a_report_of_another_debate(reported: Run) -> None:
-    """Exit 2 where a report does not belong."""
-    opened = reported("open", "--answers", "answers.yaml", "--output", "other.md", "--topic", "Vim?", "--json").json
-    assert reported("report", opened["journal"]).code == 0
-    ran = reported("check", J, "other.md")
-
-    assert ran.code == 2 and ran.err.startswith("Next: ")
-    assert "other.md: of another journal" in ran.out
-
-
-def test_work_left(reported: Run, answers: Path) -> None:
-    """A paused debate with its report so far ends with exit 3, and with 2 where that report was changed."""
-    opened = reported("open", "--answers", "answers.yaml", "--output", "p.md", "--json").json
-    assert reported("report", opened["journal"]).code == 0
-    left = reported("check", opened["journal"])
-    Path("p.md").write_bytes(Path("p.md").read_bytes() + b"\n")
-
-    assert left.code == 3 and "p.md: belongs to this journal" in left.out
-    assert reported("check", opened["journal"]).code == 2
 
 
 def test_a_damaged_journal(reported: Run) -> None:

@@ -13,7 +13,7 @@ from conftest import STATED, Run
 from messages_server import Server, serving
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BudgetChanged, Reassigned, RetryForChanged
+from debate_orchestrator.core.events import BudgetChanged
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
@@ -83,27 +83,6 @@ def test_events(debate: Run, server: Server) -> None:
     assert debate("run", *SETUP, "--events", "--quiet").code == 2
 
 
-@pytest.mark.slow
-def test_more_patience_on_resume(debate: Run, server: Server) -> None:
-    """A debate that was paused because its server was slow goes on with more patience, which is on record and stays."""
-    server.first_byte = 2.0
-    slow = debate("run", *SETUP, "--rounds=1", "--retry-for=1")
-    refused = debate("resume", J, "--retry-for=0")
-    before = len(server.requests)
-
-    def slow_once(request: dict[str, Any], n: int) -> None:
-        server.first_byte = 2.0 if n == before else 0.0
-
-    server.problem = slow_once
-    resumed = debate("resume", J, "--retry-for=30")
-
-    assert slow.code == 3 and "--retry-for 3" in slow.err
-    assert refused.code == 2 and "from 1 to 86,400" in refused.err
-    assert resumed.code == 0, resumed.err
-    assert [event.retry_for for event in read(J).events if isinstance(event, RetryForChanged)] == [30]
-    assert debate_of().retry_for == 30
-
-
 def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
     """Before the cap would be passed, the debate is paused: saved, with what it came to; a higher cap goes on."""
     ran = debate("run", *SETUP, "--rounds=1", "--max-cost=0.03")
@@ -117,18 +96,6 @@ def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
     assert debate("resume", J, "--max-cost=1").code == 0
     assert len(server.requests) - before == len(debate_of().replies) - before
     assert [event.max_cost for event in read(J).events if isinstance(event, BudgetChanged)] == [1.0]
-
-
-def test_another_model_can_take_over(debate: Run, server: Server) -> None:
-    """A seat whose model is gone is given to another on resuming; what was said stays, and the record tells."""
-    server.problem = lambda request, n: {"status": 404} if request["model"] == "gone" else None
-    first = debate("run", *SETUP, "--rounds=1", "--judge=anthropic:gone")
-    again = debate("resume", J, "--judge=anthropic:claude-opus-5")
-
-    assert (first.code, again.code) == (4, 0)
-    assert "another model in that seat, by --a, --b, --judge and --rapporteur" in first.err
-    assert [event.who for event in read(J).events if isinstance(event, Reassigned)] == [("anthropic:claude-opus-5",)]
-    assert "claude-opus-5" in Path("r.md").read_text(encoding="utf-8")
 
 
 def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

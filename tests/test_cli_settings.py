@@ -46,17 +46,6 @@ def test_bad_answers_are_told_and_nothing_is_written(
     assert os.listdir() == ["answers.yaml"]
 
 
-def test_a_journal_is_no_answers_file(debate: Run) -> None:
-    """A journal, of any length, given for answers is called what it is, with the command that goes on."""
-    whole = next((ROOT / "examples").rglob("*.journal.jsonl")).read_bytes()
-    for text in (whole, whole.split(b"\n")[0] + b"\n"):
-        Path("x.journal.jsonl").write_bytes(text)
-        for verb in (["run", "--answers"], ["open", "--answers"], ["ask"]):
-            ran = debate(*verb, "x.journal.jsonl")
-            assert ran.code == 2
-            assert "x.journal.jsonl is the journal of a debate. Try: `debate resume x.journal.jsonl`" in ran.err
-
-
 def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
     """Everything that is wrong with an answers file is said in one go."""
     (here / "bad.yaml").write_text("tpoic: x\nrounds: three\nstrictness: 3\npositions: {a: x}\ncast: {c: host}\n")
@@ -138,14 +127,6 @@ def test_a_debate_from_a_pipe(debate: Run, here: Path, monkeypatch: pytest.Monke
     assert ran.code == 0, ran.err
     assert "Topic: Tabs are better." in ran.err and "Rounds: 2" in ran.err
     assert (here / "r.rehearsed.md").exists()
-
-
-def test_a_seat_that_the_format_has_not_is_refused(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One answer for all seats is for those that the format has, also where a flag names one of them."""
-    pipe(monkeypatch, SETTLED + b"format: conversation\ncast: rehearse\n")
-    ran = debate("run", "--answers", "-", "--a", "rehearse", "--quiet", "--output", "c.md")
-
-    assert ran.code == 0, ran.err
 
 
 def test_a_variable_is_named_without_its_value(debate: Run) -> None:

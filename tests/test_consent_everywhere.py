@@ -94,69 +94,6 @@ def test_no_verb_runs_a_program_unasked(
     assert Path("marker").exists() == (seat in due)
 
 
-PLANNED = """\
-extends: conversation
-title: Planned
-before:
-  - {name: plan, title: Plan, tag: PLAN, seats: [b], option: issues}
-round:
-  - {name: argument, title: Argument, tag: ARGUMENT, seats: [a], words: 350, most_words: 600}
-"""
-"""A format in which the side b acts only where a list of issues is asked for."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("named", ["typed", "in the file"])
-@pytest.mark.parametrize("cast", [f'{{b: "{TOUCHES}"}}', f'"{TOUCHES}"'], ids=["a seat", "every seat"])
-def test_a_typed_model_takes_the_seats_of_options_too(debate: Run, here: Path, cast: str, named: str) -> None:
-    """`--model` leaves no program of an answers file in a seat that acts only where an option is chosen."""
-    Path("own").mkdir()
-    Path("own/format.yaml").write_text(PLANNED, encoding="utf-8")
-    Path("own/plan.md.j2").write_text("Draw up a plan.\n", encoding="utf-8")
-    positions = "positions: {a: It is so., b: It is not so.}\n"
-    format = "" if named == "typed" else "format: ./own\n"
-    Path("a.yaml").write_text(f"topic: T\n{positions}{format}rounds: 1\nissues: true\ncast: {cast}\n", encoding="utf-8")
-    ran = debate("run", "--answers=a.yaml", "--model=rehearse", *(["--format=./own"] if named == "typed" else []))
-
-    assert not Path("marker").exists()
-    assert ran.code == (0 if named == "typed" else 2), ran.err
-
-
-RISKY = "rehearse:" + TOUCHES
-MIXED = f'{{a: "command:cat", b: "command:cat", judge: ["{RISKY}", "{TOUCHES}"]}}'
-
-
-ADVISES = (
-    "open --answers=a.yaml --output=o.md",
-    "run --answers=a.yaml --output=r.md",
-    "run --answers=a.yaml --output=m.md --model=rehearse",
-    "judge r.rehearsed.journal.jsonl --judge=rehearse",
-    "answers --from r.rehearsed.journal.jsonl",
-    "replay r.rehearsed.journal.jsonl",
-    "tournament plan t.yaml",
-    "tournament run t.yaml --to t --rehearse",
-    "tournament report t",
-)
-"""What is done with files in which stand-ins take the place of a program, and then says what to do next."""
-
-
-@pytest.mark.slow
-def test_no_verb_advises_a_files_program(debate: Run, here: Path) -> None:
-    """The commands that verbs end with name no program of an answers file, a journal or a tournament."""
-    seats = f'{{a: "{RISKY}", b: "{RISKY}", judge: "{RISKY}"}}'
-    stated = "topic: T\npositions: {a: Yes., b: No.}\nissues: false\nbrief: false\nrounds: 1\n"
-    Path("a.yaml").write_text(f"{stated}cast: {seats}\n", encoding="utf-8")
-    models = f'[{{name: x, spec: "{RISKY}"}}, {{name: y, spec: "{RISKY} "}}]'
-    topics = "topics: [{id: t, motion: T, category: c, position_a: Yes., position_b: No.}]\n"
-    judges = f'judges: {{from: ["{RISKY}"], panel: 1, exclude: none}}\n'
-    Path("t.yaml").write_text(f"tag: t\nmodels: {models}\n{judges}{topics}rounds: 1\n", encoding="utf-8")
-    for verb in ADVISES:
-        ran = debate(*verb.split())
-        assert ran.code in (0, 3), (verb, ran.err)
-        assert "touch" not in "".join((ran.out + ran.err).split("`")[1::2]), verb
-    assert not Path("marker").exists()
-
-
 MODEL = "anthropic:claude-opus-5-5"
 JUDGED = f"judge r.rehearsed.journal.jsonl --judge={MODEL}"
 PAYS = ("open --answers a.json", f"step {J}", "run --answers a.json", f"resume {J}", JUDGED)

@@ -16,7 +16,7 @@ from conftest import STATED, Run
 from messages_server import Server
 from started import started
 
-from debate_orchestrator.core.events import Opened, Spoke
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.host import turns_folder
 from debate_orchestrator.providers import anthropic
 from debate_orchestrator.storage.journal import read
@@ -148,14 +148,3 @@ def test_paid_positions_are_kept(
     (opened,) = [event for event in read(J).events if isinstance(event, Opened)]
     assert len(opened.derived) == 1
     assert f"interrupted; 0 replies saved. Go on with `debate resume {J}`." in ran.err
-
-
-@pytest.mark.slow
-def test_an_answer_is_taken_when_its_last_event_comes(server: Server) -> None:
-    """A server that keeps its lines open after whole answers delays nothing."""
-    server.keeps_lines = True
-    with started(*OPEN, "--rounds=1") as process:
-        ended = process.end(within=60)
-    assert ended.code == 0, ended.err
-    spoken = [event for event in read(J).events if isinstance(event, Spoke)]
-    assert len(spoken) == len(server.requests) == server.answered

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from persons import BACK, BEST, NO_MODELS, TOPIC, Held, hold
+from persons import BACK, BEST, TOPIC, Held, hold
 
 from debate_orchestrator.providers.discovery import Available, FoundModels
 
@@ -40,15 +40,6 @@ def cast(*keys: str, found: FoundModels = FULL) -> Any:
 def test_one_answer_for_all_seats(here: Path, keys: tuple[str, ...], expected: dict[str, str]) -> None:
     """Enter takes the usual models where there are any; what was found is a choice, and any model can be named."""
     assert {**cast(*keys), "moderator": ""} == {**expected, "moderator": ""}
-
-
-def test_nothing_was_found(here: Path) -> None:
-    """Where there is nothing to call that is said, with what would help, and Enter rehearses."""
-    held = hold(TOPIC, "", found=NO_MODELS)
-
-    assert held.state.given["cast"] == STAND_INS
-    for way in ("rehearse now", "ANTHROPIC_API_KEY", "install a program such as claude", "ollama:MODEL", "command:"):
-        assert way in held.text
 
 
 @pytest.mark.slow

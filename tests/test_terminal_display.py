@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
-from debate_orchestrator.terminal.display import SIDES, Display, packed
-from debate_orchestrator.util.terminal_text import chosen, moves, wrapped
+from debate_orchestrator.terminal.display import Display, packed
+from debate_orchestrator.util.terminal_text import chosen, moves
 
 
 def row(text: str, style: str = "") -> Text:
@@ -70,14 +70,6 @@ def test_text_that_is_wider_than_measured_shifts_nothing() -> None:
     for n in range(3):
         display.paint([row(f"done {n}")], [row("much too wide for it"), row("status")])
     assert terminal.text.splitlines() == ["done 0", "done 1", "done 2", "much too w", "status"]
-
-
-@pytest.mark.parametrize(("environment", "codes"), [({}, {"1;36", "0"}), ({"NO_COLOR": "1"}, {"1", "0"})])
-def test_no_colour(environment: dict[str, str], codes: set[str]) -> None:
-    """NO_COLOR leaves what is bold and takes the colours away."""
-    terminal = FakeTerminal()
-    held(terminal, **environment).paint([row("a heading", SIDES[0])], [row("status")])
-    assert set(re.findall(r"\x1b\[([\d;]*)m", terminal.raw)) == codes
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
@@ -169,9 +161,3 @@ def test_whether_the_cursor_moves(term: str, expected: bool) -> None:
     """A terminal that says it is dumb, or nothing, has no cursor to be moved."""
     assert moves({"TERM": term}) is expected
     assert not moves({})
-
-
-def test_what_hangs() -> None:
-    """A line that begins with blanks, or has a number and a gap in it, goes on below what follows them."""
-    assert wrapped("  one two three", 12) == "  one two\n  three"
-    assert wrapped("  1 yes      " + "word " * 10, 40).split("\n")[1].startswith(" " * 13 + "word")

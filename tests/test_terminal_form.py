@@ -20,8 +20,6 @@ from debate_orchestrator.util.terminal_text import Back
 
 SHORT = ("7 6 8", "5 5.5 4", "a", "A was better.", "more of it, A", "more of it, B")
 """An answer to every question that is asked of a strict ballot in the first of two rounds."""
-MORE = ("start of A", "start of B", "end of A", "end of B", "", "no", "")
-"""Answers to the questions behind `more`."""
 NOTHING = "(not given)"
 
 

@@ -15,26 +15,10 @@ from fake_terminal import Shown
 from viewer import Viewer, watching
 
 from debate_orchestrator.terminal import keys
-from debate_orchestrator.terminal.keys import TerminalControl, split_keys
+from debate_orchestrator.terminal.keys import TerminalControl
 
 SLOW = ("demo", "--name", "free-transit", "--pace", "300")
 FIRST = "Once a bus is scheduled to run"
-
-
-@pytest.mark.parametrize(
-    ("data", "pressed"),
-    [
-        (b"pr", ["p", "r"]),
-        (b"\x1b[A", ["\x1b[A"]),
-        (b"p\x1b[1;5C", ["p", "\x1b[1;5C"]),
-        (b"\x1b", ["\x1b"]),
-        ("é日".encode(), ["é", "日"]),
-        (b"\xff\xfe", []),
-    ],
-)
-def test_keys(data: bytes, pressed: list[str]) -> None:
-    """A letter is one key, and so is everything that an arrow or a function key sends; none of its letters counts."""
-    assert split_keys(data) == pressed
 
 
 @pytest.fixture
@@ -86,21 +70,6 @@ def test_keys_are_read(terminal: tuple[int, int]) -> None:
     during(check, slave, pressed)
     assert pressed == ["p", "q"]
     assert termios.tcgetattr(slave) == before and echoes(slave)
-
-
-def test_only_a_foreground_job_reads_keys(terminal: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind another job no key is read; keys are read once the job is in the foreground, though no signal says so."""
-    foreground = False
-    monkeypatch.setattr(keys, "in_foreground", lambda descriptor: foreground)
-
-    async def check(session: TerminalControl, shown: Shown) -> None:
-        nonlocal foreground
-        await asyncio.sleep(0.02)
-        assert not session.reads_keys
-        foreground = True
-        await until(lambda: session.reads_keys)
-
-    during(check, terminal[1])
 
 
 @pytest.mark.parametrize("given_back", [True, False], ids=("given back", "left"))

@@ -115,48 +115,12 @@ def test_a_correction_is_restated(moderator: Moderator) -> None:
     assert edited.state.sources["topic"] == "user"
 
 
-def test_refused_positions_are_derived_anew(moderator: Moderator) -> None:
-    """A pair that was refused is told to the model, which derives another."""
-    moderator.pairs = [PAIR, {**PAIR, "a": "Tabs always."}]
-    held = hold("tabs", "", "yes", "no", "yes", found=FOUND)
-
-    assert held.state.given["positions"]["a"] == "Tabs always."
-    assert "Tabs it is." in json.dumps(moderator.server.requests[-1])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("trouble", [{"status": 401}, {"status": 400, "message": "no"}])
-def test_a_moderator_that_can_not_be_asked(moderator: Moderator, trouble: dict[str, Any]) -> None:
-    """Where the call fails, that is told; it can be made again, or the conversation goes on without."""
-    moderator.topics = [trouble, CLEAR]
-    again = hold("tabs", "", "yes", "yes", found=FOUND)
-    moderator.topics = [trouble]
-    without = hold("Tabs beat spaces, I think.", "", "no", "yes", found=FOUND)
-
-    assert "Ask the moderator again?" in again.text
-    assert again.state.given["topic"] == "Tabs beat spaces."
-    assert without.state.given["topic"] == "Tabs beat spaces, I think."
-    assert without.state.given["positions"] == {
-        "a": "It is right that: Tabs beat spaces, I think.",
-        "b": "It is not right that: Tabs beat spaces, I think.",
-    }
-    assert without.state.sources["topic"] == "user"
-
-
 def test_hostile_work_is_tamed(moderator: Moderator) -> None:
     """Whatever a model says stays text on its line."""
     moderator.topics = [{**CLEAR, "restated": "\x1b[2J\u202eevil\nDEBATE SETUP CONFIRMED {topic}"}]
     held = hold("tabs", "", "edit", "", "yes", found=FOUND)
 
     assert held.state.given["topic"] == "␛[2Jevil DEBATE SETUP CONFIRMED {topic}"
-
-
-def test_a_rehearsal_asks_no_model(moderator: Moderator) -> None:
-    """Where stand-ins fill every seat, no model is asked to moderate either."""
-    Path("mine.yaml").write_text("cast: rehearse\n")
-    hold("tabs", "yes", file="mine.yaml", found=FOUND)
-
-    assert moderator.server.requests == []
 
 
 def strangers_setup(**progress: Any) -> None:
@@ -196,17 +160,6 @@ def stranger(text: Mapping[str, Any]) -> str:
 
 
 PAID, DEAR, FREE = "anthropic:claude-opus-5-5", "anthropic:claude-fable-5", "ollama:llama3"
-
-
-def test_paid_calls_of_the_setup_of_another_are_agreed_to_first(moderator: Moderator) -> None:
-    """What is agreed to names the model that would be called before the debate's price is known."""
-    for file in (None, ".debate-setup.yaml"):
-        strangers_setup()
-        asked = Asked()
-        hold("yes", CTRL_C, found=FOUND, goes_on=True, file=file, agree=asked, agreed=lambda path, calls: False)
-        assert asked.named == [(".debate-setup.yaml", PAID)]
-
-    assert not moderator.server.requests
 
 
 @pytest.mark.parametrize(

@@ -92,41 +92,6 @@ def test_the_pace(waits: list[float]) -> None:
     assert taken[2] == 0
 
 
-@pytest.mark.slow
-def test_words_come_one_after_the_other() -> None:
-    """A speech grows word by word, and both of a stage grow together where they stand beside each other."""
-    speeches = {f"_1_{phase}": "so it is " * 15 for phase in ("opening_a", "challenge_a", "challenge_b")}
-    play, seen = Play(recorded(say=debates.saying(**speeches)), 600.0, 160), set[str]()
-
-    async def look() -> None:
-        while "Rebuttal" not in play.terminal.text:
-            seen.add(" ".join(line for line in play.shown.terminal.screen if "Researcher A writes" in line))
-            await asyncio.sleep(0)
-        play.player.press("q")
-
-    assert not play.run(look)
-    both = [line for line in seen if "Challenge" in line and "Researcher B writes" in line]
-    assert len(seen) > 30 and len(both) > 10
-
-
-def test_any_key_skips() -> None:
-    """A key shows the rest of a speech at once; the next one is played at its pace again."""
-    say = debates.saying(_1_opening_a="a " * 10_000, _1_opening_b="b " * 10_000)
-    play = Play(recorded(rounds=1, say=say), 60.0)
-
-    async def skip() -> None:
-        for heading in ("Researcher A", "Researcher B"):
-            while heading not in play.shown.terminal.text:
-                await asyncio.sleep(0)
-            play.player.press(" ")
-        while play.shown.terminal.text.count("b") < 9_000:
-            await asyncio.sleep(0)
-        play.player.press("q")
-
-    assert not play.run(skip)
-    assert play.shown.terminal.text.count("  a a") > 100
-
-
 def test_pausing() -> None:
     """p stops it where it is and the status says so; any other key goes on, and q leaves, also from a pause."""
     play = Play(recorded(say=debates.saying(_1_opening_a="a " * 6_000)), 600.0)

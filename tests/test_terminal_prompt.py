@@ -118,23 +118,6 @@ class TestALongerText:
         assert answered(SPEECH, "One." + ENTER + "Two." + CTRL_D)[0] == "One.\nTwo."
         assert answered(SPEECH._replace(now="One."), " Two." + HAND_IN)[0] == "One. Two."
 
-    def test_the_status(self) -> None:
-        """The line below is made from what is typed, and tamed."""
-        _, screen = answered(Question(status=lambda typed: f"{len(typed)} letters · \x1bevil"), "ab" + ENTER)
-
-        assert "0 letters · ␛evil" in screen.text
-
-    def test_a_private_question_goes_with_its_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What is asked and answered is taken off the screen; another question stays."""
-        erased: list[bool] = []
-        renderer = prompt.PromptSession().app.renderer.__class__
-        monkeypatch.setattr(renderer, "erase", lambda self, leave_alternate_screen=True: erased.append(True))
-        answered(Question("Winner"), "a" + ENTER)
-        assert erased == []
-        _, screen = answered(Question("Winner", ("who won",), private=True), "secret" + ENTER)
-
-        assert erased and "who won" in screen.text
-
 
 def test_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text comes back as the editor left it; an interrupt is the editor's meanwhile."""
@@ -178,19 +161,3 @@ def test_looking_something_up(key: str, name: str, monkeypatch: pytest.MonkeyPat
 
     assert asyncio.run(looking()) == "half whole"
     assert paged == [f"The {name}."]
-
-
-def test_the_question_can_be_abandoned() -> None:
-    """What is asked when the debate is left ends; where nothing is, nothing happens."""
-
-    async def leaving() -> None:
-        with create_pipe_input() as pipe:
-            terminal = Prompter(pipe, Screen())
-            terminal.quit()
-            asking = asyncio.ensure_future(terminal.ask(Question()))
-            await asyncio.sleep(0.2)
-            terminal.quit()
-            with pytest.raises(Quit):
-                await asking
-
-    asyncio.run(leaving())

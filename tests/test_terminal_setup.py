@@ -109,14 +109,6 @@ class TestBack:
         assert held.ended == "confirmed" and held.state.given["topic"] == "Cats are better than dogs."
         assert held.state.given["rounds"] == 3
 
-    @pytest.mark.slow
-    def test_from_every_question(self, here: Path) -> None:
-        """From each question back leads to the one before it."""
-        for answered in range(1, len(SETUP) + 1):
-            rest = ("", *SETUP[1:]) if answered == 1 else SETUP[answered - 1 :]
-            again = hold(*SETUP[:answered], BACK, *rest)
-            assert settled(again)["topic"] == TOPIC, answered
-
 
 class TestMore:
     @pytest.mark.slow
@@ -160,14 +152,6 @@ class TestMore:
         assert told in held.text
         assert settled(held) == GIVEN
 
-    def test_the_way_back(self, here: Path) -> None:
-        """Back from a question that is changed leads to the last confirmation; no answer is asked for again."""
-        held = hold(*SETUP, "more", "rounds", BACK, "more", BACK, "yes")
-        asked = held.text.partition("Begin the debate?")[2]
-
-        assert held.ended == "confirmed" and settled(held) == GIVEN
-        assert "A file or an address" not in asked and asked.count("Which answer?") == 2
-
     def test_the_format(self, here: Path) -> None:
         """The format can be changed; a transcript's is none that can be held."""
         held = hold(*SETUP, "more", "format", "transcript", "panel", "yes")
@@ -188,13 +172,6 @@ class TestMore:
 
         assert "one complaint another" in held.text and "Choose one of: 1 more, 2 later." in held.text
         assert held.ended == "confirmed"
-
-    def test_positions_that_were_refused_are_gone(self, here: Path) -> None:
-        """No at the confirmation asks for one's own positions, which begin empty."""
-        held = hold(*SETUP[:2], "no", "Cats.", "Dogs.", "yes")
-
-        assert held.state.given["positions"] == {"a": "Cats.", "b": "Dogs."}
-        assert held.state.sources["positions"] == "user"
 
 
 class TestOptions:

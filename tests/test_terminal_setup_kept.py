@@ -8,23 +8,16 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from human_turns import Script
 from persons import (
     CTRL_C,
     CTRL_D,
     GIVEN,
-    NO_MODELS,
     SETUP,
-    coming,
     hold,
-    no_check,
     settled,
 )  # fmt: skip
 
-from debate_orchestrator.cli.answers_and_flags import setup_questions
-from debate_orchestrator.setup.kept_answers import from_file
-from debate_orchestrator.setup.state import SetupProgress, SetupState, load, save
-from debate_orchestrator.terminal.setup_conversation import SetupConversation
+from debate_orchestrator.setup.state import load
 
 
 class TestLeaving:
@@ -85,17 +78,3 @@ class TestFiles:
         assert held.ended == "confirmed"
         assert held.state.given["positions"] == {"a": "Tabs.", "b": "Spaces."} and held.state.given["max_cost"] == 2
         assert "Settled so far: positions: Tabs. / Spaces." in held.text
-
-    def test_an_answer_that_is_refused_is_kept(self, here: Path) -> None:
-        """A file with an invalid answer is kept aside as it is, once, before it is written anew."""
-        path = here / "odd.yaml"
-        given = {"strictness": "strict", "rounds": 99}
-        save(str(path), SetupState(given=given, sources={}, progress=SetupProgress(topics=("Tabs?",))))
-        was = path.read_text(encoding="utf-8")
-        conversation = SetupConversation(Script(), setup_questions, coming(NO_MODELS), no_check)
-        conversation.take_up(*from_file(str(path)))
-        conversation.keep()
-        conversation.keep()
-
-        assert (here / "odd.edited.yaml").read_text(encoding="utf-8") == was
-        assert sorted(file.name for file in here.glob("*.yaml")) == ["odd.edited.yaml", "odd.yaml"]

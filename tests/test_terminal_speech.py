@@ -38,14 +38,6 @@ def test_written_and_handed_in(here: Path) -> None:
     assert script.asked[0].multiline and not script.asked[1].multiline
 
 
-def test_gone_on_with(here: Path) -> None:
-    """One who does not hand it in yet goes on with what is written; anything else than an answer is asked again."""
-    text, script = spoken(here, "One.", "perhaps", "e", "One. Two.", "yes")
-
-    assert text == "One. Two."
-    assert script.asked[3].now == "One."
-
-
 @pytest.mark.parametrize("bad", ["", " \n ", "\u200b"])
 def test_what_will_not_do_is_told(here: Path, bad: str) -> None:
     """A speech without a word is complained about right there, and is not asked to be confirmed."""
@@ -53,14 +45,6 @@ def test_what_will_not_do_is_told(here: Path, bad: str) -> None:
 
     assert text == "Better."
     assert "is empty" in script.text or "no visible character" in script.text
-
-
-def test_too_long_is_told(here: Path) -> None:
-    """A speech over the limit may be handed in; how much of it is not heard is told before."""
-    text, script = spoken(here, "word " * 830, "")
-
-    assert len(text.split()) == 830
-    assert any("The last 5 words are over the limit" in line for line in script.asked[1].lines)
 
 
 @pytest.mark.parametrize(("line", "told"), [(CONCEDE, "concedes the whole debate"), (DECLINE, "declines to argue")])
@@ -99,13 +83,6 @@ def test_the_count_below(here: Path) -> None:
 
     assert below("one two") == "2 words of about 550 (825 at most)"
     assert below("word " * 826) == "826 words of about 550, 1 too many"
-
-
-def test_the_brief_is_at_hand(here: Path) -> None:
-    """The whole brief can be seen at every moment."""
-    _, script = spoken(here, "One.", "")
-
-    assert all("Your task: Opening Statement" in blank.shows["brief"]() for blank in script.asked)
 
 
 @pytest.mark.parametrize("junk", [b"\xff\xfe", b"{", b"[1]", b'{"a": 1}'])
@@ -167,19 +144,3 @@ def test_what_changes_is_kept_soon() -> None:
 
     asyncio.run(typing())
     assert written == ["text 19", "last"]
-
-
-def test_what_can_not_be_kept_is_told() -> None:
-    """Where nothing can be written that is reported, until it can again."""
-    full = [True]
-
-    def write(text: str) -> None:
-        if full[0]:
-            raise BadFile("no room")
-
-    writer = DraftWriter[str](write)
-    writer.now("one")
-    assert writer.problem == "can't be kept: no room"
-    full[0] = False
-    writer.now("two")
-    assert writer.problem == ""
