@@ -13,7 +13,6 @@ from messages_server import Server, serving
 from own_formats import written
 from viewer import watching
 
-from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.setup.risks import WANTS
 from debate_orchestrator.storage.journal import JournalWriter
 
@@ -161,18 +160,6 @@ def test_plain_answers_ask_nothing(debate: Run, here: Path) -> None:
     assert debate("run", "--answers", "a.yaml", "--rehearse", "--output=s.md").code == 0
 
 
-@pytest.mark.slow
-def test_what_is_typed_is_wanted(debate: Run, here: Path, outside: Path, server: Server) -> None:
-    """Values given as flags need no consent, also where the file has others in their place."""
-    answers(f'context: [/etc/passwd]\noutput: /etc/x.md\ncast: "{TOUCHES}"\n')
-    cast = [f"--{seat}=anthropic:m@{server.url}" for seat in ("a", "b", "judge")]
-    own = ("--context", str(outside / "private.md"), "--output", str(outside / "r.md"))
-    ran = debate("run", "--answers", "a.yaml", *cast, *own)
-
-    assert ran.code == 0, ran.err
-    assert (outside / "r.md").exists()
-
-
 # What a host and the setup block show
 
 
@@ -198,22 +185,6 @@ def test_ask_shows_what_needs_consent(debate: Run, outside: Path) -> None:
     assert listed == {("program", "cast.a", "cat -u"), ("output", "output", str(outside / "r.md"))}
     assert debate("open", "--answers", "a.yaml", "--a=host").code == 2
     assert debate("open", "--answers", "a.yaml", "--trust").code == 0
-
-
-def test_the_block_shows_it(debate: Run, outside: Path) -> None:
-    """The confirmed setup shows what it risks, also where the user typed it; a plain one has no
-    more lines than before."""
-    shown = debate("open", *TYPED, "--context", str(outside / "private.md"), "--json").json["show"]
-    plain = debate("open", *TYPED, "--output=s.md", "--json").json["show"]
-
-    assert any(str(outside / "private.md") in line for line in shown[: shown.index("")])
-    assert (
-        plain[:8]
-        == setup_questions()
-        .confirmed({"topic": "T", "positions": {"a": "It is so.", "b": "It is not so."}, "rounds": 1, "output": "s.md"})
-        .split("\n")[:8]
-    )
-    assert len(plain) == len(shown) - 1
 
 
 # Journals
@@ -243,14 +214,6 @@ def test_a_trusted_journal_is_not_asked_about_again(debate: Run, monkeypatch: py
     assert Path("marker").exists()
     monkeypatch.setenv("XDG_STATE_HOME", str(Path("another").resolve()))
     assert debate("resume", path).code == 2
-
-
-def test_ones_own_debate_is_gone_on_with(debate: Run) -> None:
-    """A debate that was opened with typed values is resumed without a question, and one with a seat typed then too."""
-    assert debate("run", *TYPED, f"--a={TOUCHES}", "--b=host", "--judge=host").code == 3
-    assert debate("resume", J).code == 3
-    assert debate("resume", J, "--a=command:sh -c 'exit 3'").code == 3
-    assert debate("resume", J).code == 3
 
 
 def test_a_seat_that_is_recast(debate: Run) -> None:

@@ -7,19 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from human_turns import Script, due, lines, run, standing, taken
+from human_turns import Script, lines, run, standing, taken
 from persons import BACK
 
-from debate_orchestrator.core import rapporteur
-from debate_orchestrator.core.fold import apply
-from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.turn import TurnForm
 from debate_orchestrator.util.terminal_text import Back
 
 SHORT = ("7 6 8", "5 5.5 4", "a", "A was better.", "more of it, A", "more of it, B")
 """An answer to every question that is asked of a strict ballot in the first of two rounds."""
+MORE = ("start of A", "start of B", "end of A", "end of B", "", "no", "")
+"""Answers to the questions behind `more`."""
 NOTHING = "(not given)"
 
 
@@ -70,18 +68,6 @@ def test_a_ballot_on_issues_has_six_questions_at_most(here: Path) -> None:
     assert len({question.text for question in script.asked[:-1]}) == 5
 
 
-def test_the_issues_of_a_ballot_can_be_skipped(here: Path) -> None:
-    """Enter alone skips them: the ballot counts, and says of no issue that it was not dealt with."""
-    state = due("1.verdict.judge", rounds=1, issues=ISSUES)
-    script = Script("7 6", "5 5", "a", "A named a price.", "", "")
-    text = run(TurnForm(taken("1.verdict.judge", script, here, state)).take())
-    reply = Reply(text=text, brief_digest="0" * 64, by="human")
-    after = apply(state, parse_reply(state, state.due[0], reply, None))
-
-    assert json.loads(text)["issues"] is None
-    assert after.structured_reply("1.verdict.judge") is not None and rapporteur.issue_standings(after) == {}
-
-
 def test_more(here: Path) -> None:
     """`more` asks everything else; nothing is left to a default then."""
     ballot, script = filled(here, *SHORT, "more", *MORE, "")
@@ -113,15 +99,6 @@ def test_a_wrong_answer_is_told_at_once(here: Path) -> None:
     assert "3 numbers are needed" in script.asked[1].lines[-1] and script.asked[1].now == ""
     assert script.asked[2].text == script.asked[0].text
     assert script.asked[4].text == script.asked[5].text == "Winner"
-
-
-def test_a_question_mark_explains(here: Path) -> None:
-    """A question mark tells what a field means, what it takes and what keys do; nothing is entered by it."""
-    ballot, script = filled(here, "?", *SHORT, "")
-
-    assert ballot["scores"]["a"]["argument_quality"] == 7
-    assert "What it takes: 3 numbers in that order, 1 to 10, as in: 5 5 5." in script.text
-    assert "Keys: Enter sends the answer" in script.text
 
 
 def test_going_back(here: Path) -> None:

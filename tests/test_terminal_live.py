@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import attacked
@@ -15,13 +14,12 @@ from fake_terminal import Shown, whole
 from hypothesis import given, settings
 from rich.text import Text
 
-from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import (
     CallFailed,
     Declined,
     EndedEarly,
     QuestionAsked,
-    Rejected,
     StructuredReplyGiven,
 )
 from debate_orchestrator.core.fold import fold
@@ -79,21 +77,6 @@ def test_what_a_stand_in_says_is_folded() -> None:
     assert text.count("word24 ") == text.count("word299") == 1
 
 
-def test_both_sides_at_once() -> None:
-    """In a wide terminal both write at once, each in its column; in a narrow one the status tells of the second."""
-    for columns, visible in ((160, True), (80, False)):
-        shown = Shown(columns=columns, events=debates.played(until="1.challenge.a"))
-        shown.ask("1.challenge.a")
-        shown.ask("1.challenge.b")
-        shown.on_text("1.challenge.a", "You err")
-        shown.on_text("1.challenge.b", "No, you do")
-        assert ("No, you do" in shown.terminal.text) == visible
-        assert "Researcher A writes, 2 words" in shown.status and "Researcher B writes, 3 words" in shown.status
-        shown.speak("1.challenge.b", "No, you do.")
-        shown.speak("1.challenge.a", "You err.")
-        assert re.search(r"You err\.[\s│]+No, you do\.|You err\.[\s\S]*No, you do\.", shown.terminal.text)
-
-
 def test_a_call_in_trouble() -> None:
     """A speech that broke off is marked, the wait is counted down, and the next attempt begins anew. Where nothing had
     come, nothing is called broken off."""
@@ -121,31 +104,6 @@ def test_a_call_in_trouble() -> None:
     ]
 
 
-def test_replies_that_will_not_do() -> None:
-    """A speech or a ballot that is invalid is said to be none; after the second ballot, that the judge has none."""
-    shown = Shown(rounds=1)
-    reply = Reply(text="", brief_digest="0" * 64, by="x")
-    shown.ask("1.opening.a")
-    shown.happen(Rejected(turn="1.opening.a", problems=("it is empty",), reply=reply))
-    shown.ask("1.opening.a")
-    shown.speak("1.opening.a", "So.")
-    shown.ask("1.opening.b")
-    shown.speak("1.opening.b", "Not so.")
-    for n in (1, 2):
-        shown.ask("1.verdict.judge")
-        shown.happen(
-            Rejected(turn="1.verdict.judge", problems=(f"No JSON, {n}.", "Again."), reply=reply, absent=n == 2)
-        )
-    lines = shown.close()
-
-    assert "a reply that can't be taken: it is empty" in lines
-    assert [line for line in lines if line.startswith("Judge Verdict")] == [
-        "Judge Verdict — Round 1: a reply that can't be taken: No JSON, 1. Again.",
-        "Judge Verdict — Round 1: a reply that can't be taken: No JSON, 2. Again.",
-    ]
-    assert lines.index("No reply counts here.") < lines.index("Round 1: no ballot counts.")
-
-
 def test_ballots_are_counted_and_not_shown() -> None:
     """What a judge writes is no speech: its words are counted, and its scores are drawn when it is whole."""
     shown = Shown(events=debates.played(until="1.verdict.judge"))
@@ -158,17 +116,6 @@ def test_ballots_are_counted_and_not_shown() -> None:
 
     assert "  Researcher A ██████████████░░░░░░ 7" in shown.terminal.text
     assert "Scores: A: 7 | B: 6 | Winner: A\n  It was better argued." in shown.terminal.text
-
-
-def test_a_panel() -> None:
-    """Each judge's ballot is drawn when it comes, and what the panel makes of them stands apart."""
-    _, lines = whole(rounds=1, judges=2)
-
-    assert [line for line in lines if line.startswith("Judge Verdict")] == [
-        "Judge Verdict — Round 1 (Judge 1)",
-        "Judge Verdict — Round 1 (Judge 2)",
-    ]
-    assert lines[lines.index("Scores: A: 7 | B: 6 | Winner: A") - 1] == ""
 
 
 def test_notes_on_a_speech() -> None:
@@ -298,17 +245,3 @@ def test_a_ballot() -> None:
         "  6.5",
     ]
     assert [row.spans[0].style for row in rows[:2]] == list(SIDES)
-
-
-def test_totals() -> None:
-    """The points of the debate are drawn out of all that could be had; where nothing was scored, nothing is drawn."""
-    debate = fold(debates.played(rounds=2))
-    unscored = fold(debates.played(debates.saying(_1_verdict_judge="prose"), rounds=1))
-    verdict, other = tally.verdict(debate), tally.verdict(unscored)
-    assert verdict is not None and other is not None
-
-    assert texts(live.totals_rows(debate, verdict, 80)) == [
-        "  Researcher A ██████████████░░░░░░ 14",
-        "  Researcher B ████████████░░░░░░░░ 12",
-    ]
-    assert live.totals_rows(unscored, other, 80) == []

@@ -17,12 +17,8 @@ from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.start import make_opened
-from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply
-from debate_orchestrator.providers import rehearse
-from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.terminal import turn as terminal_turn
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.turn import TerminalPeople
@@ -194,23 +190,3 @@ def test_what_a_judge_needs() -> None:
     assert "A form asks for these: Scores, " in text and "Winner" in text and "`more` at its end" in text
     assert "all of that" not in text and "Length:" not in text
     assert "JSON" not in text and "additionalProperties" not in text
-
-
-@pytest.mark.parametrize("name", ["adversarial", "panel", "conversation", "claim", "question"])
-def test_no_fence_is_left(name: str) -> None:
-    """In every turn of every format, no code and no fence is left, and every word of the speeches is there."""
-    rules = loader.load(name)
-    given = {"topic": "T", "positions": {side: f"It is {side}." for side in rules.sides}, "rounds": 2}
-    debate = fold([make_opened(make_settings(given, rules, "r.md"))])
-    while turns := debate.due:
-        for turn in turns:
-            text = shown(debate, turn.id)
-            assert "<<<" not in text and ">>>" not in text
-            assert "it is your turn" in text
-        for turn in turns:
-            debate = apply(
-                debate,
-                parse_reply(
-                    debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief_digest="", by=rehearse.KIND), None
-                ),
-            )

@@ -134,7 +134,7 @@ def test_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 terminal.ask(Question(changed=lambda text: seen.append(terminal.busy_elsewhere)))
             )
             pipe.send_text("A topic" + EDIT)
-            while "A topic more" not in terminal._typed():
+            while "A topic more" not in terminal._typed_text():
                 await asyncio.sleep(0.02)
             pipe.send_text(ENTER)
             return await asking

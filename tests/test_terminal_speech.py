@@ -93,7 +93,7 @@ def test_a_draft_that_can_not_be_read(here: Path, junk: bytes) -> None:
     path = Path(at.drafts.path_of(at.brief))
     path.write_bytes(junk)
     with pytest.raises(BadFile, match=r"1\.verdict\.judge"):
-        at.drafts.entered(at.brief)
+        at.drafts.read_entries(at.brief)
 
     assert path.read_bytes() == junk
 
@@ -121,9 +121,9 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 def test_what_was_entered_comes_back(here: Path, entered: dict[tuple[str, ...], str]) -> None:
     """Whatever was entered in a form comes back as it was."""
     at = taken("1.verdict.judge", None, here)
-    at.drafts.keep_entered(at.brief, entered)
+    at.drafts.keep_entries(at.brief, entered)
 
-    assert at.drafts.entered(at.brief) == entered
+    assert at.drafts.read_entries(at.brief) == entered
 
 
 def test_what_changes_is_kept_soon() -> None:

@@ -62,7 +62,7 @@ def _run(argv: list[str] | None) -> int:
     except SystemExit as usage:  # of argparse: what was asked for is printed, or what is wrong with the command line
         return int(usage.code or 0)
     except KeyboardInterrupt as interrupt:
-        with _handled([signal.SIGINT], signal.SIG_IGN):  # a second Ctrl-C would cut the line off
+        with _signal_handler([signal.SIGINT], signal.SIG_IGN):  # a second Ctrl-C would cut the line off
             print_problems([str(interrupt) or "interrupted."])
         return 130
     except Exception as error:
@@ -71,11 +71,11 @@ def _run(argv: list[str] | None) -> int:
 
 def _signals_as_interrupts() -> AbstractContextManager[None]:
     """Makes SIGTERM and SIGHUP raise KeyboardInterrupt, so that a verb can say what was lost."""
-    return _handled(terminating(), signal.default_int_handler)
+    return _signal_handler(terminating(), signal.default_int_handler)
 
 
 @contextmanager
-def _handled(signs: Iterable[signal.Signals], handler: Any) -> Iterator[None]:
+def _signal_handler(signs: Iterable[signal.Signals], handler: Any) -> Iterator[None]:
     """These signals have that handler, in the main thread; afterwards the one that they had."""
     before = {sign: signal.signal(sign, handler) for sign in signs} if _handles_signals() else {}
     try:

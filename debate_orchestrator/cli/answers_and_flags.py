@@ -42,14 +42,14 @@ from debate_orchestrator.util.model_spec import HOST
 def settings_with_consent(
     arguments: argparse.Namespace, default_model: Callable[[str], str] = lambda seat: HOST
 ) -> Settings:
-    """The settings that the flags of `flags.add_answers` make. The user has consented to what comes from a file.
+    """The settings that the flags of `flags.add_answers` make. The user has ask_consent to what comes from a file.
 
     `default_model` gives the model of a seat that has none. Raises BadSettings with every problem, also if the user
     does not consent, or if the file is a setup conversation that is not finished."""
     answers, flags = read_answers(arguments), given_settings(arguments)
     name = flags["format"] if "format" in flags else format_of(answers)
 
-    def consented(cast: Mapping[str, Any]) -> None:
+    def ask_consent(cast: Mapping[str, Any]) -> None:
         if arguments.answers:
             kept = {} if getattr(arguments, "rehearse", False) else cast
             from_file = {key: value for key, value in answers.items() if key not in flags} | {"cast": kept}
@@ -60,10 +60,10 @@ def settings_with_consent(
     from_elsewhere = is_path(name) and "format" not in flags
     in_file = {seat: specs for seat, specs in file_cast(answers).items() if seat not in flags.get("cast", {})}
     if from_elsewhere:
-        consented(in_file)
+        ask_consent(in_file)
     settings = settings_from_arguments(arguments, default_model)
     if not from_elsewhere:
-        consented(_taken(in_file, settings, arguments.model))
+        ask_consent(_used_cast(in_file, settings, arguments.model))
     if answers.get("setup") is not None:
         _check_finished(arguments.answers, name)
     return settings
@@ -160,7 +160,7 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, and a line printed
     that says so."""
     name = format_of(read_file(path) if os.path.exists(path) else {})
-    if name != used_format and consent.not_agreed(consent.source_of_file(path), risks.of_settings({"format": name})):
+    if name != used_format and consent.open_risks(consent.source_of_file(path), risks.of_settings({"format": name})):
         problem = f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}."
         print_status(f"{problem} `debate open --trust` agrees to it.")
         name = DEFAULT_FORMAT
@@ -194,7 +194,7 @@ def file_cast(answers: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {seat: specs if isinstance(specs, list) else [specs] for seat, specs in seats.items()}
 
 
-def _taken(in_file: Mapping[str, list[Any]], settings: Settings, typed: str | None) -> dict[str, list[Any]]:
+def _used_cast(in_file: Mapping[str, list[Any]], settings: Settings, typed: str | None) -> dict[str, list[Any]]:
     """What finished settings take of the cast of a file, without the model that was typed for every seat."""
     return {
         seat: [spec for spec in specs if spec in settings.cast.get(seat, ()) and spec != typed]

@@ -49,9 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
         setup_questions_of(arguments.file),
         print_status,
         arguments.wait or 0.0,
-        agreed=lambda found: not consent.not_agreed(source, found),
+        agreed=lambda found: not consent.open_risks(source, found),
     )
-    lacking = consent.not_agreed(source, risks.of_settings(result.given))
+    lacking = consent.open_risks(source, risks.of_settings(result.given))
     with printing_problems(result.problems):
         if isinstance(result.now, Ready) and not lacking:
             _check_opening(result)

@@ -16,7 +16,7 @@ from typing import Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import read_standard_input
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
-from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_status, say
 from debate_orchestrator.core.shape import Field, Shape, json_schema
 from debate_orchestrator.reports import markdown, reviews
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Raises BadSettings if the debate is not finished, since a ballot counts for the debate as it stands."""
-    path = journal_named(arguments.journal)
+    path = find_journal(arguments.journal)
     entries = read(path).entries
     debate = stored_state(path, [entry.event for entry in entries])
     if not debate.complete:

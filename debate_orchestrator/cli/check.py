@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit code 2 if something is damaged, changed or does not belong; 3 if work is left, if a part is missing that
     `resume` can still get, if a report has to be made again with the ballots that reviewers have added, or if only
     another version can tell."""
-    arguments.journal = journal_named(arguments.journal)
+    arguments.journal = find_journal(arguments.journal)
     files = DebateFiles.of_journal(arguments.journal)
     documents = report_files.read_reports(arguments.given or report_files.reports_beside(files.report))
     try:

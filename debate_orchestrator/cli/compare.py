@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import print_document, print_json, say
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import Comparison, compare
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     problems: list[str] = []
     for path in arguments.journals:
         try:
-            journal = journal_named(path)
+            journal = find_journal(path)
             reports.append((journal, build_report(read(journal).entries, journal=journal)))
         except BadJournal as error:
             problems += error.problems

@@ -77,7 +77,7 @@ def _key(kind: str, path: str) -> str:
 def agree(source: Source, risks: Sequence[Risk], *, trusted: bool, ask: AskConsent | None = None) -> None:
     """Returns if the user agrees to all of these risks, and remembers it. Raises BadSettings if the user does not, or,
     with every risk, if there is no terminal to `ask` at and the file is not `trusted`."""
-    if not not_agreed(source, risks):
+    if not open_risks(source, risks):
         return
     if not trusted and (ask or at_terminal(sys.stderr)):
         if not (ask or _ask)(source.name, risks):
@@ -120,7 +120,7 @@ def remember_answers(path: str, answers: Mapping[str, Any], before: str = "", ca
 def new_debate(
     opening: Opened | Coroutine[Any, Any, Opened], files: DebateFiles, following: Following = lambda opened: ()
 ) -> Iterator[OpenDebate]:
-    """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
+    """Begins the journal of a debate to whose settings the user has ask_consent, and remembers that for the verbs that
     continue it. If positions are paid for while its first event is made, nothing is awaited from the answer until the
     journal holds it: an interrupt comes before or after that, and says so."""
     created: list[OpenDebate] = []
@@ -142,7 +142,7 @@ def new_debate(
             opening.close()  # where the interrupt came before it began
     if not created:
         raise Interrupted("no debate was opened, and nothing is saved.") from None
-    with _saying_what_is_saved(created[0]) as opened:
+    with _with_saved_named(created[0]) as opened:
         if interrupted is not None:
             raise interrupted
         yield opened
@@ -153,10 +153,10 @@ def existing_debate(path: str, changes: PlanChanges = lambda debate: [], *, trus
     """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
     remembered as agreed to."""
 
-    def consented(journal: JournalWriter, risks: Sequence[Risk]) -> None:
+    def ask_consent(journal: JournalWriter, risks: Sequence[Risk]) -> None:
         agree(source_of_journal(journal.path, journal.entries), risks, trusted=trusted)
 
-    with _saying_what_is_saved(continue_debate(path, consented, changes)) as opened:
+    with _with_saved_named(continue_debate(path, ask_consent, changes)) as opened:
         if opened.state.due:
             _remember_debate(opened.journal, opened.state.cast)
         yield opened
@@ -170,7 +170,7 @@ def _remember_debate(journal: JournalWriter, cast: Mapping[str, tuple[str, ...]]
 
 
 @contextmanager
-def _saying_what_is_saved(opened: OpenDebate) -> Iterator[OpenDebate]:
+def _with_saved_named(opened: OpenDebate) -> Iterator[OpenDebate]:
     """Holds a debate open; an interrupt meanwhile says what is saved and how to continue."""
     with opened:
         try:
@@ -179,23 +179,23 @@ def _saying_what_is_saved(opened: OpenDebate) -> Iterator[OpenDebate]:
             raise Interrupted(opened.saved) from None
 
 
-def not_agreed(source: Source, risks: Sequence[Risk]) -> list[Risk]:
+def open_risks(source: Source, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
-    agreed = _agreed(source) if risks else set()
+    agreed = _agreed_digests(source) if risks else set()
     return [risk for risk in risks if risk.digest not in agreed]
 
 
 def remember(source: Source, risks: Iterable[Risk]) -> None:
     """Remembers that the user agreed to these risks. If that can't be written, the user is asked again next time."""
     digests, record = {risk.digest for risk in risks}, _record(source)
-    if record is None or digests <= (before := _agreed(source)):
+    if record is None or digests <= (before := _agreed_digests(source)):
         return
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(record, "".join(f"{digest}\n" for digest in sorted(digests | before)))
 
 
-def _agreed(source: Source) -> set[str]:
+def _agreed_digests(source: Source) -> set[str]:
     """The digests of the risks that were agreed to."""
     record = _record(source)
     try:

@@ -329,7 +329,7 @@ def terminal_control(
 
 
 @asynccontextmanager
-async def controlled(
+async def control(
     opened: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the

@@ -66,15 +66,15 @@ def _converse(arguments: argparse.Namespace) -> int:
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
         return files
 
-    permissions, prompter = flags.permitted(arguments), Prompter(stream=sys.stdout)
+    permissions, prompter = flags.permissions_of(arguments), Prompter(stream=sys.stdout)
     questions = partial(setup_questions, default_output=free_report())
-    found = in_daemon_thread(partial(find_models, permissions))
-    conversation = SetupConversation(prompter, questions, found, check, rehearse=arguments.rehearse)
+    models_future = in_daemon_thread(partial(find_models, permissions))
+    conversation = SetupConversation(prompter, questions, models_future, check, rehearse=arguments.rehearse)
     agree = partial(consent.agree_to_answers, trusted=False, ask=conversation.agrees)
     topic = arguments.topic or ""
 
     def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
-        return not consent.not_agreed(consent.source_of_file(path), risks)
+        return not consent.open_risks(consent.source_of_file(path), risks)
 
     try:
         with prompter:
@@ -86,15 +86,17 @@ def _converse(arguments: argparse.Namespace) -> int:
         return 0 if isinstance(error, Postponed) else 130
     before = conversation.kept.path
     rehearse = conversation.rehearses
-    kept = _real_answers(conversation.state) if rehearse else conversation.state
-    path = conversation.kept.moved(kept, DebateFiles.of_output(settings.output).report)
+    state = _real_answers(conversation.state) if rehearse else conversation.state
+    path = conversation.kept.moved(state, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, conversation.state.given, before, conversation.calls())
     again = command("run --answers", path)
     taken_again = argparse.Namespace(
         answers=path, rehearse=rehearse, real_debate=f"`{again}`", **_PRINTS_ALL, **permissions._asdict()
     )
     uses = "." if rehearse else f": `{again}` uses them again."
-    print_status(f"The answers are in {path}{uses}", *conversation.kept.asides, *filter(None, [conversation.spent()]))
+    print_status(
+        f"The answers are in {path}{uses}", *conversation.kept.asides, *filter(None, [conversation.cost_line()])
+    )
     return run_settings(settings, taken_again)
 
 

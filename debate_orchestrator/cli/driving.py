@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.controls import controlled, live_view
+from debate_orchestrator.cli.controls import control, live_view
 from debate_orchestrator.cli.output import (
     at_terminal,
     next_step,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.terminal.turn import TerminalPeople
 
 
-def finished(journal: str) -> str:
+def finished_sentence(journal: str) -> str:
     """Says that a debate has no turn left to take, and what can be done with it."""
     return (
         f"{journal} is finished: no turn is left, so its reports are written again. `{command('replay', journal)}` "
@@ -68,7 +68,7 @@ def drive_to_report(opened: OpenDebate, arguments: argparse.Namespace, estimate_
     if opened.state.due:
         _take_turns(opened, arguments, estimate_text)
     elif not quiet:
-        print_status(finished(files.journal))
+        print_status(finished_sentence(files.journal))
     written = write_reports(opened)
     code = 3 if schedule.asked_again(opened.state) else 0
     if arguments.json:
@@ -119,8 +119,8 @@ async def _drive(opened: OpenDebate, arguments: argparse.Namespace) -> None:
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast)))
     folder = TurnsFolder(files.turns, live.message if live else print_status)
     turn_taker = person_here(debate.cast, files.drafts)
-    async with controlled(opened, live, on_event, turn_taker) as controls:
-        providers = seat_providers(opened, flags.permitted(arguments), turn_taker, controls.on_event)
+    async with control(opened, live, on_event, turn_taker) as controls:
+        providers = seat_providers(opened, flags.permissions_of(arguments), turn_taker, controls.on_event)
         options = RunOptions(
             on_event=controls.on_event,
             on_text=on_text,

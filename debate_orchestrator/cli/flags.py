@@ -17,7 +17,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_journal(parser: argparse.ArgumentParser, which: str = "") -> None:
-    """The journal that a verb works on, which `journals.journal_named` finds; `which` says what it must be by
+    """The journal that a verb works on, which `journals.find_journal` finds; `which` says what it must be by
     default."""
     about = f"by default the newest of the folder{which and f' that {which}'}"
     parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=about)
@@ -128,7 +128,7 @@ def _variable(name: str) -> str:
     return name
 
 
-def permitted(arguments: argparse.Namespace) -> Permissions:
+def permissions_of(arguments: argparse.Namespace) -> Permissions:
     """What the flags of `add_permissions` permit; nothing for a verb that has none of them."""
     from debate_orchestrator.providers.provider import Permissions
 

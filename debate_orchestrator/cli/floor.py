@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.journals import is_unfinished, journal_named
+from debate_orchestrator.cli.journals import find_journal, is_unfinished
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 def record(arguments: argparse.Namespace, make: Callable[[DebateState], Event]) -> DebateState:
     """Writes an event that calls no model to the journal that is named, or the newest that is not finished. Returns the
     state after it. Raises LockedJournal if the debate runs right now."""
-    path = arguments.journal = journal_named(arguments.journal, unfinished=is_unfinished)
+    path = arguments.journal = find_journal(arguments.journal, unfinished=is_unfinished)
     try:
         return record_alone(path, make)
     except LockedJournal:

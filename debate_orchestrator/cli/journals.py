@@ -21,7 +21,7 @@ Unfinished = Callable[[DebateState], bool]
 """Whether a verb can continue a debate."""
 
 
-def journal_named(path: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
+def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
     """The path of a journal. A report stands for its journal. None stands for the newest journal of this folder; with
     `unfinished`, for the newest unfinished one, or else for the newest.
 

@@ -10,7 +10,7 @@ from typing import Any
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet
-from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE
@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    path = arguments.source = journal_named(arguments.source, transcripts=True)
+    path = arguments.source = find_journal(arguments.source, transcripts=True)
     judges = tuple(arguments.judge or [discovery.judge()])
-    cast, permissions = {JUDGE: judges}, flags.permitted(arguments)
+    cast, permissions = {JUDGE: judges}, flags.permissions_of(arguments)
     problems = start.call_problems(cast, people=at_terminal(sys.stderr), permissions=permissions)
     if problems := [*problems, *events_problems(cast, arguments)]:
         raise BadSettings(problems)

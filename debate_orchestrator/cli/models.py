@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    available = discovery.available(flags.permitted(arguments))
+    available = discovery.available(flags.permissions_of(arguments))
     if arguments.json:
         print_json({"models": [{"seat": way.spec} | way.model_dump(exclude={"spec"}) for way in available]})
         return 0

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     settings = settings_with_consent(arguments)
     files = DebateFiles.of_output(settings.output)
-    permissions = flags.permitted(arguments)
+    permissions = flags.permissions_of(arguments)
     start.check_settings(settings, files, permissions=permissions)
     if takes := start.estimate_before_positions(settings):
         print_status(takes)

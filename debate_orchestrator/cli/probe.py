@@ -63,11 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
     cases = probes.load()
     if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):
         return _list(cases, as_json=arguments.json)
-    judges, repeats, max_cost = _checked(arguments)
+    judges, repeats, max_cost = _check_arguments(arguments)
     if not arguments.output and is_link(FOLDER):
         raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
-    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost, flags.permitted(arguments))
+    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost, flags.permissions_of(arguments))
     _agree(run, trusted=arguments.trust)
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     if failures:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else PermanentFailure
-        raise ending([*problems, f"{_saved(run)} The scorecard so far is {report}."])
+        raise ending([*problems, f"{_saved_sentence(run)} The scorecard so far is {report}."])
     if arguments.json:
         print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
     else:
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
     """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
     sources = [consent.source_of_journal(path, entries) for path, entries in run.asked.items()]
-    foreign = [source for source in sources if consent.not_agreed(source, _BALLOT)]
+    foreign = [source for source in sources if consent.open_risks(source, _BALLOT)]
     if foreign and not trusted:
         count = plural(len(foreign), "ballot")
         hint = "Add --trust to count them, name another --output, or move the folder away."
@@ -116,7 +116,7 @@ def _list(cases: Sequence[ProbeCase], *, as_json: bool) -> int:
     return 0
 
 
-def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
+def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. BadSettings with everything that is wrong."""
     judges, times, max_cost = list(dict.fromkeys(arguments.judge or ())), arguments.times or "1", None
     reachable = tuple(judge for judge in judges if model_spec.speaker(judge) not in ("host", "recording", "person"))
@@ -129,7 +129,7 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")
     cast = {"judge": reachable}
-    problems += casting.cast_problems(cast) or casting.key_problems(cast, flags.permitted(arguments))
+    problems += casting.cast_problems(cast) or casting.key_problems(cast, flags.permissions_of(arguments))
     if times not in map(str, range(1, MAX_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MAX_REPEATS}, and not {short_repr(times)}.")
     try:
@@ -169,10 +169,10 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     if stop.is_set() and run.pending():
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         print_problems(list(problems))
-        raise Interrupted(_saved(run))
+        raise Interrupted(_saved_sentence(run))
     return failures
 
 
-def _saved(run: ProbeRun) -> str:
+def _saved_sentence(run: ProbeRun) -> str:
     saved = len(run.ballots) - len(run.pending())
     return f"{saved} of {len(run.ballots)} ballots are saved. Run the same command again to go on with the others."

@@ -73,9 +73,9 @@ def spending_line(debate: DebateState) -> str:
     if not total.calls:
         return ""
     tokens = total.usage
-    known = {seat: line.cost for seat, line in costs.of_seats().items() if line.calls > line.unknown}
-    by_seat = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in known.items())
-    priced = [f"{plural(total.calls - total.unknown, 'call')}: ${total.cost:.4f} ({by_seat})"] if known else []
+    priced_seats = {seat: line.cost for seat, line in costs.of_seats().items() if line.calls > line.unknown}
+    by_seat = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in priced_seats.items())
+    priced = [f"{plural(total.calls - total.unknown, 'call')}: ${total.cost:.4f} ({by_seat})"] if priced_seats else []
     unknown = [f"{plural(total.unknown, 'call')} of unknown price"] if total.unknown else []
     written = tokens.cache_write_5m + tokens.cache_write_1h
     calls = f"{', and '.join([*priced, *unknown])}."

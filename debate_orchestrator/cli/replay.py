@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import live_view, terminal_control
-from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import next_step, print_json, print_status, say
 from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Event, ReplyEvent
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.journal = journal_named(arguments.journal)
+    arguments.journal = find_journal(arguments.journal)
     pace = check_arguments(arguments)
     play_journal(arguments, arguments.journal, pace, command("replay", arguments.journal))
     if not arguments.quiet and not arguments.json:

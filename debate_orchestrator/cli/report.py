@@ -6,7 +6,7 @@ import argparse
 import json
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.journals import journal_named
+from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import next_step, print_json, print_problems, print_status, say
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import report_of, summary_line
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit code 2 if the page can't be written."""
     if arguments.schema:
         return _print_schema(arguments)
-    arguments.journal = journal_named(arguments.journal)
+    arguments.journal = find_journal(arguments.journal)
     files = DebateFiles.of_journal(arguments.journal)
     report = report_of(arguments.journal, read(arguments.journal).entries)
     problems: list[str] = []

@@ -15,7 +15,7 @@ from debate_orchestrator.cli.answers_and_flags import cap_change, seconds
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems
 from debate_orchestrator.cli.flags import given_settings
-from debate_orchestrator.cli.journals import is_unfinished, journal_named
+from debate_orchestrator.cli.journals import find_journal, is_unfinished
 from debate_orchestrator.cli.output import at_terminal
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event, Reassigned, RetryForChanged
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.journal = journal_named(arguments.journal, unfinished=is_unfinished)
+    arguments.journal = find_journal(arguments.journal, unfinished=is_unfinished)
     with existing_debate(
         arguments.journal, lambda debate: _changes(arguments, debate), trusted=arguments.trust
     ) as opened:
@@ -63,7 +63,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
     if debate.due or reopened:
-        problems += casting.key_problems(cast, flags.permitted(arguments))
+        problems += casting.key_problems(cast, flags.permissions_of(arguments))
         problems += [*start.people_problems(cast, at_terminal(sys.stderr)), *events_problems(cast, arguments)]
     capped, unpriced = cap_change(arguments.max_cost, debate, cast)
     if problems := problems + unpriced:

@@ -75,7 +75,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     if rehearse := arguments.rehearse or model_spec.is_rehearsal(settings.cast):
         settings = start.rehearsed(settings, people=at_terminal(sys.stderr))
         files = free_files(files.with_suffix(".rehearsed"))  # the place of the real debate stays free
-    permissions = flags.permitted(arguments)
+    permissions = flags.permissions_of(arguments)
     more = events_problems(settings.cast, arguments)
     start.check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions, more=more)
     for question in discovery.misspelling_questions(settings.cast):

@@ -11,8 +11,8 @@ from typing import Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cap_change
 from debate_orchestrator.cli.consent import existing_debate
-from debate_orchestrator.cli.driving import finished, tell_estimate, tell_reports, write_reports
-from debate_orchestrator.cli.journals import journal_named, waits_for_host
+from debate_orchestrator.cli.driving import finished_sentence, tell_estimate, tell_reports, write_reports
+from debate_orchestrator.cli.journals import find_journal, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, print_status, printing_problems, say
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.journal = journal_named(arguments.journal, unfinished=waits_for_host)
+    arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
 
     replies, problems = _read_replies(arguments.given)
     changes: PlanChanges = partial(_changes, arguments)
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         wait(arguments.journal, arguments.wait, replies)
     with existing_debate(arguments.journal, changes, trusted=arguments.trust) as opened:
         if not (opened.state.due or arguments.json):
-            print_status(finished(opened.files.journal))
+            print_status(finished_sentence(opened.files.journal))
         if stepper is None:
             stepper = _take(opened, replies, arguments)
         else:
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _take(opened: OpenDebate, replies: dict[str, str], arguments: argparse.Namespace) -> Stepper:
     """A step of the debate that has taken the replies."""
     folder = TurnsFolder(opened.files.turns, print_status)
-    stepper = Stepper(opened, folder, flags.permitted(arguments), tell_estimate)
+    stepper = Stepper(opened, folder, flags.permissions_of(arguments), tell_estimate)
     stepper.take(replies, one_agent=arguments.one_agent)
     return stepper
 

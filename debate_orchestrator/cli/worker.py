@@ -69,7 +69,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
     from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.worker import Worker
 
-    permissions = flags.permitted(arguments)
+    permissions = flags.permissions_of(arguments)
 
     def find_problems(tournament: Tournament) -> list[str]:
         problems = casting.key_problems(tournament.spec.everyone, permissions)

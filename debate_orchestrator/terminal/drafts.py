@@ -20,7 +20,7 @@ from debate_orchestrator.storage.files import make_folder, write_atomic
 from debate_orchestrator.util.data import MAX_SIZE, is_link, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile
 
-Entered = dict[tuple[str, ...], str]
+Entries = dict[tuple[str, ...], str]
 """The place of a field in a form to what was typed there."""
 SOON = 0.4
 """Seconds after which what is typed is on the disk."""
@@ -40,7 +40,7 @@ class Drafts:
         """Where the draft for this brief lies."""
         return os.path.join(self.folder, f"{brief.turn}.{brief.digest[:_DIGITS]}.{_SUFFIXES[brief.wants]}")
 
-    def speech(self, brief: Brief) -> str:
+    def read_speech(self, brief: Brief) -> str:
         """The speech that was begun in answer to exactly this brief; empty where none was. Raises BadFile for one that
         is no text: it is never written over."""
         path = self.path_of(brief)
@@ -54,16 +54,16 @@ class Drafts:
         elif not is_link(self.folder):
             Path(self.path_of(brief)).unlink(missing_ok=True)
 
-    def entered(self, brief: Brief) -> Entered:
+    def read_entries(self, brief: Brief) -> Entries:
         """What was entered in answer to exactly this brief. Raises BadFile for a draft that is no form."""
         try:
-            form = strict_json(self.speech(brief) or "[]")
+            form = strict_json(self.read_speech(brief) or "[]")
             return {tuple(map(str, place)): str(said) for place, said in form}
         except (ValueError, TypeError):
             hint = "move it away to begin anew"
             raise BadFile(f"{self.path_of(brief)}: this draft can't be read as a form.", hint=hint) from None
 
-    def keep_entered(self, brief: Brief, entered: Mapping[tuple[str, ...], str]) -> None:
+    def keep_entries(self, brief: Brief, entered: Mapping[tuple[str, ...], str]) -> None:
         """Keeps what was entered."""
         lines = ",\n".join(json.dumps([list(place), text], ensure_ascii=False) for place, text in entered.items())
         self.keep_speech(brief, f"[\n{lines}\n]\n" if lines else "")

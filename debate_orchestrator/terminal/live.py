@@ -21,7 +21,7 @@ from debate_orchestrator.core.verdict import Verdict, read_ballot
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
-from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, packed, paragraph
+from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, pack, paragraph
 from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, has_columns
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
@@ -148,8 +148,8 @@ class Live:
         parts.append(", ".join(dict.fromkeys(one_line(turn.phase.title) for turn in stage)))
         writing = [speech for speech in self._speeches.values() if speech.asked and not speech.is_final]
         parts += [self._activity(speech, now) for speech in writing]
-        rows = packed([*parts, _clock(now - self._began), *self._cost], width, "dim")[:_STATUS_ROWS]
-        notes = packed([note for note in (self.note, *self.keys) if note], width, "bold")
+        rows = pack([*parts, _clock(now - self._began), *self._cost], width, "dim")[:_STATUS_ROWS]
+        notes = pack([note for note in (self.note, *self.keys) if note], width, "bold")
         return [*paragraph("─" * width, width, "dim"), *rows, *notes[:_STATUS_ROWS]]
 
     def _activity(self, speech: SpeechView, now: float) -> str:

@@ -128,7 +128,7 @@ class Prompter:
     def tell(self, *lines: str | Line) -> None:
         """Shows lines, each wrapped. What follows a line break in one begins no line of its own."""
         print_formatted_text(
-            self._formatted(lines), output=self._output, style=_STYLE, include_default_pygments_style=False
+            self._format(lines), output=self._output, style=_STYLE, include_default_pygments_style=False
         )
 
     def clear(self) -> None:
@@ -204,24 +204,26 @@ class Prompter:
         """The question where it is private, the choices, and the sign behind which is typed."""
         question, columns = self._question, self._output.get_size().columns
         shown = question_lines(question) if question.private else []
-        parts = [*self._formatted(("", *shown)), ("", "\n")] if shown else []
-        selected = matching_choice(question, self._typed()) if self._typed().strip() else self._selected_value()
+        parts = [*self._format(("", *shown)), ("", "\n")] if shown else []
+        selected = (
+            matching_choice(question, self._typed_text()) if self._typed_text().strip() else self._selected_value()
+        )
         for (value, _), row in zip(question.choices, choice_rows(question, columns), strict=True):
             sign, style = ("* ", "class:strong") if value == selected else ("  ", "")
             parts.append((style, f"{sign}{wrapped(row, columns - 2)}\n"))
         return FormattedText([*parts, ("", "" if question.multiline else "> ")])
 
     def _toolbar(self) -> FormattedText:
-        status = self._question.status(matching_choice(self._question, self._typed()) or self._selected_value())
+        status = self._question.status(matching_choice(self._question, self._typed_text()) or self._selected_value())
         return FormattedText([("", one_line(status))])
 
-    def _typed(self) -> str:
+    def _typed_text(self) -> str:
         return self._session.default_buffer.text if self._session else ""
 
     def _selected_value(self) -> str:
         return "" if self._selected is None else self._question.choices[self._selected][0]
 
-    def _formatted(self, lines: tuple[str | Line, ...]) -> FormattedText:
+    def _format(self, lines: tuple[str | Line, ...]) -> FormattedText:
         columns = self._output.get_size().columns
         parts: list[tuple[str, str]] = []
         for line in lines:
@@ -233,7 +235,7 @@ class Prompter:
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
         multiline = Condition(lambda: self._question.multiline)
-        choosing = Condition(lambda: bool(self._question.choices) and not self._typed())
+        choosing = Condition(lambda: bool(self._question.choices) and not self._typed_text())
 
         @keys.add("enter", filter=multiline)
         @keys.add("escape", "enter", filter=~multiline)

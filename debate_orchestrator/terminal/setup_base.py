@@ -74,12 +74,12 @@ def in_words(cast: Mapping[str, Any]) -> str:
     seats_of: dict[str, list[str]] = {}
     for seat, who in cast.items():
         if seat != MODERATOR:
-            named = " and ".join(map(shown, model_spec.specs_of({seat: who})))
+            named = " and ".join(map(display_name, model_spec.specs_of({seat: who})))
             seats_of.setdefault(named, []).append(seat)
     return ", ".join(f"{' and '.join(seats)} {named}" for named, seats in seats_of.items())
 
 
-def shown(spec: str) -> str:
+def display_name(spec: str) -> str:
     return one_line(model_spec.public_name(spec))
 
 
@@ -182,7 +182,7 @@ class SetupBase:
 
     # Models and costs
 
-    def found(self) -> FoundModels:
+    def find_models(self) -> FoundModels:
         """What can be asked from here."""
         try:
             return self._models_future.result(_SHOWN_LATE)
@@ -240,9 +240,9 @@ class SetupBase:
         positions = {side: f"{side}, to be settled" for side in format.sides}
         given = {"topic": "to be settled", "positions": positions, "cast": spec}
         debate = fold([start.make_opened(make_settings(given, format, REPORT))])
-        return casting.make_provider(spec, CurrentState(debate), self.found().permissions)
+        return casting.make_provider(spec, CurrentState(debate), self.find_models().permissions)
 
-    def spent(self) -> str:
+    def cost_line(self) -> str:
         """What the moderator's calls have cost, in a line; empty where there were none."""
         calls = [reply for reply in self.state.progress.paid if reply.called]
         if not calls:
@@ -294,11 +294,11 @@ class CastQuestions:
     def choose(self) -> Cast:
         """The cast that is chosen; a rapporteur that was named stays, but for a rehearsal and where each seat is asked
         for. Raises Back."""
-        session, found = self._session, self._session.found()
+        session, found = self._session, self._session.find_models()
         standing = session.state.given.get("cast")
         if not found.anything() and not standing:
             session.prompter.tell("", self._words.said["nobody"].format(**EXAMPLES))
-        offered = self._offered(found, standing if isinstance(standing, dict) else None)
+        offered = self._choices(found, standing if isinstance(standing, dict) else None)
         wording = self._words.questions["cast"]
         choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in offered]
         question = Question(
@@ -325,7 +325,7 @@ class CastQuestions:
             except Back:
                 continue
 
-    def _offered(self, found: FoundModels, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
+    def _choices(self, found: FoundModels, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
         """Name, meaning and cast of every choice for all seats at once, what was found first."""
         format = self._session.setup_questions.format
         offered: list[tuple[str, str, Cast | None]] = []
@@ -340,22 +340,22 @@ class CastQuestions:
 
     def _for_all(self, typed: str) -> Cast:
         """A cast of one alone."""
-        who = self._checked("cast", typed)
+        who = self._check_spec("cast", typed)
         return filled(self._session.setup_questions.format, lambda seat: who)
 
-    def _checked(self, seat: str, typed: str) -> str:
+    def _check_spec(self, seat: str, typed: str) -> str:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
         if not typed:
             raise BadSettings(self._words.said["needed"])
         if problem := casting.spec_problem(typed, seat):
             raise BadSettings(problem)
-        permissions = self._session.found().permissions
+        permissions = self._session.find_models().permissions
         if problems := casting.key_problems({seat: (typed,)}, permissions, may_sign_in=True):
             raise BadSettings(problems)
         kind = model_spec.kind(typed)
-        ways = [way for way in self._session.found().ways if model_spec.kind(way.spec) == kind]
+        ways = [way for way in self._session.find_models().ways if model_spec.kind(way.spec) == kind]
         if "@" not in typed and ways and not any(way.ready for way in ways):
-            self._session.prompter.tell(f"{shown(typed)}: {ways[0].about}.")
+            self._session.prompter.tell(f"{display_name(typed)}: {ways[0].about}.")
         return typed
 
     def _each(self, found: FoundModels) -> Cast:
@@ -393,7 +393,7 @@ class CastQuestions:
                     judges.append(self._one("judge", JUDGE, found, before))
                     continue
                 another = self._one(
-                    "panel", JUDGE, found, {**before, JUDGE: judges}, judges=", ".join(map(shown, judges))
+                    "panel", JUDGE, found, {**before, JUDGE: judges}, judges=", ".join(map(display_name, judges))
                 )
                 if not another:
                     return judges
@@ -421,7 +421,7 @@ class CastQuestions:
                     return ""
                 rehearses = answer == model_spec.REHEARSE
                 best = found.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
-                who = model_spec.stand_in(best) if rehearses else self._checked(seat, answer)
+                who = model_spec.stand_in(best) if rehearses else self._check_spec(seat, answer)
                 if problem := host_problem({**before, seat: [*before.get(seat, ()), who]}):
                     raise BadSettings(problem)
                 session.wanted.add(who)

@@ -68,7 +68,7 @@ class SetupConversation(SetupBase):
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.words.said["welcome"])
         fresh = (new_file(), SetupState())
-        kept, state = from_file(path) if path else (None if topic else self._unfinished(agreed)) or fresh
+        kept, state = from_file(path) if path else (None if topic else self._find_unfinished(agreed)) or fresh
         if format_name:
             state = with_answers(state, "flag", format=format_name)
         if moderator:
@@ -93,7 +93,7 @@ class SetupConversation(SetupBase):
         """The paid calls that the person wants, of the models that they named or agreed to."""
         return paid_calls(sorted(self.wanted))
 
-    def _unfinished(self, agreed: Agreed) -> tuple[KeptAnswers, SetupState] | None:
+    def _find_unfinished(self, agreed: Agreed) -> tuple[KeptAnswers, SetupState] | None:
         """The unfinished conversation of this folder, if it is to be continued."""
         unfinished = newest_unfinished()
         if unfinished is None:
@@ -171,7 +171,7 @@ class SetupConversation(SetupBase):
             if isinstance(now, ModeratorTask):
                 if self.moderator() is not None:
                     return now.turn
-                self._unaided(now)
+                self._do_unaided(now)
             elif not self._takes_default(now):
                 return now.key
         return _BEGIN if _CONTEXT in self.state.given else _CONTEXT
@@ -182,7 +182,7 @@ class SetupConversation(SetupBase):
         if key == "topic_ok" and (state.progress.proposal or {}).get("restated") == one_line(state.progress.topics[-1]):
             self.state = self.setup_questions.answer(self.setup_questions.mark_asked(state, ask), key, "yes")
         elif key == "positions":
-            own = self.moderator() is None and (state.progress.rejected or not self._worded())
+            own = self.moderator() is None and (state.progress.rejected or not self._plain_positions())
             if own and not state.progress.rejected:
                 self.prompter.tell("", self.words.said["own"])
             self.state = self.setup_questions.answer(state, key, "own" if own else "auto")
@@ -192,18 +192,18 @@ class SetupConversation(SetupBase):
             return False
         return True
 
-    def _unaided(self, work: ModeratorTask) -> None:
+    def _do_unaided(self, work: ModeratorTask) -> None:
         """Does a moderator's work without a model: the topic as it was stated, or positions made from it."""
         if work.name == "topic":
             self.state = self.setup_questions.as_stated(self.state)
             return
-        if not (positions := self._worded()):
+        if not (positions := self._plain_positions()):
             self.state = self.setup_questions.answer(self.state, "positions", "own")
             return
         self.state = with_answers(self.state, "default", positions=positions)
         self.prompter.tell("", self.words.said["plain"])
 
-    def _worded(self) -> dict[str, str]:
+    def _plain_positions(self) -> dict[str, str]:
         """The positions on the topic that are made without a model; empty where the person has to word them."""
         topic = str(self.state.given.get("topic", ""))
         return positions_without_model(topic, self.setup_questions.format.sides, rehearsal=self.rehearses)
@@ -227,7 +227,7 @@ class SetupConversation(SetupBase):
         """Asks who fills the seats; a rehearsal takes the models that the debate would have by default."""
         standing = self.state.given.get(_CAST, {})
         if self.rehearse:
-            best = self.found().default_if_keyed
+            best = self.find_models().default_if_keyed
             cast = filled(self.setup_questions.format, lambda seat: best[seat]) | standing
         else:
             cast = CastQuestions(self).choose()
@@ -344,7 +344,7 @@ class SetupConversation(SetupBase):
         """Shows the answers, and has them confirmed. Raises _Change where an answer is to be changed first."""
         given = self.state.given
         while True:
-            files, problems = self._checked()
+            files, problems = self._find_problems()
             output = {"output": files.report} if files else {}
             block, _, countdown = self.setup_questions.confirmed(given | output).rpartition("\n\n")
             lines = ["", self.words.said["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
@@ -357,7 +357,7 @@ class SetupConversation(SetupBase):
                 raise Postponed
             if answer == "more":
                 raise _Change(_CHANGE)
-            if not self._checked()[1]:
+            if not self._find_problems()[1]:
                 self.prompter.tell("", countdown)
                 return
 
@@ -367,7 +367,7 @@ class SetupConversation(SetupBase):
         lines = (wording.help.format(cast=in_words(self.state.given[_CAST])), self.outlook())
         return self.one_of(_BEGIN, Question(wording.text, lines, choices, default="yes" if possible else "more"))
 
-    def _checked(self) -> tuple[DebateFiles | None, list[str]]:
+    def _find_problems(self) -> tuple[DebateFiles | None, list[str]]:
         """Where the debate's files will lie, and why it can't be opened, if it can't."""
         try:
             self.settings()  # a file that was changed by hand may hold an answer that can't be taken

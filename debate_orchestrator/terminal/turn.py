@@ -56,7 +56,7 @@ class PersonTurn(NamedTuple):
         """All of the brief, readable, as a text."""
         lines = [Line(_heading(self.debate, self.turn), True)]
         for piece in pieces(self.brief, _form(self.debate, self.turn)):
-            lines += [Line(""), *_told(piece)]
+            lines += [Line(""), *_piece_lines(piece)]
         if length := length_hint(self.turn):
             lines += [Line(""), Line(f"Length: {length}")]
         return "\n".join(line.text for line in lines) + "\n"
@@ -71,13 +71,13 @@ class SpeechEditor:
 
     def __init__(self, person_turn: PersonTurn):
         self._person_turn, self._prompter = person_turn, person_turn.prompter
-        self._text = person_turn.drafts.speech(person_turn.brief)
+        self._text = person_turn.drafts.read_speech(person_turn.brief)
         self._writer = DraftWriter[str](lambda text: person_turn.drafts.keep_speech(person_turn.brief, text))
 
     async def take(self) -> str:
         """The speech as it is handed in, valid. Raises Quit, with all that was written kept."""
         if self._text.strip():
-            words = self._counted(self._text)[0]
+            words = self._count_words(self._text)[0]
             self._prompter.tell(Line(f"What you had written is here again: {words:,} words.", True))
         while True:
             await self._write()
@@ -118,17 +118,17 @@ class SpeechEditor:
 
     def _remarks(self) -> list[str]:
         """Notes to read before the speech is handed in: its length, and the effect of its last line."""
-        words, turn = self._counted(self._text)[0], self._person_turn.turn
+        words, turn = self._count_words(self._text)[0], self._person_turn.turn
         length = f"{plural(words, 'word')}. {length_hint(turn).capitalize()}".rstrip()
         return [length, *speech_remarks(self._person_turn.debate, turn, self._text)]
 
-    def _counted(self, text: str) -> tuple[int, int]:
+    def _count_words(self, text: str) -> tuple[int, int]:
         """How many words there are, and how many of those are over the limit."""
         spoken = speech_rules.visible_as_quoted(self._person_turn.debate, text, self._person_turn.turn.phase)
         return spoken.words + spoken.dropped, spoken.dropped
 
     def _status(self, text: str) -> str:
-        words, dropped = self._counted(text)
+        words, dropped = self._count_words(text)
         phase = self._person_turn.turn.phase
         asked = f" of about {phase.words:,}" if phase.words else ""
         over = f", {dropped:,} too many" if dropped else f" ({phase.most_words:,} at most)" if phase.most_words else ""
@@ -141,9 +141,9 @@ class TurnForm(Form):
 
     def __init__(self, person_turn: PersonTurn):
         debate, turn, brief, drafts = person_turn.debate, person_turn.turn, person_turn.brief, person_turn.drafts
-        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.keep_entered(brief, values))
+        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.keep_entries(brief, values))
         shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
-        super().__init__(person_turn.prompter, shape, shape_context, writer, drafts.entered(brief))
+        super().__init__(person_turn.prompter, shape, shape_context, writer, drafts.read_entries(brief))
         self.short = short_form(debate, turn)
         self._person_turn = person_turn
         entries = transcript_entries.entries_for(debate, turn)
@@ -323,9 +323,9 @@ def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Pi
         elif piece in known or piece.kind == BALLOT:
             left_out.append(piece)
         else:
-            lines += [Line(""), *_told(piece)]
-    lines += _aside(left_out)
-    lines += [Line(""), *(line for task in tasks for line in _told(Piece("", "", task)))]
+            lines += [Line(""), *_piece_lines(piece)]
+    lines += _left_out_lines(left_out)
+    lines += [Line(""), *(line for task in tasks for line in _piece_lines(Piece("", "", task)))]
     if length := length_hint(turn):
         lines += [Line(""), Line(f"Length: {length}")]
     how = "the lines that concede the debate or decline the position included" if turn.speaking else "word for word"
@@ -343,7 +343,7 @@ def _heading(debate: DebateState, turn: Turn) -> str:
     return f"{debate.format.heading_of(turn)}. {debate.format.name_of(turn.seat)}, it is your turn."
 
 
-def _aside(left_out: list[Piece]) -> Iterator[Line]:
+def _left_out_lines(left_out: list[Piece]) -> Iterator[Line]:
     """The line that counts what is not shown."""
     ballots = sum(piece.kind == BALLOT for piece in left_out)
     heard = len(left_out) - ballots
@@ -354,7 +354,7 @@ def _aside(left_out: list[Piece]) -> Iterator[Line]:
         yield Line(f"({' and '.join(counts)}: F2 shows them)")
 
 
-def _told(piece: Piece) -> Iterator[Line]:
+def _piece_lines(piece: Piece) -> Iterator[Line]:
     if piece.head:
         yield Line(sanitize(piece.head), True)
     for line in sanitize(piece.body).split("\n"):

@@ -141,7 +141,7 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
 
     run = TournamentRun(
         tournament,
-        permissions=flags.permitted(arguments),
+        permissions=flags.permissions_of(arguments),
         concurrency=arguments.at_once,
         retry_failed=arguments.retry_failed,
         on_change=on_change,
@@ -161,7 +161,7 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
 
 def _must_be_callable(spec: TournamentSpec, arguments: argparse.Namespace) -> None:
     """BadSettings where a key or a library is missing in this process, which calls the models unless workers do."""
-    if arguments.cluster is None and (missing := casting.key_problems(spec.everyone, flags.permitted(arguments))):
+    if arguments.cluster is None and (missing := casting.key_problems(spec.everyone, flags.permissions_of(arguments))):
         raise BadSettings(missing)
 
 
@@ -172,7 +172,9 @@ def _batches(tournament: Tournament, arguments: argparse.Namespace) -> Batches |
     if not arguments.batch and not has_batches(tournament.folder):
         return None
     on_note = (lambda note: None) if arguments.quiet else print_status
-    return Batches(tournament.folder, collects=arguments.batch, permissions=flags.permitted(arguments), on_note=on_note)
+    return Batches(
+        tournament.folder, collects=arguments.batch, permissions=flags.permissions_of(arguments), on_note=on_note
+    )
 
 
 async def _run(run: TournamentRun, progress: Progress, arguments: argparse.Namespace) -> bool:
