@@ -14,12 +14,13 @@ from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:
+    from debate_orchestrator.core.settings import Settings
+    from debate_orchestrator.providers.provider import Permissions
     from debate_orchestrator.setup.kept_answers import KeptAnswers
     from debate_orchestrator.setup.risks import Risk
     from debate_orchestrator.setup.state import SetupState
+    from debate_orchestrator.terminal.setup_conversation import SetupConversation
 
-_PRINTS_ALL = {"quiet": False, "events": False, "json": False}
-"""The flags of `flags.add_progress` and --json, none of which was given."""
 _WITHOUT_TERMINAL = """\
 debate: guided debates with a judge, a verdict and the dissent on record.
 
@@ -48,7 +49,6 @@ def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
     from debate_orchestrator.cli import consent, flags
     from debate_orchestrator.cli.answers_and_flags import setup_questions
-    from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.engine.start import check_settings, rehearsed
     from debate_orchestrator.providers.discovery import find_models
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
@@ -84,20 +84,26 @@ def _converse(arguments: argparse.Namespace) -> int:
         consent.remember_answers(conversation.kept.path, conversation.state.given, calls=conversation.calls())
         _tell_kept(conversation.kept, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Postponed) else 130
-    before = conversation.kept.path
-    rehearse = conversation.rehearses
-    state = _real_answers(conversation.state) if rehearse else conversation.state
-    path = conversation.kept.moved(state, DebateFiles.of_output(settings.output).report)
-    consent.remember_answers(path, conversation.state.given, before, conversation.calls())
-    again = command("run --answers", path)
-    taken_again = argparse.Namespace(
-        answers=path, rehearse=rehearse, real_debate=f"`{again}`", **_PRINTS_ALL, **permissions._asdict()
-    )
+    return _run_debate(conversation, settings, permissions)
+
+
+def _run_debate(conversation: SetupConversation, settings: Settings, permissions: Permissions) -> int:
+    """Keeps the answers beside the report, and runs the debate."""
+    from debate_orchestrator.cli import consent
+    from debate_orchestrator.cli.run import run_settings
+    from debate_orchestrator.storage.paths import DebateFiles
+
+    kept, rehearse = conversation.kept, conversation.rehearses
+    draft, state = kept.path, _real_answers(conversation.state) if rehearse else conversation.state
+    path = kept.moved(state, DebateFiles.of_output(settings.output).report)
+    consent.remember_answers(path, conversation.state.given, draft, conversation.calls())
+    again, cost_line = command("run --answers", path), conversation.cost_line()
     uses = "." if rehearse else f": `{again}` uses them again."
-    print_status(
-        f"The answers are in {path}{uses}", *conversation.kept.asides, *filter(None, [conversation.cost_line()])
+    print_status(f"The answers are in {path}{uses}", *kept.asides, *([cost_line] if cost_line else []))
+    flags = {"quiet": False, "events": False, "json": False, **permissions._asdict()}
+    return run_settings(
+        settings, argparse.Namespace(answers=path, rehearse=rehearse, real_debate=f"`{again}`", **flags)
     )
-    return run_settings(settings, taken_again)
 
 
 def _tell_kept(kept: KeptAnswers, *, rehearse: bool) -> None:
