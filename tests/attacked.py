@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any, NamedTuple
 
 from attacks import NONCE
@@ -37,8 +36,6 @@ class Put(NamedTuple):
     handout: str
     heard: list[Turn]
     """What its reader has heard."""
-    stage: int
-    """How many stages came before it."""
 
 
 def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: bool = True, **rules: Any) -> Opened:
@@ -65,17 +62,14 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
     return Opened(schema_version=1, version="0", seed=1, nonce=NONCE, **given)
 
 
-def put(texts: Texts, opening: Opened, declining: str = "", only: int | None = None) -> Iterator[Put]:
-    """Every brief of a debate in which every seat says what `texts` tells, or those of its `only` stage, after which it
-    is left; a side may decline each turn in such words."""
+def put(texts: Texts, opening: Opened, declining: str = "") -> Iterator[Put]:
+    """Every brief of a debate in which every seat says what `texts` tells; a side may decline each turn in such
+    words."""
     debate = fold([opening])
-    for stage in count():
-        due = debate.due
-        for turn in due if only in (None, stage) else ():
+    while due := debate.due:
+        for turn in due:
             made = brief(debate, turn)
-            yield Put(debate, turn, made, brief_file(made, debate, turn, "reply"), schedule.heard(debate, turn), stage)
-        if not due or only == stage:
-            return
+            yield Put(debate, turn, made, brief_file(made, debate, turn, "reply"), schedule.heard(debate, turn))
         for turn in due:
             debate = apply(debate, (refusal if turn.seat == declining else answer)(debate, turn, texts))
 
