@@ -224,8 +224,7 @@ def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = N
     """Everything a template of this turn may name."""
     heard = _heard(debate, turn)
     fixed = _of_format(debate) | (_of_rubric(debate) if turn.judging else {})
-    for_role = {JUDGE: _for_judge, RAPPORTEUR: _for_rapporteur}.get(turn.role, _for_debater)
-    values = fixed | _common(debate, turn) | for_role(debate, turn, heard)
+    values = fixed | _common(debate, turn) | _for_role(debate, turn, heard)
     plain = {name: rendering.plain_data(value) for name, value in values.items()}
     plain |= {former: plain[name] for former, name in _FORMER_NAMES.items() if name in plain}
     return {"turn": _turn(debate, turn), "heard": heard, **plain, "schema": _schema(debate, turn, code)}
@@ -331,6 +330,13 @@ def _names(debate: DebateState) -> dict[str, str]:
     return {seat: debate.format.name_of(seat) for seat in (*debate.format.seats, *debate.judges)}
 
 
+def _for_role(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
+    """What only templates of a turn's role may name."""
+    if turn.role == JUDGE:
+        return _for_judge(debate, turn, heard)
+    return _for_rapporteur(debate, heard) if turn.role == RAPPORTEUR else _for_debater(debate, turn, heard)
+
+
 def _for_debater(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
     """What templates of a side's turn may name, and of a clerk's."""
     other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
@@ -366,7 +372,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> 
     }
 
 
-def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
+def _for_rapporteur(debate: DebateState, heard: list[dict[str, Any]]) -> dict[str, Any]:
     """What templates of the rapporteur's turn may name: the result, and no ballot."""
     verdict, advice = tally.verdict(debate), rapporteur.prior_advice(debate)
     return {

@@ -107,7 +107,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     structured = event.data if isinstance(event, StructuredReplyGiven) else {}
     if turn.role == RAPPORTEUR:
         problems = rapporteur.quality_problems(debate, turn, structured)
-        return [*first_few(problems, "the reply"), "What stays as it is stands in the report."] if problems else []
+        return [*first_few(problems, "the reply"), "The report shows what you leave as it is."] if problems else []
     if not turn.judging or "scores" not in structured or "winner" not in structured:
         return []
     reading = read_ballot(structured, debate.format.sides, debate.weights, debate.format.winner_of)

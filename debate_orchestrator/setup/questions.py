@@ -175,7 +175,7 @@ class SetupQuestions:
         return {"default": answers.as_typed(self.default(key))} if key in self.plain_settings else {}
 
     def current_answer(self, state: SetupState, key: str) -> str:
-        """What stands as the answer to a question, or stood before others were wanted; empty if nothing does."""
+        """The answer to a question so far, or one that was put aside when others were wanted; empty for none."""
         progress, given = state.progress, state.given
         match key:
             case "topic":
