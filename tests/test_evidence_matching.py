@@ -164,7 +164,7 @@ def test_any_texts_can_be_compared(quote: str, text: str) -> None:
 
 def test_a_hostile_text_is_compared_in_time() -> None:
     """A text that repeats itself for ever does not keep the search busy for ever."""
-    assert match.compare("a a a a a a a a a a a a a a a a a a a a 5", "a " * 500_000).state == "not found"
+    assert match.compare("a a a a a a a a a a a a a a a a a a a a 5", "a " * 100_000).state == "not found"
 
 
 ALIKE = [

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from leap import Leap, leaped
 
-from debate_orchestrator.providers import call_errors, limits
+from debate_orchestrator.providers import call_errors, event_stream, limits
 from debate_orchestrator.providers.api import http_options
 from debate_orchestrator.providers.call_errors import (
     cause,
@@ -180,15 +180,16 @@ def test_events_wherever_pieces_are_cut() -> None:
 @pytest.mark.parametrize(
     ("pieces", "problem"),
     [
-        ([b"data: x\n" * 1_000] * 600, "an event of more than"),
-        ([b"x" * 1_000_000] * 5, "an event of more than"),
-        ([b":\n\n" * 10_000] * 50, "more than 900,000 lines"),
-        ([b"data: " + b"[" * 100_000 + b"\n\n"], "nested more than"),
+        ([b"data: " + b"x" * 500 + b"\n"] * 300, "an event of more than"),
+        ([b"x" * 1_000] * 200, "an event of more than"),
+        ([b":\n\n" * 1_000], "more than 1,000 lines"),
+        ([b"data: " + b"[" * 90_000 + b"\n\n"], "nested more than"),
         ([b"data: " + b"[" * 40 + b"]" * 40 + b"\n\n"], "nested more than"),
     ],
 )
-def test_streams_have_limits(pieces: list[bytes], problem: str) -> None:
+def test_streams_have_limits(pieces: list[bytes], problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event of too many bytes, too many lines in all, and JSON that is too deep are over a limit."""
+    monkeypatch.setattr(event_stream, "LIMITS", LIMITS._replace(lines=1_000, event=100_000))
     with pytest.raises(OverLimit, match=problem):
         events_of(*pieces)
 

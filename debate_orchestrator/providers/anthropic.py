@@ -88,7 +88,7 @@ class Messages(api.ApiModel):
         data = await self.about_batches("post", _BATCHES, body={"requests": requests})
         batch = batch_answers.read(self.name, _Batch, data)
         if batch.request_counts.total != len(bodies):
-            raise call_errors.broken(self.name, "a batch of another size than the one that was to be created")
+            raise call_errors.broken_answer(self.name, "a batch of another size than the one that was to be created")
         return batch.id
 
     async def batch_ended(self, batch: str) -> bool:
@@ -130,7 +130,7 @@ class Messages(api.ApiModel):
             return ProviderFailed(f"{self.name} has no credentials: {what}. {hint}")
         if isinstance(error, sdk.WorkloadIdentityError):  # its text quotes a server that was sent a token
             status = f" (HTTP {error.status_code})" if error.status_code else ""
-            return call_errors.broken(self.name, f"no token: {type(error).__name__}{status}")
+            return call_errors.broken_answer(self.name, f"no token: {type(error).__name__}{status}")
         return None
 
 

@@ -241,7 +241,7 @@ class ApiModel(Provider):
             break
         problem = answer.invalid if answer.closed else answer.incomplete()
         if problem:
-            raise call_errors.broken(self.name, problem, answer.partial(self.name))
+            raise call_errors.broken_answer(self.name, problem, answer.partial(self.name))
         self._reached = True
 
     async def about_batches(self, method: Literal["get", "post"], path: str, **options: Any) -> bytes:
@@ -274,25 +274,25 @@ class ApiModel(Provider):
         """What an exception of the SDK, or of the libraries beneath it, amounts to."""
         partial = answer.partial(self.name)
         if isinstance(error, TimeoutError):
-            return call_errors.broken(self.name, clock.timeout_reason(), partial, clock.hint)
+            return call_errors.broken_answer(self.name, clock.timeout_reason(), partial, clock.hint)
         call_error = self._refusal(error)
         if call_error is not None:
             return call_errors.with_partial(call_error, partial)
         wrapped = isinstance(error, self.sdk().APIConnectionError)
         reason = call_errors.cause(error) if wrapped else error
         if isinstance(reason, OverLimit):
-            return call_errors.oversized(self.name, str(reason), partial)
+            return call_errors.oversized_answer(self.name, str(reason), partial)
         if isinstance(reason, ExternalError):
             return reason
         from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
         if not (from_library or isinstance(error, OSError | ValueError)):
             return error  # an error in this program: it must be seen
-        what = call_errors.quote(call_errors.described(error, reason))
+        what = call_errors.quote(call_errors.describe(error, reason))
         if wrapped and isinstance(reason, socket.gaierror):
             what = f"the name of its server was not found ({call_errors.quote(reason)}), or this machine is offline"
         if wrapped and call_errors.is_refused_connection(error):
-            return call_errors.unreachable(self.name, what, reached=self._reached)
-        return call_errors.broken(self.name, what, partial)
+            return call_errors.unreachable_server(self.name, what, reached=self._reached)
+        return call_errors.broken_answer(self.name, what, partial)
 
     def _refusal(self, error: Exception) -> ExternalError | None:
         """The error for an exception with which the server refuses the call, or for which no call was made; None for

@@ -1,8 +1,8 @@
-"""What a vendor says of batches and their results, read strictly.
+"""Reads strictly what a vendor says of batches: their states, and their results.
 
-A gateway may answer with a page or an error of its own, with a part of the answer or with another one, and the status
-may be 200. What has not the documented shape does not say that a call has no result, since the call would be made and
-paid for again.
+A gateway may answer with a page or an error of its own, or with a part of the answer, and the status may still be 200.
+So an answer that does not have the documented shape raises TransientError. It is never taken to mean that a call has no
+result, since the call would then be made and paid for again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_ID_LENGTH = 200
 _MAX_RECORDS = 20_000
 """Lists and objects of one answer about batches, of which each costs time to check."""
 _QUOTED = 80
-"""Characters that are shown of an answer that has not the documented shape."""
+"""Characters that are shown of an answer without the documented shape."""
 
 
 def _usable(id: str) -> str:
@@ -68,19 +68,21 @@ def read(name: str, shape: type[_Shape], data: bytes) -> _Shape:
     """The answer of the server of the model `name`. TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")
     if len(text) > LIMITS.event or text.count("[") + text.count("{") > _MAX_RECORDS:
-        raise call_errors.broken(name, "an answer about batches that is larger than any list of them")
+        raise call_errors.broken_answer(name, "an answer about batches that is larger than any list of them")
     try:
         return shape.model_validate(strict_json(clean(text)))
     except ValueError:
         what = call_errors.quote(text, _QUOTED)
-        raise call_errors.broken(name, f"an answer about batches that has not the documented shape ({what})") from None
+        raise call_errors.broken_answer(
+            name, f"an answer about batches without the documented shape ({what})"
+        ) from None
 
 
 def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
     """The batch of that id. TransientError if the answer is none, or is another batch."""
     batch = read(name, shape, data)
     if batch.id != id:
-        raise call_errors.broken(name, "another batch than the one that was asked for")
+        raise call_errors.broken_answer(name, "another batch than the one that was asked for")
     return batch
 
 
@@ -99,7 +101,7 @@ async def result_lines(name: str, data: bytes, shape: type[_Line]) -> dict[str, 
             continue
         line = read(name, shape, text)
         if line.custom_id in lines:
-            raise call_errors.broken(name, "results of a batch with two of one call")
+            raise call_errors.broken_answer(name, "results of a batch with two of one call")
         lines[line.custom_id] = line
     return lines
 
@@ -118,7 +120,7 @@ async def batch_replies(
     calls = set(calls)
     ours = len(lines.keys() & calls)
     if ours < len(lines) or (ours < len(calls) and not whole):
-        raise call_errors.broken(
+        raise call_errors.broken_answer(
             name, f"{ours:,} of {len(calls):,} results of a batch, and {len(lines) - ours:,} others"
         )
     replies: dict[str, Reply | TransientError] = {
@@ -136,5 +138,7 @@ def _result(name: str, answer: ApiReply | str) -> Reply | TransientError | None:
     if isinstance(answer, str):
         return TransientError(f"{name} gave no answer in its batch: {call_errors.quote(answer)}.")
     if answer.length > LIMITS.max_answer_chars:
-        return call_errors.oversized(name, f"more than {LIMITS.max_answer_chars:,} characters", answer.partial(name))
+        return call_errors.oversized_answer(
+            name, f"more than {LIMITS.max_answer_chars:,} characters", answer.partial(name)
+        )
     return None if answer.incomplete() else answer.reply(name, batch=True)

@@ -72,18 +72,18 @@ def http_error(who: str, status: int, message: str, headers: Mapping[str, str], 
     return ProviderFailed(f"{who} refused the request: {reason}.")
 
 
-def broken(who: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
+def broken_answer(who: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
     """The error for an answer that broke off; `partial` is the part that had come."""
     problem = f"{who} gave no complete answer: {what}."
     return TransientError(f"{problem} {hint}" if hint else problem, maybe_billed=True, partial=partial)
 
 
-def oversized(who: str, what: str, partial: Reply | None = None) -> TransientError:
+def oversized_answer(who: str, what: str, partial: Reply | None = None) -> TransientError:
     """The error for an answer that went over a limit and was stopped."""
     return TransientError(f"{who} gave no complete answer: {what}.", maybe_billed=True, partial=partial, tries=TRIES)
 
 
-def unreachable(who: str, what: str, *, reached: bool) -> TransientError:
+def unreachable_server(who: str, what: str, *, reached: bool) -> TransientError:
     """The error for a server that is not there. One that never answered is not waited for long."""
     if reached:
         return TransientError(f"{who} can't be reached: {what}.", refused=True)
@@ -128,7 +128,7 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def described(error: BaseException, reason: BaseException) -> str:
+def describe(error: BaseException, reason: BaseException) -> str:
     """The `reason` of an exception by its kind and its words. Of a parser of HTTP only the kind is told: it quotes the
     line that it failed at, and cuts it, so that what stands of a key there would not be recognised."""
     parsing = next((type(inner) for inner in reversed(_chain(error)) if type(inner).__module__ == _HTTP_PARSER), None)

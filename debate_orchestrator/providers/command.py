@@ -76,7 +76,7 @@ class Command(Provider):
                 words = (sys.executable, "-I", "-S", supervisor.__file__, str(child_end.fileno()), *self._words)
                 options: dict[str, Any] = {"env": environment(self._permissions), "pass_fds": [child_end.fileno()]}
                 try:
-                    transport, run = await started(lambda: _Run(on_text), words, **options)
+                    transport, run = await start_program(lambda: _Run(on_text), words, **options)
                 except (OSError, ValueError) as error:
                     raise self._not_run(error) from None
             await self._finish(transport, run, document(brief, self._nonce).encode("utf-8", "replace"))
@@ -121,7 +121,7 @@ class Command(Provider):
     def _broken(self, what: str, run: _Run, hint: str = "") -> TransientError:
         """The error for a run that gave no reply, with the part of it that had come."""
         text = bytes(run.out[: LIMITS.max_answer_chars]).decode("utf-8", "replace")
-        error = call_errors.broken(self.name, what, self._reply(text) if text else None, hint)
+        error = call_errors.broken_answer(self.name, what, self._reply(text) if text else None, hint)
         error.tries = call_errors.TRIES
         return error
 
@@ -182,7 +182,7 @@ class _Run(Program):
             self.over.set_result(None)
 
 
-async def started(
+async def start_program(
     make_run: Callable[[], R], words: Sequence[str], **options: Any
 ) -> tuple[asyncio.SubprocessTransport, R]:
     """A program that has been started, and what `make_run` makes of its output. OSError and ValueError where it can't

@@ -71,7 +71,7 @@ class Completions(api.ApiModel):
         data = await self.about_batches("post", _BATCHES, body=body)
         batch = batch_answers.read(self.name, _Batch, data)
         if batch.input_file_id != file:
-            raise call_errors.broken(self.name, "a batch of another file than the one that was to be created")
+            raise call_errors.broken_answer(self.name, "a batch of another file than the one that was to be created")
         return batch.id
 
     async def batch_ended(self, batch: str) -> bool:
@@ -82,10 +82,10 @@ class Completions(api.ApiModel):
         no file."""
         state = await self._batch(batch)
         if state.status not in _ENDED:
-            raise call_errors.broken(self.name, "results of a batch that has not ended")
+            raise call_errors.broken_answer(self.name, "results of a batch that has not ended")
         output, errors = [await self._lines(file) for file in (state.output_file_id, state.error_file_id)]
         if output.keys() & errors.keys():
-            raise call_errors.broken(self.name, "results of a batch with two of one call")
+            raise call_errors.broken_answer(self.name, "results of a batch with two of one call")
         early = state.status != "completed"  # then calls without a line have no answer
         return await batch_answers.batch_replies(self.name, output | errors, calls, _batch_answer, whole=early)
 

@@ -109,7 +109,7 @@ _declared: ContextVar[Mapping[str, ModelPrice]] = ContextVar("declared")
 
 
 @contextmanager
-def declared(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
+def use_prices(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
     """Model specs with US dollars per million tokens of input and output, which count within this context and the tasks
     that begin there, and nowhere else. They come from files, which may be a stranger's: where a price is known already,
     the higher of both counts, so that no file weakens a cap."""

@@ -306,7 +306,7 @@ def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
     """The context in which the prices that a spec gives count: for its own plan and debates alone, since a process may
     look at a stranger's tournament, and a worker runs several at once."""
     models = (*spec.models, *spec.judges.pool)
-    return pricing.declared(
+    return pricing.use_prices(
         (one.model_spec, one.price.input, one.price.output) for one in models if one.price is not None
     )
 
