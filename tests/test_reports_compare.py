@@ -15,12 +15,11 @@ from debates import hostile, saying
 from hostile_texts import SAID
 from scripted_debates import section
 
-from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import EarlierDebate, Event
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import ComparedRun, Comparison, compare, is_mirrored
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.provenance import costs_report, earlier_debate_report
+from debate_orchestrator.reports.provenance import earlier_debate_report
 
 SWAPPED = ("Indent with spaces.", "Indent with tabs.")
 
@@ -61,7 +60,6 @@ def runs(*stories: ReportModel) -> list[ComparedRun]:
     return [ComparedRun(n, f"{n}.jsonl", one, is_mirrored(stories[0], one)) for n, one in enumerate(stories, start=1)]
 
 
-KINDS = ("adversarial", "panel", "question", "claim", "conversation", "transcript")
 
 
 def dissenting(claim: str, *questions: str) -> puppets.Say:
@@ -126,33 +124,6 @@ def test_what_differs_is_said_at_the_top() -> None:
         assert [one for one in made.notes if part in one], part
     assert "In run 5 the sides are exchanged; here it is told by the letters of run 1." in made.notes
     assert text.index("The topics differ") < text.index("## Runs")
-
-
-def test_costs_stand_beside_each_other() -> None:
-    """What each run's calls cost is told, and unknown stays unknown."""
-    paid = Costs(lines=(CostLine(seat="a", phase="opening", calls=3, cost=0.5),))
-    free = Costs(lines=(CostLine(seat="a", phase="opening", calls=2, unknown=2),))
-    one, other = (
-        debated(str(n)).model_copy(update={"costs": costs_report(costs)}) for n, costs in ((1, paid), (2, free))
-    )
-    made = compared(one, other)
-
-    assert made.costs is not None and made.costs.rows == (("1", "3", "$0.5000"), ("2", "2", "unknown"))
-    assert compared(debated("1"), debated("2")).costs is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("one", KINDS)
-@pytest.mark.parametrize("other", KINDS)
-def test_any_two_formats_can_stand_side_by_side(one: str, other: str) -> None:
-    """Whatever two formats vote on, what can be compared is, in tables as wide as their heads."""
-    made = compared(kind("1", one), kind("2", other))
-    text = markdown.render_comparison(made)
-
-    assert text.startswith(markdown.COMPARED)
-    for table in reading.tables(text):
-        assert {len(row) for row in table} == {len(table[0])}
-    assert made.model_dump(mode="json")["winners"]
 
 
 @cache

@@ -6,7 +6,6 @@ from typing import Any
 
 import puppets
 from debates import answers, entries, opened_event, played, saying
-from scripted_debates import told
 
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import apply, fold
@@ -72,12 +71,3 @@ def test_an_undecided_verdict() -> None:
     found = compared(again(played(saying(_1_verdict_judge="no", _final_verdict_judge="no"), rounds=1)))
 
     assert found[1:3] == [("Winner", "not decided", "A"), ("Strength", "not decided", "narrow")]
-
-
-def test_without_scores() -> None:
-    """A format without scores has winners to compare, and no totals or strength."""
-    earlier_debate = again(played(rounds=1)).earlier_debate
-    one = told("question", {"final.verdict.judge": {"winner": "b"}})
-
-    found = compared(one.model_copy(update={"earlier_debate": earlier_debate}))
-    assert found == [("Judges", "host", "host"), ("Winner", "A", "B")]

@@ -10,12 +10,8 @@ from corpus import for_each
 from debates import DECLINE, saying
 from debates import told as adversarial
 from hostile_texts import NASTY
-from hypothesis import given
-from hypothesis import strategies as st
 from scripted_debates import FETCHED, check, checks, evidence, told
 
-from debate_orchestrator.core.phases import Quotes
-from debate_orchestrator.core.visible_text import make_visible
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.html.page import gist
 from debate_orchestrator.reports.model import ReportModel
@@ -106,39 +102,6 @@ def test_quotes_are_marked_by_what_was_found_of_them() -> None:
     assert "&lt;v_quote&gt;end" in made
     assert "<q" not in block("<v_quote>so</v_quote>")
     assert page_reading.read(block("*a <v_quote>b* c</v_quote> d", tags)).odd == []
-
-
-PIECES = (
-    "<quote>", "</quote>", "<v_quote>", "</v_quote>", "&#xfdd0;", "<&#64976;>", "\ufdd0", "<\ufdd0>so</\ufdd0>",
-    "so it is", "the quick brown fox jumps", " ", "\n\n", "\n", "`", "*", "_", "[", "](http://example.org/", ")",
-    "\\", "&", ";", "<",
-)  # fmt: skip
-less, low_line, more = (
-    st.sampled_from(spellings)
-    for spellings in (
-        ("<", "&lt;", "\\<", "&#60;", "&#x3c;"),
-        ("_", "\\_", "&#95;", "&lowbar;"),
-        (">", "&gt;", "\\>", "&#62;"),
-    )
-)
-forged = st.tuples(less, low_line, more).map(
-    lambda tag: f"{tag[0]}v{tag[1]}quote{tag[2]}they said so{tag[0]}/v{tag[1]}quote{tag[2]}"
-)
-
-
-@pytest.mark.parametrize("context_texts", [(), ("See the quick brown fox jumps.",)])
-@given(pieces=st.lists(st.sampled_from(PIECES) | forged, max_size=8))
-def test_a_quote_is_shown_as_found_only_if_it_was(context_texts: tuple[str, ...], pieces: list[str]) -> None:
-    """Whatever a speech is, a page shows no more quotes as found than were, and all of those that stand in prose."""
-    said = "".join(pieces)
-    heard = make_visible(
-        f"<quote>the quick brown fox jumps</quote>\n\n{said}", None, quotes=Quotes(), context_texts=context_texts
-    )
-    shown = block(heard.text, ("v_quote", "u_quote")).count('<q class="held">')
-    held = sum(quote.verified for quote in heard.quotes)
-
-    assert bool(context_texts) <= shown <= held
-    assert shown == held or set("`*_[\n\\") & set(said)
 
 
 @for_each(NASTY)

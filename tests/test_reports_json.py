@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import puppets
-import pytest
 import reviewers
 from conftest import Run
-from corpus import Deal, deals, hold
 from debates import DECLINE, hostile, saying, told
-from hostile_texts import SAID
 from jsonschema import Draft202012Validator
 from scripted_debates import FETCHED, check, checks, evidence
 from scripted_debates import told as any_told
@@ -141,23 +137,3 @@ def test_the_setup_is_told_without_what_is_private() -> None:
     assert all(len(digest) == 64 for digest in run["prompts"].values())
     assert material["context"] == ["passage.txt"]
     assert "secret" not in json.dumps([run, material])
-
-
-def must_come_back(deal: Deal) -> None:
-    """What was said in a debate of two rounds is in its report, to the character."""
-    hand = deal.hand()
-    topic, positions = hand(), (hand(), hand())
-    report = told(hostile(deal), rounds=2, topic=topic, positions=positions)
-    data = read(report)
-
-    assert [turn["text"] for turn in data["turns"]] == [turn.text for turn in report.turns]
-    assert [turn["fields"] for turn in data["turns"]] == [turn.fields for turn in report.turns]
-    assert data["topic"] == topic and data["positions"] == dict(zip("ab", positions, strict=True))
-    assert re.search(r"[^\x20-\x7e\n]", render(report)) is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("deal", deals(SAID))
-def test_hostile_text_comes_back_as_it_was(deal: Deal) -> None:
-    """Whatever is said, in speeches and in every field of a ballot, is given back to the character."""
-    hold(must_come_back, deal)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-import reading
 from core.folding import declined
-from corpus import Deal, handfuls, hold
-from hostile_texts import SAID
 from scripted_debates import report, told
 
 from debate_orchestrator.reports.model import summary_line
@@ -75,26 +71,3 @@ def test_one_that_is_not_finished() -> None:
     assert "*Paused: waiting for 2.argument.b. Speaker A spoke first.*" in (
         report("conversation", rounds=2, until="2.argument.b")
     )
-
-
-TURNS = [f"{n}.argument.{side}" for n in range(1, 7) for side in "ab"]
-
-
-def must_be_genuine(deal: Deal) -> None:
-    """A transcript has its own headings, whatever is said."""
-    hand = deal.hand()
-    topic, script = hand(), {turn: hand() for turn in TURNS}
-    text = report("conversation", script, topic=topic, rounds=6, cast=CAST)
-    rounds = [(2, "Round"), (3, "Argument — Speaker A"), (3, "Argument — Speaker B")]
-
-    assert [(level, heading.rstrip(" 123456")) for level, heading in reading.headings(text)] == [
-        (1, "Debate Transcript"),
-        *rounds * 6,
-    ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("deal", handfuls(SAID))
-def test_a_speech_can_not_forge_a_transcript(deal: Deal) -> None:
-    """Whatever is said and whatever it is about, the transcript is what it was."""
-    hold(must_be_genuine, deal)

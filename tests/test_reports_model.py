@@ -7,7 +7,7 @@ from typing import Any
 import puppets
 import pytest
 import scripted_debates
-from debates import DECLINE, NONCE, entries, one_agent, played, saying, told
+from debates import DECLINE, entries, one_agent, played, saying, told
 
 from debate_orchestrator.core.events import Event, Noted, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
@@ -75,11 +75,6 @@ def test_what_was_noted_is_told_once() -> None:
     assert said[1] == "Degraded: one agent played both sides and the judge, so the two sides are not independent."
     assert said[-1] == ("The prompts changed on the way, with a newer version of this program.")
     assert len(set(said)) == len(said)
-
-
-def test_no_secret_is_told() -> None:
-    """The nonce that fences speech is no part of a story."""
-    assert NONCE not in told(rounds=1).model_dump_json()
 
 
 def test_a_round_that_was_not_judged_is_told() -> None:

@@ -82,20 +82,6 @@ def test_what_the_engine_saw() -> None:
     )
 
 
-def test_what_judges_saw() -> None:
-    """The faults that judges name are told with who names them, each once."""
-    row = {"seat": "a", "turn": "1.argument.a", "fault": "misused a quote", "what": "It says `green`."}
-    other = {"seat": "b", "turn": "1.argument.b", "fault": "misused a quote", "what": "It says `green`."}
-    script = {"final.verdict.judge": {"faults": [row, row]}, "final.verdict.judge.mirrored": {"faults": [other]}}
-    made = judged("question", script, mirror=True)
-
-    assert made.count("names a fault") == 1
-    assert (
-        "- Judge names a fault: Debater A, [round 1, argument A](#argument--debater-a): misused a quote; "
-        "It says `green`." in made
-    )
-
-
 SEATS = {"a": "Debater A", "b": "Debater B", "judge": "Judge"}
 FIELDS = FieldText(SEATS)
 PEN = MarkdownWriter(lambda turn: f"[{turn}](#{turn.replace('.', '-')})")

@@ -9,7 +9,6 @@ import reading
 from core.folding import absent
 from scripted_debates import label, report, scored, section, told
 
-from debate_orchestrator.core.verdict import ParsedBallot, Vote
 from debate_orchestrator.reports.model import summary_line
 
 
@@ -170,19 +169,3 @@ def test_sections_that_a_format_has_no_shape_for() -> None:
 def test_the_summary_line(name: str, script: Any, how: dict[str, Any], said: str) -> None:
     """The line that confirms a debate says what its format decides, and asks no question that was not asked."""
     assert summary_line(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
-
-
-def vote(winner: str, mirrored: str | None = None, *, judge: str = "judge-1", **said: str) -> Vote:
-    """A judge's vote; mirrored where a second winner is given."""
-    other = None if mirrored is None else ParsedBallot(winner=mirrored)
-    return Vote(
-        judge=judge,
-        turn="x",
-        original=ParsedBallot(winner=winner, **said),
-        mirrored=other,
-        shown_mirrored=mirrored is not None,
-    )
-
-
-def missing(judge: str = "judge-2") -> Vote:
-    return Vote(judge=judge, turn="x", original=None)

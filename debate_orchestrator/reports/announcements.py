@@ -207,7 +207,7 @@ def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announceme
         yield from _announce_issues(debate, turn.id)
     if "findings" in reply.data:
         count = len(reply.data["findings"])
-        found = f"{plural(count, 'fault')} found; it is written again" if count else "no fault found"
+        found = f"{plural(count, 'problem')} found; it is written again" if count else "no problem found"
         yield Announcement("check", f"Check of the decision brief: {found}.", turn=turn.id)
         if count:
             return
