@@ -68,6 +68,7 @@ def test_a_pause(server: Server) -> None:
     assert len(server.requests) == len(answers()) == 5
 
 
+@pytest.mark.slow
 def test_the_list_of_issues_waits_for_a_look(server: Server) -> None:
     """After the rapporteur's list no side is asked until the person goes on, who sees the list then, after leaving too;
     a rehearsal does not wait."""
@@ -153,6 +154,7 @@ def test_a_question_from_the_floor(here: Path, monkeypatch: pytest.MonkeyPatch) 
     assert kinds == ["spoke", "raised", "spoke"] and debate.complete
 
 
+@pytest.mark.slow
 def test_leaving(server: Server) -> None:
     """q is Ctrl-C once: the reply under way is awaited and saved, and the way on is printed; also from a pause."""
     for paused in (False, True):
@@ -193,6 +195,7 @@ def test_without_a_watcher() -> None:
 EXAMPLE = str(Path(__file__).parent.parent / "examples" / "friday-deploys" / "debate-report.journal.jsonl")
 
 
+@pytest.mark.slow
 def test_a_judging_is_watched_too(server: Server) -> None:
     """`judge` shows its ballots live, round after round; of the speeches it tells that there are some."""
     server.between = lambda request: 0.0
@@ -204,6 +207,7 @@ def test_a_judging_is_watched_too(server: Server) -> None:
     assert text.count("\n  ") < 30
 
 
+@pytest.mark.slow
 def test_an_early_end(server: Server) -> None:
     """e asks once more; then the phase under way is finished and the verdict is asked for."""
     with watching(*RUN, "--rounds=3", rows=40) as viewer:

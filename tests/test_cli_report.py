@@ -218,7 +218,7 @@ def test_played_live() -> None:
     assert "Debate complete. Recommendation (70 % sure): " in viewer.glass.text
 
 
-@pytest.mark.parametrize("to", [(), ("--to=d.md",)])
+@pytest.mark.parametrize("to", [(), pytest.param(("--to=d.md",), marks=pytest.mark.slow)])
 def test_left(here: Path, to: tuple[str, ...]) -> None:
     """q ends it and is no mistake: how it ends is not told, but how to see the rest and its report; the report that
     was asked for is written."""

@@ -1,6 +1,5 @@
 """A setup conversation under way: the answers so far, the file that keeps them, what can be asked here, one question
-put to the person, the moderator's calls, and the questions on who fills the seats.
-"""
+put to the person, and the moderator's calls."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from typing import Any
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import MAX_JUDGES, MODERATOR, Settings
+from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.engine.estimate import estimate
@@ -21,7 +20,7 @@ from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import filled, format_of, host_problem, make_settings, seats_needed
+from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
@@ -37,7 +36,6 @@ from debate_orchestrator.util import coroutines, model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.terminal_text import Back
 
 _SHOWN_LATE = 0.5
 """Seconds after which the person is told what is waited for."""
@@ -279,152 +277,3 @@ def moderating_model(given: Mapping[str, Any]) -> str | None:
         spec for spec in named if model_spec.is_called(spec) and not casting.cast_problems({MODERATOR: (spec,)})
     )
     return next(callable_, None)
-
-
-EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHROPIC_API_KEY", "program": "claude"}
-
-
-class CastQuestions:
-    """Asks who fills the seats."""
-
-    def __init__(self, session: SetupBase):
-        self._session = session
-        self._words = session.words
-
-    def choose(self) -> Cast:
-        """The cast that is chosen; a rapporteur that was named stays, but for a rehearsal and where each seat is asked
-        for. Raises Back."""
-        session, found = self._session, self._session.find_models()
-        standing = session.state.given.get("cast")
-        if not found.anything() and not standing:
-            session.prompter.tell("", self._words.said["nobody"].format(**EXAMPLES))
-        offered = self._choices(found, standing if isinstance(standing, dict) else None)
-        wording = self._words.questions["cast"]
-        choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in offered]
-        question = Question(
-            wording.text,
-            (wording.help.format(**EXAMPLES),),
-            tuple(choices),
-            choices[0][0],
-            words=found.names(),
-        )
-        casts = {name: cast for name, _, cast in offered if cast}
-        while True:
-            answer = session.put("seat", question)
-            try:
-                if answer != "seats":
-                    stays = isinstance(standing, dict) and RAPPORTEUR in standing and answer != model_spec.REHEARSE
-                    named = {RAPPORTEUR: standing[RAPPORTEUR]} if standing and stays else {}
-                    cast = casts.get(answer) or self._for_all(answer)
-                    if answer != "keep":  # that may be a file's
-                        session.wanted.update(model_spec.specs_of(cast))
-                    return {**named, **cast}
-                return self._each(found)
-            except BadSettings as error:
-                session.prompter.tell(*error.problems)
-            except Back:
-                continue
-
-    def _choices(self, found: FoundModels, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
-        """Name, meaning and cast of every choice for all seats at once, what was found first."""
-        format = self._session.setup_questions.format
-        offered: list[tuple[str, str, Cast | None]] = []
-        if standing and {*seats_needed(format)} <= set(standing):
-            offered.append(("keep", in_words(standing), standing))
-        if found.default:
-            usual = filled(format, lambda seat: found.default[seat])
-            offered.append(("usual", in_words(usual), usual))
-        offered += [(who, about, filled(format, lambda seat, who=who: who)) for who, about in found.ready()]  # type: ignore[misc]
-        rehearsal = filled(format, lambda seat: model_spec.stand_in(found.default_if_keyed[seat]))
-        return [*offered, (model_spec.REHEARSE, "", rehearsal), ("seats", "", None)]
-
-    def _for_all(self, typed: str) -> Cast:
-        """A cast of one alone."""
-        who = self._check_spec("cast", typed)
-        return filled(self._session.setup_questions.format, lambda seat: who)
-
-    def _check_spec(self, seat: str, typed: str) -> str:
-        """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
-        if not typed:
-            raise BadSettings(self._words.said["needed"])
-        if problem := casting.spec_problem(typed, seat):
-            raise BadSettings(problem)
-        permissions = self._session.find_models().permissions
-        if problems := casting.key_problems({seat: (typed,)}, permissions, may_sign_in=True):
-            raise BadSettings(problems)
-        kind = model_spec.kind(typed)
-        ways = [way for way in self._session.find_models().ways if model_spec.kind(way.spec) == kind]
-        if "@" not in typed and ways and not any(way.ready for way in ways):
-            self._session.prompter.tell(f"{display_name(typed)}: {ways[0].about}.")
-        return typed
-
-    def _each(self, found: FoundModels) -> Cast:
-        """One seat after the other; back returns to the one before."""
-        cast: Cast = {}
-        setup_questions = self._session.setup_questions
-        asked = (*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else []))
-        at = 0
-        while at < len(asked):
-            seat = asked[at]
-            try:
-                before = {other: cast[other] for other in asked[:at]}
-                cast = dict(before)
-                if seat == RAPPORTEUR:
-                    who = self._one("rapporteur", RAPPORTEUR, found, before)
-                    cast |= {RAPPORTEUR: who} if who else {}
-                elif seat == JUDGE:
-                    panel = self._panel(found, before)
-                    cast[seat] = panel if len(panel) > 1 else panel[0]
-                else:
-                    cast[seat] = self._one("seat", seat, found, before, who=setup_questions.who(seat), **EXAMPLES)
-                at += 1
-            except Back:
-                if at == 0:
-                    raise
-                at -= 1
-        return cast
-
-    def _panel(self, found: FoundModels, before: Cast) -> list[str]:
-        """One judge or several, beside the seats chosen `before`; back takes the last one away."""
-        judges: list[str] = []
-        while len(judges) < MAX_JUDGES:
-            try:
-                if not judges:
-                    judges.append(self._one("judge", JUDGE, found, before))
-                    continue
-                another = self._one(
-                    "panel", JUDGE, found, {**before, JUDGE: judges}, judges=", ".join(map(display_name, judges))
-                )
-                if not another:
-                    return judges
-                judges.append(another)
-            except Back:
-                if not judges:
-                    raise
-                judges.pop()
-        return judges
-
-    def _one(self, name: str, seat: str, found: FoundModels, before: Cast, **values: str) -> str:
-        """Who fills one seat, beside those chosen `before`; empty for the first choice of a question that has one."""
-        session, wording = self._session, self._words.questions[name]
-        choices = dict(wording.choices)
-        none_wanted = next(iter(choices), None)
-        choices |= {found.default[seat]: "as usual"} if seat in found.default else {}
-        choices |= dict(found.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
-        choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
-        text, help = wording.text.format(**values), wording.help.format(**values)
-        question = Question(text, (help,), tuple(choices.items()), next(iter(choices)), words=found.names())
-        while True:
-            answer = session.put("rapporteur" if seat == RAPPORTEUR else "seat", question)
-            try:
-                if answer == none_wanted:
-                    return ""
-                rehearses = answer == model_spec.REHEARSE
-                best = found.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
-                who = model_spec.stand_in(best) if rehearses else self._check_spec(seat, answer)
-                if problem := host_problem({**before, seat: [*before.get(seat, ()), who]}):
-                    raise BadSettings(problem)
-                session.wanted.add(who)
-                return who
-            except BadSettings as error:
-                session.prompter.tell(*error.problems)
