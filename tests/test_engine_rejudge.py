@@ -293,14 +293,14 @@ def test_an_odd_transcript_is_kept_as_it_is() -> None:
 
 
 def test_topic_and_positions() -> None:
-    """What is given replaces what the document says, which replaces what follows from the topic."""
-    text = PLAIN.replace("## Round 1", "**Ann (Pro):** All cats.\n\n## Round 1")
+    """What is given replaces what the document says, and what follows from the topic."""
+    positions = {"a": "All cats.", "b": "No."}
     plain, given = (
-        fold(opened(text, **how)).opened.settings for how in ({}, {"topic": "Dogs?", "positions": {"b": "No."}})
+        fold(opened(PLAIN, **how)).opened.settings for how in ({}, {"topic": "Dogs?", "positions": positions})
     )
 
-    assert (plain.topic, plain.positions) == ("Cats?", {"a": "All cats.", "b": 'An answer of B to "Cats?"'})
-    assert (given.topic, given.positions) == ("Dogs?", {"a": "All cats.", "b": "No."})
+    assert (plain.topic, plain.positions["b"]) == ("Cats?", 'An answer of B to "Cats?"')
+    assert (given.topic, given.positions) == ("Dogs?", positions)
 
 
 def test_every_error_is_told_at_once() -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.sanitize import normalized, sanitize
+from debate_orchestrator.util.sanitize import sanitize
 
 MAX_SIZE = 2_000_000
 """Bytes in a transcript."""
@@ -132,173 +132,118 @@ _AGAINST = ("b", "con", "contra", "against", "no", "negative", "neg", "oppositio
 _SIDES = dict.fromkeys(_FOR, "a") | dict.fromkeys(_AGAINST, "b")
 _SIDE = re.compile(r"(?:the )?(?:speaker |debater |researcher |side |team )?(\w+)(?: side| team)?")
 _NAME_AND_SIDE = re.compile(r"(.*\S) ?\(([^()]*)\)")
-_BETWEEN = re.compile(r" [—–-] |: ")
-_ROUND = re.compile(r"round (\d{1,3})(?: ?(?:of|/) ?\d{1,3})?", re.IGNORECASE)
 
 
-class _Label(NamedTuple):
-    """What a heading says: `Alice (Pro)`, `Opening — Alice`, `Round 2: Closing`."""
-
-    side: str | None
+class _Speaker(NamedTuple):
+    side: str
     name: str
-    round: int | None
 
 
-def _key(name: str) -> str:
-    """What two spellings of one name have in common."""
-    return " ".join(re.findall(r"\w+", normalized(name).casefold())) or name
-
-
-def _side_word(phrase: str) -> str | None:
+def _side(phrase: str) -> str | None:
     """The side that a phrase such as `Pro` or `Speaker A` names."""
-    match = _SIDE.fullmatch(_key(phrase))
+    match = _SIDE.fullmatch(phrase.strip().casefold())
     return _SIDES.get(match[1]) if match else None
 
 
-class _Speakers:
-    """Who speaks for which side. A name has to come with its side once."""
+def _speaker(label: str) -> _Speaker | None:
+    """Who a label such as `Alice (Pro)` or `Pro` names; None if it names no side, or both."""
+    label = re.sub("[*`]", "", label).strip().removesuffix(":")
+    match = _NAME_AND_SIDE.fullmatch(label)
+    name, side = (match[1], _side(match[2])) if match else ("", _side(label))
+    return None if side is None or _side(name) not in (None, side) else _Speaker(side, name)
 
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-        """Side to name."""
-        self.called: dict[str, str] = {}
-        """The key of everything that a side is called, to that side."""
 
-    def label(self, heading: str) -> _Label:
-        """Reads a heading. One that names both sides names none."""
-        sides, name, number = set[str](), "", None
-        for part in _BETWEEN.split(re.sub("[*`]", "", heading).strip().removesuffix(":")):
-            named, round_name = _NAME_AND_SIDE.fullmatch(part), _ROUND.fullmatch(part.strip("- "))
-            if round_name:
-                number = int(round_name[1])
-            elif named and (side := _side_word(named[2])):
-                name = named[1]
-                sides |= {side, _side_word(name) or side}
-            elif side := self.called.get(_key(part)) or _side_word(part):
-                sides.add(side)
-        if len(sides) > 1:
-            return _Label(None, "", None)
-        return _Label(sides.pop() if sides else None, name, number)
-
-    def introduce(self, label: _Label, heading: str) -> str | None:
-        """Takes a label that names a side. Returns what is wrong if the side or the name is taken."""
-        assert label.side is not None
-        for key in {_key(label.name), _key(heading)} if label.name else {_key(heading)}:
-            if self.called.setdefault(key, label.side) != label.side:
-                return f"{short_repr(label.name or heading, 40)} speaks for both sides."
-        earlier = self.names.setdefault(label.side, label.name) if label.name else ""
-        if earlier and _key(earlier) != _key(label.name):
-            found = f"{short_repr(label.name, 40)} and {short_repr(earlier, 40)}"
-            return f"{found} speak for the same side. Call each speaker the same everywhere."
-        return None
+def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
+    """Side to the name of its speaker. A name for both sides, and two names for one, are problems."""
+    names: dict[str, str] = {}
+    for side, name in dict.fromkeys(speaker for speaker in speakers if speaker.name):
+        if names.setdefault(side, name) != name:
+            both = f"{short_repr(name, 40)} and {short_repr(names[side], 40)}"
+            problems.append(f"{both} speak for the same side. Call each speaker the same everywhere.")
+        elif name in (other for key, other in names.items() if key != side):
+            problems.append(f"{short_repr(name, 40)} speaks for both sides.")
+    return dict(sorted(names.items()))
 
 
 # Markdown
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
-_FIELD = re.compile(r"(?:\*\*)?([^*:]{1,80}):(?:\*\*)?\s+(\S.*)")
-_TOPIC = re.compile(r"topic|motion|resolution|question", re.IGNORECASE)
+_TOPIC = re.compile(r"(?:\*\*)?topic:(?:\*\*)?\s+(\S.*)", re.IGNORECASE)
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
+_ROUND = re.compile(r"round (\d{1,3})\b.*", re.IGNORECASE)
 
 
-class _Section(NamedTuple):
+class _Heading(NamedTuple):
     line: int
-    """The line of the heading, from 1."""
+    """Its index in the document."""
     level: int
-    heading: str
-    lines: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        """The lines without blank ones around them and rules below them."""
-        lines = list(self.lines)
-        while lines and (not lines[-1].strip() or _RULE.fullmatch(lines[-1])):
-            lines.pop()
-        first = next((number for number, line in enumerate(lines) if line.strip()), 0)
-        return "\n".join(lines[first:])
+    text: str
 
 
-def _outside_code(lines: list[str], problems: list[str]) -> Iterator[int]:
-    """The numbers of the lines that are in no fenced code. A fence that is never closed would hide every heading below
-    it: that is a problem."""
-    fence, first = "", 0
+def _headings(lines: list[str], problems: list[str]) -> list[_Heading]:
+    """The headings that are in no fenced code. A fence that is never closed would hide every heading below it: that is
+    a problem."""
+    headings, fence, first = list[_Heading](), "", 0
     for number, line in enumerate(lines):
         if fence:
             if re.fullmatch(rf" {{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*", line):
                 fence = ""
         elif match := _FENCE.match(line):
             fence, first = match[1], number
-        else:
-            yield number
+        elif match := _HEADING.fullmatch(line):
+            headings.append(_Heading(number, len(match[1]), match[2].rstrip("#").rstrip()))
     if fence:
         problems.append(f"line {first + 1}: this code block is never closed. Close it with a line {fence}.")
-
-
-def _headings(lines: list[str], problems: list[str]) -> list[tuple[int, int, str]]:
-    """Line, level and text of each heading."""
-    matches = ((number, _HEADING.fullmatch(lines[number])) for number in _outside_code(lines, problems))
-    return [(number, len(heading[1]), heading[2].rstrip("#").rstrip()) for number, heading in matches if heading]
-
-
-def _sections(lines: list[str], headings: list[tuple[int, int, str]], deepest: int) -> list[_Section]:
-    """The document, divided at its headings down to a level."""
-    chosen = [heading for heading in headings if heading[1] <= deepest]
-    return [
-        _Section(number + 1, level, heading, tuple(lines[number + 1 : following[0]]))
-        for (number, level, heading), following in pairwise([*chosen, (len(lines), 1, "")])
-    ]
+    return headings
 
 
 def _parse_markdown(text: str, problems: list[str]) -> Transcript:
-    lines, speakers = text.split("\n"), _Speakers()
+    lines = text.split("\n")
     headings = _headings(lines, problems)
-    title = headings.pop(0)[2] if headings and headings[0][1] == 1 and not speakers.label(headings[0][2]).side else None
-    start = headings[0][0] if headings else len(lines)
-    topic, positions = _read_above(lines[:start], speakers, problems)
-    levels = [level for _, level, heading in headings if speakers.label(heading).side]
-    sections, speeches = _sections(lines, headings, levels[0] if levels else 6), list[TranscriptSpeech]()
-    number = 0
-    for section in sections:
-        label, name = speakers.label(section.heading), short_repr(section.heading, 40)
-        number = number if label.round is None else label.round
-        if label.side is not None and section.level == levels[0]:
-            if problem := speakers.introduce(label, section.heading):
-                problems.append(f"line {section.line}: {problem}")
-            elif not section.text:
-                problems.append(f"line {section.line}: {name} says nothing.")
-            speeches.append(TranscriptSpeech(side=label.side, round=number, text=section.text))
-        elif section.text:
-            problems.append(f"line {section.line}: {name} has text below it and names no side.")
-    speeches = speeches if any(speech.round for speech in speeches) else _numbered(speeches)
-    return Transcript(
-        topic=topic or title,
-        positions=positions,
-        speakers=dict(sorted(speakers.names.items())),
-        speeches=tuple(speeches),
-    )
+    level = next((heading.level for heading in headings if _speaker(heading.text)), 6)
+    headings = [heading for heading in headings if heading.level <= level]  # deeper ones belong to a speech
+    topic = _read_above(lines[: headings[0].line if headings else len(lines)], 0, problems)
+    speakers, speeches, number = list[_Speaker](), list[TranscriptSpeech](), 0
+    for heading, following in pairwise([*headings, _Heading(len(lines), 1, "")]):
+        where, name = f"line {heading.line + 1}", short_repr(heading.text, 40)
+        body = lines[heading.line + 1 : following.line]
+        speaker = _speaker(heading.text) if heading.level == level else None
+        if speaker is not None:
+            speech = _speech(body)
+            speakers.append(speaker)
+            speeches.append(TranscriptSpeech(side=speaker.side, round=number, text=speech))
+            problems += [] if speech.strip() else [f"{where}: {name} says nothing."]
+        elif heading is headings[0] and heading.level == 1:
+            topic = _read_above(body, heading.line + 1, problems) or topic or heading.text
+        elif any(map(str.strip, body)):
+            problems.append(f"{where}: {name} has text below it and names no side.")
+        elif match := _ROUND.fullmatch(heading.text):
+            number = int(match[1])
+    if not any(speech.round for speech in speeches):
+        speeches = _numbered(speeches)
+    return Transcript(topic=topic, positions={}, speakers=_names(speakers, problems), speeches=tuple(speeches))
 
 
-def _read_above(lines: list[str], speakers: _Speakers, problems: list[str]) -> tuple[str | None, dict[str, str]]:
-    """Reads fields such as `**Topic:** ...` and `**Alice (Pro):** ...` above the debate: its topic and positions."""
-    topic, positions = None, dict[str, str]()
-    for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.startswith("# "):
-            continue
-        field = _FIELD.fullmatch(line.strip())
-        label = speakers.label(field[1]) if field else None
-        if field and _TOPIC.fullmatch(field[1]):
-            topic = field[2]
-        elif field and label and label.side and label.name:
-            positions[label.side] = field[2]
-            problem = speakers.introduce(label, field[1])
-            problems += [f"line {number}: {problem}"] if problem else []
-        elif not field or (label and label.side):
-            problem = f"{short_repr(line.strip(), 40)} stands above the first heading that names a side."
-            advice = "Only a title and lines such as `**Topic:** ...` may stand there."
-            problems.append(f"line {number}: {problem} {advice}")
+def _read_above(lines: list[str], first: int, problems: list[str]) -> str | None:
+    """The topic that a line such as `**Topic:** ...` above the debate gives. Any other text there is a problem; `first`
+    is the index of the first of these lines."""
+    topic = None
+    for number, line in enumerate(lines, start=first + 1):
+        if match := _TOPIC.fullmatch(line.strip()):
+            topic = match[1]
+        elif line.strip():
+            problem = f"line {number}: {short_repr(line.strip(), 40)} stands above the first heading that names a side."
+            problems.append(f"{problem} Only a title and a line `**Topic:** ...` may stand there.")
             break
-    return topic, positions
+    return topic
+
+
+def _speech(lines: list[str]) -> str:
+    """The text of these lines, without blank ones around them and rules below them."""
+    while lines and (not lines[-1].strip() or _RULE.fullmatch(lines[-1])):
+        lines.pop()
+    return "\n".join(lines).strip("\n")
 
 
 # JSON
@@ -332,17 +277,16 @@ def _entries(text: str, problems: list[str]) -> list[_Entry]:
 
 
 def _parse_json(text: str, problems: list[str]) -> Transcript:
-    speakers, speeches = _Speakers(), list[TranscriptSpeech]()
+    speakers, speeches = list[_Speaker](), list[TranscriptSpeech]()
     for number, entry in enumerate(_entries(text, problems), start=1):
-        both = entry.speaker and entry.side
-        heading = f"{entry.speaker} ({entry.side})" if both else entry.speaker or entry.side
-        label = speakers.label(heading)
-        problem = speakers.introduce(label, heading) if label.side else f"{short_repr(heading, 40)} names no side."
-        if problem:
-            problems.append(f"speech {number}: {problem}")
-        speeches.append(TranscriptSpeech(side=label.side or "a", round=entry.round or 0, text=entry.text))
+        label = f"{entry.speaker} ({entry.side})" if entry.speaker and entry.side else entry.speaker or entry.side
+        if (speaker := _speaker(label)) is None:
+            problems.append(f"speech {number}: {short_repr(label, 40)} names no side.")
+            continue
+        speakers.append(speaker)
+        speeches.append(TranscriptSpeech(side=speaker.side, round=entry.round or 0, text=entry.text))
     if len({speech.round > 0 for speech in speeches}) > 1:
         problems.append("some speeches have a round and others have none.")
     elif speeches and not speeches[0].round:
         speeches = _numbered(speeches)
-    return Transcript(topic=None, positions={}, speakers=speakers.names, speeches=tuple(speeches))
+    return Transcript(topic=None, positions={}, speakers=_names(speakers, problems), speeches=tuple(speeches))
