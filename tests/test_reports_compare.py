@@ -60,8 +60,6 @@ def runs(*stories: ReportModel) -> list[ComparedRun]:
     return [ComparedRun(n, f"{n}.jsonl", one, is_mirrored(stories[0], one)) for n, one in enumerate(stories, start=1)]
 
 
-
-
 def dissenting(claim: str, *questions: str) -> puppets.Say:
     row = {"claim": claim, "a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a"]}
     final = puppets.final(unresolved_questions=list(questions))

@@ -11,14 +11,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, pass_context
-from jinja2.runtime import Context
+from jinja2 import Environment
 from markupsafe import Markup
 
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.reports import compare, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
-from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
+from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, line, literal_html, speech
 from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
@@ -107,25 +106,13 @@ def _claims_of(report: ReportModel, turn: TurnReport) -> list[str]:
     return [f"C{n}" for n, row in enumerate(report.dissent or (), start=1) if turn.id in row.turns]
 
 
-@pass_context
-def _line(context: Context, text: str) -> Markup:
-    writer: HtmlWriter = context["writer"]
-    return writer.prose(text)
-
-
-@pass_context
-def _reasons(context: Context, text: str) -> Markup:
-    writer: HtmlWriter = context["writer"]
-    return writer.reasons(text)
-
-
 @cache
 def _environment() -> Environment:
     filters = {
         "anchor": anchor,
-        "line": _line,
+        "line": line,
         "literal": literal_html,
-        "reasons": _reasons,
+        "reasons": speech,
         "decimals": decimals,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,

@@ -44,14 +44,6 @@ class HtmlWriter:
         """A whole speech of a side."""
         return speech(text, self._quotes)
 
-    def reasons(self, text: str) -> Markup:
-        """Paragraphs of a judge: nothing that a judge quotes was looked up."""
-        return speech(text)
-
-    def prose(self, text: str) -> Markup:
-        """A sentence on one line, with its emphasis, code and links."""
-        return line(text)
-
     def line(self, words: Phrase) -> Markup:
         """A phrase on its line."""
         markup = Markup()
@@ -71,7 +63,7 @@ class HtmlWriter:
                 linked = self._page(run.to, run.text[: markup.MAX_LINK_LENGTH])
                 return linked + f" ({host})" if host and run.text else linked
             case "prose":
-                shown = self.prose(run.text)
+                shown = line(run.text)
             case "own":
                 shown = escape(sanitize.sanitize(run.text))
             case _:
