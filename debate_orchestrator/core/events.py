@@ -139,7 +139,7 @@ class EarlierDebate(JournaledModel):
         """The first field that names a side, round or slot that a debate of these does not have; None if all fit."""
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
         results = self.rounds.values()
-        named: dict[str, tuple[Iterable[object], Container[object]]] = {
+        fields: dict[str, tuple[Iterable[object], Container[object]]] = {
             "speakers": (self.speakers, sides),
             "conceded": (self.conceded.values(), sides),
             "interventions": ((side for answering in self.interventions.values() for side in answering), sides),
@@ -151,7 +151,9 @@ class EarlierDebate(JournaledModel):
             "questions": ((seat for one in self.questions for seat in one.asked.to), (*sides, JUDGE)),
             "places of questions": ((one.before for one in self.questions), slot_ids),
         }
-        return next((name for name, (found, known) in named.items() if any(name not in known for name in found)), None)
+        return next(
+            (name for name, (names, allowed) in fields.items() if any(key not in allowed for key in names)), None
+        )
 
     @property
     def speeches_digest(self) -> str:

@@ -223,7 +223,7 @@ class Format(FrozenModel):
         for group, phases in groups:
             if (turns := sum(len(set(phase.seats)) for phase in phases)) > MAX_SECTION_TURNS:
                 yield (group,), f"{turns:,} turns in `{group}`; at most {MAX_SECTION_TURNS}"
-            names, found = set[str](), set[str]()
+            names, answerable = set[str](), set[str]()
             for n, phase in enumerate(phases):
                 if phase.name in names:
                     yield (group, n, "name"), f"two phases are called {phase.name!r}"
@@ -236,12 +236,12 @@ class Format(FrozenModel):
                     )
                 if group == "before" and phase.option != "blind" and self.is_vote(phase):
                     yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
-                if phase.triggered_by and _ANSWERED[phase.triggered_by] not in {(field, group) for field in found}:
+                if phase.triggered_by and _ANSWERED[phase.triggered_by] not in {(field, group) for field in answerable}:
                     section = "of the round" if phase.triggered_by == "convergence" else "after the rounds"
                     answered = f"phase {phase.name!r} answers {phase.triggered_by}"
                     problem = f"{answered}, but no phase {section} before it looks for that"
                     yield (group, n, "on"), problem
-                found |= set(self.shapes.get(phase.reply, {}))
+                answerable |= set(self.shapes.get(phase.reply, {}))
             voting = [n for n, phase in enumerate(phases) if self.is_vote(phase)]
             answering = next((n for n, phase in enumerate(phases) if phase.triggered_by), len(phases))
             if voting and voting[-1] > answering:
@@ -286,9 +286,9 @@ class Format(FrozenModel):
                 yield (key,), f"{which} holds the length of a structured reply; its fields have `words` of their own"
 
     def _shape_problems(self) -> Iterator[Problem]:
-        known = ("a", "b", *OUTCOMES)
+        winners = ("a", "b", *OUTCOMES)
         for label, winner in self.winner_of.items():
-            if winner not in known:
+            if winner not in winners:
                 yield ("winner_of", label), f"winner_of names {winner!r}, which is not a side"
         for name, shape in self.shapes.items():
             if too_large := size_problem(name, shape, len(self.sides), len(self.rubric.criteria)):

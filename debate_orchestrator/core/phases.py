@@ -163,8 +163,8 @@ class Rubric(FrozenModel):
 
     def scale(self, criterion: str) -> tuple[float, float]:
         """The least and the most that a criterion may be given."""
-        own = self.criteria[criterion]
-        return (self.least if own.least is None else own.least, self.most if own.most is None else own.most)
+        scale = self.criteria[criterion]
+        return (self.least if scale.least is None else scale.least, self.most if scale.most is None else scale.most)
 
 
 class Quotes(FrozenModel):
@@ -191,7 +191,7 @@ def filled_announcement(text: str, *, round: int, rounds: int | None = None) -> 
     """A text with its numbers filled in, and doubled braces made single; whatever else it holds stands as it is. It
     may be a stranger's, so `str.format` is not for it: that reads attributes, and pads to any width."""
     holes = {"{{": "{", "}}": "}", "{round}": str(round), "{rounds}": "{rounds}" if rounds is None else str(rounds)}
-    return _HOLE.sub(lambda found: holes[found[0]], text)
+    return _HOLE.sub(lambda match: holes[match[0]], text)
 
 
 class AnnouncementTexts(FrozenModel):

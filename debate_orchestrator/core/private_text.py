@@ -120,22 +120,22 @@ def _scan(text: str, tag: str, *, whole: bool) -> PublicText:
     tags, public, at, position = _tags(tag), list[str](), 0, 0
     private = restarted = False
     unclosed, outside_code = set[str](), _with_code_blanked(text)
-    while found := tags.either.search(outside_code, position):
-        position, name = found.end(), str(found.lastgroup)
+    while match := tags.either.search(outside_code, position):
+        position, name = match.end(), str(match.lastgroup)
         kind = name.removesuffix(_END)
         if name.endswith(_END):
-            if kind == _OWN or _stands_alone(text, found):
+            if kind == _OWN or _stands_alone(text, match):
                 public, at, private, restarted = [], position, True, True
             continue
         if kind in unclosed or not (
-            kind == _OWN or kind in _TOKENS or _begins(text[max(at, found.start() - _NEAR) : found.start()])
+            kind == _OWN or kind in _TOKENS or _begins(text[max(at, match.start() - _NEAR) : match.start()])
         ):
             continue
         closing = tags.closing[kind].search(outside_code, position)
-        if closing is None and whole and kind != _OWN and "".join((*public, text[at : found.start()])).strip():
+        if closing is None and whole and kind != _OWN and "".join((*public, text[at : match.start()])).strip():
             unclosed.add(kind)
             continue
-        public += [text[at : found.start()], "\n"] if closing else [text[at : found.start()]]
+        public += [text[at : match.start()], "\n"] if closing else [text[at : match.start()]]
         at = position = closing.end() if closing else len(text)
         private = True
     return PublicText("".join((*public, text[at:])), private, restarted)

@@ -48,9 +48,9 @@ class IssueList(FrozenModel):
 
 def issue_list(debate: DebateState) -> IssueList | None:
     """The list of issues of a debate, the user's own or the rapporteur's; None if there is none (yet)."""
-    own = debate.opened.settings.own_issues
-    if own is not None:
-        return IssueList(issues=_numbered(own))
+    user_issues = debate.opened.settings.own_issues
+    if user_issues is not None:
+        return IssueList(issues=_numbered(user_issues))
     reply = next(_replies(debate, ISSUES), None)
     if reply is None or not reply.data.get("issues"):
         return None
@@ -148,13 +148,13 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
     """Reasons to have a reply of the rapporteur that has its shape written again, a sentence each: lists that are too
     short or too long, and claims of a decision brief that its own table or the record contradicts."""
     shape = debate.shape(turn) or {}
-    found = list(beyond_limits(shape, reply))
+    problems = list(beyond_limits(shape, reply))
     if "recommendation" not in reply:
-        return found
-    found += [*_table_problems(reply), *_length_problems(shape, turn.phase, reply)]
+        return problems
+    problems += [*_table_problems(reply), *_length_problems(shape, turn.phase, reply)]
     for number, reason in enumerate(reply.get("why") or (), start=1):
-        found += [f"why[{number}]: {problem}" for problem in mark_problems(debate, reason)]
-    return found
+        problems += [f"why[{number}]: {problem}" for problem in mark_problems(debate, reason)]
+    return problems
 
 
 def _table_problems(reply: Mapping[str, Any]) -> Iterator[str]:
@@ -198,9 +198,9 @@ def decision_brief_problems(debate: DebateState) -> list[str]:
     return [] if written is None else quality_problems(debate, debate.turns_reached[written.turn], written.data)
 
 
-def resend_problems(turn: Turn, found: Sequence[str]) -> list[str]:
+def resend_problems(turn: Turn, problems: Sequence[str]) -> list[str]:
     """The problems with which a reply is sent back for its quality."""
-    return [*first_few((f"{turn.id}: {problem}" for problem in found), turn.id), ONCE]
+    return [*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id), ONCE]
 
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
@@ -212,8 +212,8 @@ def sent_back(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not mend."""
     written = decision_brief(debate)
     replies = debate.rejected_replies(written.turn) if written else ()
-    told = {problem.partition(": ")[2] for reply in replies for problem in reply.problems}
-    return [problem for problem in decision_brief_problems(debate) if problem in told]
+    earlier_problems = {problem.partition(": ")[2] for reply in replies for problem in reply.problems}
+    return [problem for problem in decision_brief_problems(debate) if problem in earlier_problems]
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:

@@ -262,7 +262,7 @@ def _mismatch(where: str, value: Any, expected: str) -> str:
     """The problem of a value that is not what it must be."""
     if isinstance(value, dict):
         keys = ", ".join(short_repr(key, 30) for key in list(value)[:6])
-        found = f"an object with the keys {keys}" if keys else "an empty object"
+        shown = f"an object with the keys {keys}" if keys else "an empty object"
     else:
-        found = "null" if value is None else short_repr(value)
-    return f"{where}: {found} is not {expected}."
+        shown = "null" if value is None else short_repr(value)
+    return f"{where}: {shown} is not {expected}."

@@ -223,9 +223,9 @@ def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     counts = debate.question_counts
     begun_before = [debate.turns_reached[turn_id] for turn_id in takewhile(lambda begun: begun != turn.id, counts)]
     of_the_seat = [one.id for one in begun_before if (one.seat, one.mirrored) == (turn.seat, turn.mirrored)]
-    known = counts[of_the_seat[-1]] if of_the_seat else 0
+    known_count = counts[of_the_seat[-1]] if of_the_seat else 0
     return [
-        FloorQuestion(number, event.question, number >= known)
+        FloorQuestion(number, event.question, number >= known_count)
         for number, event in enumerate(debate.questions[: counts.get(turn.id, len(debate.questions))])
         if turn.role in event.to
     ]

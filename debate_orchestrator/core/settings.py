@@ -194,24 +194,24 @@ class Settings(FrozenModel):
     def shape_options(self) -> tuple[str, ...]:
         """The options by the names that the conditions (`when`) of fields in shapes use: also `issues` where the user
         gave the list, and `until dry`."""
-        own = () if self.own_issues is None else (ISSUES,)
-        return (*self.chosen_phases, *own, *(("until dry",) if self.until_dry else ()))
+        issues = () if self.own_issues is None else (ISSUES,)
+        return (*self.chosen_phases, *issues, *(("until dry",) if self.until_dry else ()))
 
     @field_validator("*", mode="wrap")
     @classmethod
-    def _may_be_chosen(cls, given: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
+    def _may_be_chosen(cls, choice: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
         """Raises ValueError with one plain sentence for each problem of a value that a user chose."""
         format, name = info.context, str(info.field_name)
         if format is None:
-            return validate(given)
-        if name == "cast" and isinstance(given, dict) and (problems := list(cast_problems(given, format))):
+            return validate(choice)
+        if name == "cast" and isinstance(choice, dict) and (problems := list(cast_problems(choice, format))):
             raise ValueError(*problems)
-        if name == "quorum" and given is None:
-            given = len(info.data.get("cast", {}).get(JUDGE, ())) // 2 + 1
+        if name == "quorum" and choice is None:
+            choice = len(info.data.get("cast", {}).get(JUDGE, ())) // 2 + 1
         try:
-            value = validate(given)
+            value = validate(choice)
         except ValidationError:
-            raise ValueError(value_problem(name, given, format)) from None
+            raise ValueError(value_problem(name, choice, format)) from None
         if problems := list(_problems(name, value, info.data, format)):
             raise ValueError(*problems)
         return value
@@ -241,19 +241,19 @@ def default_of(name: str, format: Format) -> Any:
 # Problems of what a user chose
 
 
-def value_problem(name: str, given: Any, format: Format, *, asked: bool = False) -> str:
+def value_problem(name: str, value: Any, format: Format, *, asked: bool = False) -> str:
     """The sentence on a value that is not what its setting wants. One that was `asked` for is told what to answer, and
     not which setting to give."""
     if name == "sources":
         origins = ", ".join(get_args(Source))
         return (
-            f"sources: {short_repr(given)} does not map names of settings to where their values come from ({origins})."
+            f"sources: {short_repr(value)} does not map names of settings to where their values come from ({origins})."
         )
     wanted = DECLARED[name].wanted
-    sentence = f"{name}: {short_repr(given)} is not {wanted if isinstance(wanted, str) else wanted(format)}."
+    sentence = f"{name}: {short_repr(value)} is not {wanted if isinstance(wanted, str) else wanted(format)}."
     if name != "rounds":
         return sentence
-    is_word = isinstance(given, str) and not any(map(str.isdigit, given))
+    is_word = isinstance(value, str) and not any(map(str.isdigit, value))
     return f"{sentence} Give a number, such as 2." if is_word else f"{sentence}{_fewer_rounds(format, asked=asked)}"
 
 
@@ -354,11 +354,11 @@ def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
         meant = [seat for word in unseated[:MAX_JUDGES] if (seat := _seat_meant(word, seats, format))]
         yield f"{sentence} Did you mean {short_repr(meant)[1:-1]}?" if meant else sentence
     for seat in filter(cast.__contains__, seats):
-        given = cast[seat]
-        models, maximum = models_of_seat(given), MAX_JUDGES if seat == JUDGE else 1
-        if named_models(given) != models or not 1 <= len(models) <= maximum:
+        entry = cast[seat]
+        models, maximum = models_of_seat(entry), MAX_JUDGES if seat == JUDGE else 1
+        if named_models(entry) != models or not 1 <= len(models) <= maximum:
             number = "one model" if maximum == 1 else f"1 to {maximum} models"
-            written = list(given) if isinstance(given, tuple) else given
+            written = list(entry) if isinstance(entry, tuple) else entry
             yield f"cast.{seat}: {short_repr(written)} is not {number}; a model is named like host or KIND:MODEL."
 
 
@@ -369,14 +369,14 @@ def _seat_meant(named: object, seats: Sequence[str], format: Format) -> str:
     return sides.get(word) or "".join(difflib.get_close_matches(word, seats, 1))
 
 
-def models_of_seat(given: Any) -> tuple[Any, ...]:
+def models_of_seat(entry: Any) -> tuple[Any, ...]:
     """The values that a cast gives for a seat: one, or each of a list."""
-    return tuple(given) if isinstance(given, list | tuple) else (given,)
+    return tuple(entry) if isinstance(entry, list | tuple) else (entry,)
 
 
-def named_models(given: Any) -> tuple[str, ...]:
+def named_models(entry: Any) -> tuple[str, ...]:
     """The values that a cast gives for a seat, without those that can't name a model."""
-    return tuple(model for model in models_of_seat(given) if isinstance(model, str) and model.strip())
+    return tuple(model for model in models_of_seat(entry) if isinstance(model, str) and model.strip())
 
 
 def _voting_problems(name: str, value: bool, format: Format) -> Iterator[str]:

@@ -162,9 +162,9 @@ def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequenc
     if field.per_issue:
         yield ("per_issue",), "expected a value that is not one for each issue"
     yield from _condition_problems(name, rule, field)
-    known = [option for name in rule.options for option in (sides if name == _SIDES else [name])]
-    if rule.options and (unknown := [option for option in field.of or sides if option not in known]):
-        yield ("of",), f"{name!r} has the option {unknown[0]!r}; use only {', '.join(known)}"
+    options = [option for name in rule.options for option in (sides if name == _SIDES else [name])]
+    if rule.options and (unknown := [option for option in field.of or sides if option not in options]):
+        yield ("of",), f"{name!r} has the option {unknown[0]!r}; use only {', '.join(options)}"
     if rule.whole and not field.whole:
         yield ("whole",), f"{name!r} must be a whole number"
     if field.fields and rule.items == "texts":
@@ -177,14 +177,14 @@ def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequenc
 
 def _condition_problems(name: str, rule: ReservedField, field: Field) -> Iterator[Problem]:
     """Where a field may be null or absent, and must not be."""
-    found = []
+    keys = []
     if field.may_be_null and not rule.null:
-        found += [key for key in ("optional", "only_if", "unless") if getattr(field, key)]
+        keys += [key for key in ("optional", "only_if", "unless") if getattr(field, key)]
     if field.when != Condition() and not rule.left_out:
-        found.append("when")
-    if found:
+        keys.append("when")
+    if keys:
         may = "be null; it may be left out by `when`" if rule.left_out else "depend on a condition: it is always needed"
-        yield (found[0],), f"{name!r} can't {may}"
+        yield (keys[0],), f"{name!r} can't {may}"
 
 
 # Sizes
@@ -232,11 +232,11 @@ def _size(shape: Shape, sides: int, criteria: int) -> int:
     issue."""
     total = 0
     for key, field in shape.items():
-        own = _FIELD_SIZE + len(key) + len(field.description) + sum(len(option) + 4 for option in field.of)
-        own *= sides * criteria if field.kind == "scores" else 1
+        size = _FIELD_SIZE + len(key) + len(field.description) + sum(len(option) + 4 for option in field.of)
+        size *= sides * criteria if field.kind == "scores" else 1
         items = max(1, round(field.least or 0)) if field.kind == "list" else 1
         keys = sides if field.per_side else MAX_ITEMS if field.per_issue else 1
-        total += keys * (own + items * (_size(field.fields, sides, criteria) or _FIELD_SIZE))
+        total += keys * (size + items * (_size(field.fields, sides, criteria) or _FIELD_SIZE))
     return total
 
 

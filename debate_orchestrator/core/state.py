@@ -254,5 +254,5 @@ def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[Judg
 
 def _winner_of_label(format: Format) -> dict[str, str]:
     shapes = [format.shapes.get(phase.reply, {}) for phase in format.phases() if format.is_vote(phase)]
-    named = any({"winner", "scores"} & set(shape) for shape in shapes)
-    return {} if named else format.winner_of
+    names_winners = any({"winner", "scores"} & set(shape) for shape in shapes)
+    return {} if names_winners else format.winner_of

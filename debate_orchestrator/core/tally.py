@@ -102,7 +102,7 @@ def unmirrored(debate: DebateState, shape: Shape, ballot: StructuredReplyGiven) 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
     """The result of a round whose whole panel has voted, and whether it is followed by an intervention."""
     round_votes, format = votes(debate, round), debate.format
-    found = find_convergence(ballots(debate, round), format.sides)
+    finding = find_convergence(ballots(debate, round), format.sides)
     absent = all(vote.absent for vote in round_votes)
     result = (
         None
@@ -110,14 +110,14 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
         else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.plan.winner_of_label)
     )
     answering = [slot for slot in debate.plan.sections[round, False] if slot.phase.triggered_by == "convergence"]
-    wants_intervention = found.detected and any(not debate.is_skipped(slot) for slot in answering)
+    wants_intervention = finding.detected and any(not debate.is_skipped(slot) for slot in answering)
     before = range(round - format.intervention.most_in_a_row, round)
     intervened = (
         wants_intervention
         and not majority_concession(ballots(debate, round))
         and not all(n in debate.judged and debate.judged[n].intervened for n in before)
     )
-    return JudgedRound(found, result, intervened)
+    return JudgedRound(finding, result, intervened)
 
 
 def convergence(debate: DebateState, round: int) -> Convergence:
@@ -187,7 +187,7 @@ def is_judged(debate: DebateState, round: int) -> bool:
 
 def results(debate: DebateState) -> list[RoundResult]:
     """The rounds that were judged."""
-    return [found for n in range(1, debate.rounds + 1) if (found := result(debate, n)) is not None]
+    return [judged for n in range(1, debate.rounds + 1) if (judged := result(debate, n)) is not None]
 
 
 def scored(debate: DebateState) -> list[RoundResult]:

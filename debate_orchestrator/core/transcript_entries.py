@@ -132,8 +132,8 @@ def _held(field: Field, value: Any) -> list[str]:
     if field.kind == "record":
         return ["", *_fields(field.fields, value)]
     if field.kind == "scores":
-        scores = {side: ", ".join(f"{name} {n:g}" for name, n in given.items()) for side, given in value.items()}
-        return ["; ".join(f"{side}: {given}" for side, given in scores.items())]
+        scores = {side: ", ".join(f"{name} {n:g}" for name, n in points.items()) for side, points in value.items()}
+        return ["; ".join(f"{side}: {points}" for side, points in scores.items())]
     if field.kind == "list":
         items = [_fields(field.fields, item) if field.fields else _lines(item) for item in value]
         heads = [f"{field.numbered}{n}. " if field.numbered else "- " for n in range(1, len(items) + 1)]

@@ -110,8 +110,8 @@ class Vote(FrozenModel):
 
     @property
     def score(self) -> Fraction | None:
-        given = [parsed_ballot.score for parsed_ballot in self.parsed_ballots if parsed_ballot.score is not None]
-        return mean(given) if self.is_usable and given else None
+        scores = [ballot.score for ballot in self.parsed_ballots if ballot.score is not None]
+        return mean(scores) if self.is_usable and scores else None
 
 
 def leader(scores: Mapping[str, Fraction | float]) -> str:
@@ -123,8 +123,8 @@ def leader(scores: Mapping[str, Fraction | float]) -> str:
 
 def score(points: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fraction:
     """A side's score on one ballot: the mean of the criteria that apply, by their weights."""
-    given = sum((Fraction(str(points[name])) * weight for name, weight in weights.items()), Fraction(0))
-    return given / sum(weights.values())
+    weighted_sum = sum((Fraction(str(points[name])) * weight for name, weight in weights.items()), Fraction(0))
+    return weighted_sum / sum(weights.values())
 
 
 def read_ballot(
@@ -296,12 +296,12 @@ def find_convergence(ballots: Sequence[StructuredReplyGiven], sides: Sequence[st
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
     convergences = [ballot.data.get("convergence") or {} for ballot in ballots]
-    seen = [found for found in convergences if found.get("detected")]
-    if not ballots or 2 * len(seen) <= len(ballots):
+    detected = [finding for finding in convergences if finding.get("detected")]
+    if not ballots or 2 * len(detected) <= len(ballots):
         return Convergence()
-    named = Counter(side for found in seen for side in sides if found.get("side") in (side, "both"))
-    moved = tuple(side for side in sides if 2 * named[side] > len(seen)) or tuple(sides)
-    criteria = dict.fromkeys(name for found in seen for name in found.get("criteria", ()))
+    counts = Counter(side for finding in detected for side in sides if finding.get("side") in (side, "both"))
+    moved = tuple(side for side in sides if 2 * counts[side] > len(detected)) or tuple(sides)
+    criteria = dict.fromkeys(name for finding in detected for name in finding.get("criteria", ()))
     return Convergence(detected=True, sides=moved, criteria=tuple(criteria))
 
 
@@ -339,7 +339,7 @@ def final_verdict(
     shares = [
         parsed_ballot.probability for vote in decided for parsed_ballot in vote.parsed_ballots if vote.winner == winner
     ]
-    given = [share for share in shares if share is not None]
+    probabilities = [share for share in shares if share is not None]
     numbers = [vote.score for vote in votes if vote.score is not None]
     return Verdict(
         winner=winner,
@@ -353,7 +353,7 @@ def final_verdict(
         quorum=quorum,
         label=plurality_label(votes),
         score=mean(numbers) if numbers else None,
-        probability=mean(given) if given else None,
+        probability=mean(probabilities) if probabilities else None,
         pre_debate_votes=tuple(pre_debate_votes),
         swing=gained,
     )
@@ -384,21 +384,21 @@ def _remarks(
     declared = {vote.winner for vote in decided_votes(votes)}
     ahead = leader(totals)
     scored = any(totals.values())
-    found: list[VerdictRemark] = []
+    remarks: list[VerdictRemark] = []
     if len(decided_votes(votes)) < max(1, quorum):
-        found.append("no quorum")
+        remarks.append("no quorum")
     if concession and declared - {CONSENSUS}:
-        found.append("concession overrides the declared winner")
+        remarks.append("concession overrides the declared winner")
     if winner == CONSENSUS and not concession and not converged_again:
-        found.append("consensus without a finding")
+        remarks.append("consensus without a finding")
     if winner in totals and scored and ahead not in (winner, TIE):
-        found.append("winner is behind on points")
+        remarks.append("winner is behind on points")
     if winner not in (CONSENSUS, NO_DECISION) and ahead == TIE and scored:
-        found.append("scores are equal")
+        remarks.append("scores are equal")
     if winner == TIE and ahead != TIE:
-        found.append("tie declared on unequal scores")
+        remarks.append("tie declared on unequal scores")
     if strength is not None and scored and any(word != strength for word in strengths):
-        found.append("strength differs from the judge's word")
+        remarks.append("strength differs from the judge's word")
     if len(declared) > 1:
-        found.append("judges disagree")
-    return found
+        remarks.append("judges disagree")
+    return remarks

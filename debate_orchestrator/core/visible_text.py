@@ -97,9 +97,9 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
 def _with_plain_tags(text: str, quotes: Quotes) -> str:
     """The text with the plain tags of quotes as its only tags: every other `<` is escaped."""
     tag, parts, at = re.compile(rf"<(/?){quotes.tag}>", re.IGNORECASE), list[str](), 0
-    for found in tag.finditer(text):
-        parts += [_LESS_THAN.sub("&lt;", text[at : found.start()]), f"<{found[1]}{quotes.tag}>"]
-        at = found.end()
+    for match in tag.finditer(text):
+        parts += [_LESS_THAN.sub("&lt;", text[at : match.start()]), f"<{match[1]}{quotes.tag}>"]
+        at = match.end()
     return "".join((*parts, _LESS_THAN.sub("&lt;", text[at:])))
 
 
