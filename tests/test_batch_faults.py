@@ -34,7 +34,7 @@ async def asked(kind: str, folder: str, calls: tuple[str, ...]) -> dict[str, Rep
     model, current = f"{kind}:x", CurrentState(debated())
     run = Batches(folder, quiet=0.01, first_poll=0.01)
     provider = make_provider(model, current)
-    run.wrapped({"a": provider}, {"a": provider}, current)
+    run.wrap_providers({"a": provider}, {"a": provider}, current)
     try:
         replies = [run.reply(call, model, {"n": call}, asyncio.Event()) for call in calls]
         return dict(zip(calls, await asyncio.gather(*replies, return_exceptions=True), strict=True))  # type: ignore[arg-type]

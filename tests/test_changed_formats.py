@@ -78,7 +78,7 @@ def check_told() -> None:
     for verb in VERBS:
         code, said = ran(*verb)
         assert code in (0, 2, 3) and said.strip(), (verb, code, said[-2_000:])
-    rows = {row.name: row for row in folder.listed()}
+    rows = {row.name: row for row in folder.list_debates()}
     assert set(rows) == {"good", "changed"} and not rows["good"].problem
     assert {"good"} <= {hit.name for hit in folder.search("what a says")[0]}
     shutil.copy(CHANGED, f"held/{CHANGED}")

@@ -148,7 +148,7 @@ def forms(events: list[Event], debate: DebateState) -> dict[str, str]:
         "comparison.md": markdown.render_comparison(compared),
         "report.html": page.render(report),
         "comparison.html": page.render_comparison(compared),
-        "web.html": blocks.all_rendered(debate),
+        "web.html": blocks.render_all(debate),
         "report.json": json_report.render(report),
     }
 

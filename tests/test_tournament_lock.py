@@ -69,7 +69,7 @@ def test_a_second_process_is_refused(debate: Run, spec: Server) -> None:
 def test_a_run_in_batches_is_refused_too(debate: Run, spec: Server) -> None:
     """The lock of the folder is that of its batches: a second run in batches reads and writes none of them."""
     contests.tournament(topics=1, rehearse=False)
-    with folder.locked("held"):
+    with folder.lock("held"):
         ran = debate(*RESUME, "--batch")
 
     assert ran.code == 2 and HELD in ran.err and not Path("held/batches.jsonl").exists()

@@ -39,7 +39,7 @@ def test_blocks_are_sent_once_and_stand_on_the_page() -> None:
         while events := events[1:]:
             state = apply(state, events[0])
             live.take(state)
-            assert live.html() == blocks.all_rendered(state)
+            assert live.html() == blocks.render_all(state)
             if ended_early and len(events) == 1 and not state.ended_after:
                 events.append(schedule.early_end(state))
         sent = [data for kind, data in sent_events(viewers, viewer) if kind == "block"]

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: int) -> tuple[bool, int]:
     """Works; whether it was interrupted, and how many answers were not stored."""
     from debate_orchestrator.providers import casting
-    from debate_orchestrator.tournament.cluster.database import opened
+    from debate_orchestrator.tournament.cluster.database import open_database
     from debate_orchestrator.tournament.cluster.worker import Worker
 
     permissions = flags.permissions_of(arguments)
@@ -82,7 +82,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
     take_records()
     # The names in what is told come from the database, and could add lines of their own.
     tell = ignore if arguments.quiet else tell_line
-    async with opened(arguments.url, tell) as database:
+    async with open_database(arguments.url, tell) as database:
         worker = Worker(
             database,
             find_problems,

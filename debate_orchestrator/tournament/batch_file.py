@@ -44,7 +44,7 @@ class Batch:
 
 
 class BatchFile:
-    """The batches of a folder, which one process has (`folder.locked`)."""
+    """The batches of a folder, which one process has (`folder.lock`)."""
 
     def __init__(self, folder: str):
         """Opens or begins the file. BadFile if it can't be used."""

@@ -92,7 +92,7 @@ class Batches:
         self._results_of: dict[str, Mapping[str, Reply | TransientError]] = {}
         """Results by the name of their batch: debates come for those of an earlier run one after another."""
 
-    def wrapped(
+    def wrap_providers(
         self, plain: Mapping[str, Provider], limited: Mapping[str, Provider], current: CurrentState
     ) -> dict[str, Provider]:
         """The providers of a debate; those whose vendor takes batches are replaced. `limited` makes the calls that are

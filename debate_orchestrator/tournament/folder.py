@@ -126,7 +126,7 @@ def is_begun(path: str) -> bool:
 
 
 @contextmanager
-def locked(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator[None]:
+def lock(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator[None]:
     """Keeps a tournament's folder for this process, which runs it or changes its schedule: a second one would hold the
     cap for its own calls alone. With `shared`, others may keep it so too, since workers share the cap. With `is_new`
     the folder may be new or empty. The lock ends with the process. BadFile if another process has it, or the folder
@@ -239,7 +239,7 @@ def load(folder: str) -> Tournament:
     data = read_json(path)
     if isinstance(data, dict) and "imported" in data:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
-    spec = unfrozen(data, name_of(path))
+    spec = unfreeze(data, name_of(path))
     tournament = Tournament.of(folder, spec)
     written = os.path.join(folder, SCHEDULE)
     plain = [scheduled.model_dump(mode="json") for scheduled in tournament.schedule]
@@ -253,12 +253,12 @@ def _no_tournament(folder: str) -> BadFile:
     return BadFile(f"{name_of(folder)} holds no {SPEC}.", hint="`debate tournament run SPEC --to DIR` makes one")
 
 
-def frozen(spec: TournamentSpec) -> dict[str, Any]:
+def freeze(spec: TournamentSpec) -> dict[str, Any]:
     """A spec as plain data that says all that its schedule and debates depend on."""
     return {"schema": SCHEMA, "version": __version__, **spec.model_dump(mode="json", by_alias=True)}
 
 
-def unfrozen(data: Any, name: str) -> TournamentSpec:
+def unfreeze(data: Any, name: str) -> TournamentSpec:
     """The spec that was frozen so; `name` says where it was read. BadFile with every problem if it can't be used."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else data
@@ -302,7 +302,7 @@ def write(folder: str, spec: TournamentSpec) -> Tournament:
 
 
 def _spec_text(spec: TournamentSpec) -> str:
-    return json.dumps(frozen(spec), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(freeze(spec), ensure_ascii=False, indent=1) + "\n"
 
 
 def schedule_text(schedule: Sequence[ScheduledDebate]) -> str:
@@ -335,12 +335,12 @@ def _differences(known: TournamentSpec, spec: TournamentSpec) -> Iterator[str]:
     changed = [key for key in before if key in compared and before[key] != now[key]]
     for key in changed:
         if key not in _OF_THE_FORMAT:
-            yield f"{key}: it was {_shown(before[key])} and is {_shown(now[key])}."
+            yield f"{key}: it was {_quote_value(before[key])} and is {_quote_value(now[key])}."
     if _OF_THE_FORMAT.intersection(changed):
         yield "format: its content has changed."
 
 
-def _shown(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         value = [item.get("name") or item.get("id") for item in value]
     text = json.dumps(value, ensure_ascii=False)

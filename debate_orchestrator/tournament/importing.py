@@ -126,7 +126,7 @@ def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
     if columns is None:
         found = _debatebench(_json_lines(text, where), where)
     else:
-        found = _mapped(_json_lines(text, where) if is_json else _csv_lines(text, columns, where), columns, where)
+        found = _mapped_rows(_json_lines(text, where) if is_json else _csv_lines(text, columns, where), columns, where)
     for row in found:
         collector.take(row)
     return collector.rows()
@@ -165,7 +165,7 @@ def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int,
         raise BadFile(f"{where}:{first}: not valid CSV ({error}).", hint=hint) from None
 
 
-def _mapped(lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, where: str) -> Iterator[_JudgeRow]:
+def _mapped_rows(lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, where: str) -> Iterator[_JudgeRow]:
     named = {key: name for key, name in columns if key != "scores" and name is not None}
     absent = {"debate", "pro", "con", "judge"}
     for number, record in lines:

@@ -260,7 +260,7 @@ class Limiters:
             self._gates[model] = Gate(self.of(model), retry_for)
         return self._gates[model]
 
-    def limited(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:
+    def wrap_providers(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:
         """The providers of a debate, those that call a server or a program behind their limits."""
         wrapped: dict[int, Provider] = {}
         for provider in providers.values():

@@ -331,13 +331,13 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentS
         for load in loads:
             if key in {model_spec.kind(load.model), load.model, *names[load.model]}:
                 own[model_spec.server(load.model)].append(load)
-        for name, amount in (each for same in own.values() for each in _taken(same).items()):
+        for name, amount in (each for same in own.values() for each in _amounts(same).items()):
             if (a_minute := getattr(limit, name)) is not None:
                 needs.append((amount / a_minute * 60, f"{key}: {a_minute:,} {name.replace('_', ' ')} a minute"))
     return max(needs)
 
 
-def _taken(loads: Sequence[Load]) -> dict[str, float]:
+def _amounts(loads: Sequence[Load]) -> dict[str, float]:
     """The requests and tokens of these loads, by the names of the fields of `Limits`."""
     return {
         "requests": sum(load.calls for load in loads),

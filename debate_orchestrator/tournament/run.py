@@ -287,9 +287,9 @@ class TournamentRun:
 
         pages_folder = self._store.pages_folder(scheduled.id)
         plain = casting.make_providers(running.current, pages_folder, self._permissions)
-        providers = self._wrap(scheduled.id, self.limiters.limited(plain))
+        providers = self._wrap(scheduled.id, self.limiters.wrap_providers(plain))
         if self._batches is not None:
-            providers = self._batches.wrapped(plain, providers, running.current)
+            providers = self._batches.wrap_providers(plain, providers, running.current)
         reserve = self._reserve(scheduled, running.journal.events)
         try:
             options = RunOptions(

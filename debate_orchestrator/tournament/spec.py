@@ -357,7 +357,7 @@ def _identity(model: str) -> tuple[str, str]:
     return real, model_spec.vendor(real)
 
 
-def unlisted(spec: TournamentSpec) -> list[str]:
+def price_notes(spec: TournamentSpec) -> list[str]:
     """A sentence on each model whose vendor's prices are known and which is not among them: it may be misspelt."""
     found = []
     with declared_prices(spec):

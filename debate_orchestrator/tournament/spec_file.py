@@ -167,7 +167,7 @@ def read_topics(rows_or_path: Any, folder: str) -> tuple[tuple[Topic, ...], list
     if problems := list(first_few(found, where)):
         return (), problems
     topics = tuple(_topic(row) for row in rows_or_path)
-    return topics, list(first_few(_twice(where, topics), where))
+    return topics, list(first_few(_duplicate_problems(where, topics), where))
 
 
 def _topic_rows(path: str) -> Any:
@@ -242,7 +242,7 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
-def _twice(where: str, topics: Sequence[Topic]) -> Iterator[str]:
+def _duplicate_problems(where: str, topics: Sequence[Topic]) -> Iterator[str]:
     ids = Counter(topic.id for topic in topics)
     yield from (f"{where}: the topic id {name} stands {count} times." for name, count in ids.items() if count > 1)
     motions: dict[str, list[str]] = {}

@@ -30,7 +30,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/new", dashboard.new, methods=["GET", "POST"]),
         Route("/search", dashboard.search),
         Route("/compare", dashboard.compare),
-        Route("/tournaments", tournaments.listed),
+        Route("/tournaments", tournaments.list_tournaments),
         Route("/tournaments/{name}", tournaments.tournament),
         Route("/tournaments/{name}/report", tournaments.report),
         Route("/tournaments/{name}/debates/{debate}", tournaments.debate),

@@ -91,22 +91,22 @@ def check_nothing_hidden(debate: DebateState) -> None:
         raise OutOfTurn(problem, hint="read its page, and the report once they are shown there")
 
 
-def all_rendered(debate: DebateState) -> str:
+def render_all(debate: DebateState) -> str:
     """The blocks so far as HTML."""
-    return "".join(rendered(debate, block) for block in blocks_of(debate))
+    return "".join(render_block(debate, block) for block in blocks_of(debate))
 
 
-def rendered(debate: DebateState, block: Block) -> str:
+def render_block(debate: DebateState, block: Block) -> str:
     """The block as HTML. If the program fails there, it tells of it, and a sentence stands in its place: neither the
     debate nor its other blocks depend on it."""
     try:
-        return _rendered(debate, block)
+        return _render_block(debate, block)
     except Exception as error:
         tell_error(error)
         return pages.render("block.html.j2", block=block, line=_FAILED)
 
 
-def _rendered(debate: DebateState, block: Block) -> str:
+def _render_block(debate: DebateState, block: Block) -> str:
     if block.turn is None:
         return pages.render("block.html.j2", block=block, line=block.announcement)
     turn, format = block.turn, debate.format

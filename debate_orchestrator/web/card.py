@@ -35,13 +35,13 @@ def draw(topic: str, positions: Sequence[tuple[str, str]], result: str, site: st
     width = SIZE[0] - 2 * _MARGIN
     pen.rectangle((0, 0, SIZE[0] // 2, 14), fill=_SIDES[0])
     pen.rectangle((SIZE[0] // 2, 0, SIZE[0], 14), fill=_SIDES[1])
-    size, lines = _fitted(pen, topic, width)
+    size, lines = _fit_topic(pen, topic, width)
     top = _write(pen, lines, _MARGIN, 56, size, _INK, width)
     column = (width - 40) // 2
     for number, (name, position) in enumerate(list(positions)[:2]):
         left = _MARGIN + number * (column + 40)
         _write(pen, [_cut(pen, name, 24, column)], left, top + 26, 24, _SIDES[number], column)
-        _write(pen, _wrapped(pen, position, 28, column, maximum=4), left, top + 62, 28, _INK, column)
+        _write(pen, _wrap_lines(pen, position, 28, column, maximum=4), left, top + 62, 28, _INK, column)
     pen.line((_MARGIN, 508, SIZE[0] - _MARGIN, 508), fill=_SOFT, width=2)
     _write(pen, [_cut(pen, result, 32, width)], _MARGIN, 524, 32, _INK, width)
     _write(pen, [_cut(pen, site, 22, width)], _MARGIN, 578, 22, _SOFT, width)
@@ -50,16 +50,16 @@ def draw(topic: str, positions: Sequence[tuple[str, str]], result: str, site: st
     return out.getvalue()
 
 
-def _fitted(pen: ImageDraw.ImageDraw, topic: str, width: int) -> tuple[int, list[str]]:
+def _fit_topic(pen: ImageDraw.ImageDraw, topic: str, width: int) -> tuple[int, list[str]]:
     """The largest size in which the topic fits, with its lines."""
     for size in _TOPIC_SIZES:
         room = int(230 / (size * 1.25))
-        if len(lines := _wrapped(pen, topic, size, width, maximum=room + 1)) <= room:
+        if len(lines := _wrap_lines(pen, topic, size, width, maximum=room + 1)) <= room:
             return size, lines
-    return size, _wrapped(pen, topic, size, width, maximum=5)
+    return size, _wrap_lines(pen, topic, size, width, maximum=5)
 
 
-def _wrapped(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, maximum: int) -> list[str]:
+def _wrap_lines(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, maximum: int) -> list[str]:
     """The lines of a text; what is left of it behind the last of `maximum` lines becomes three dots."""
     lines = [""]
     for piece in _pieces(text[:_MAX_LENGTH]):

@@ -75,7 +75,7 @@ class Dashboard:
 
     async def debates(self, request: Request) -> Response:
         """The debates of the folder."""
-        rows = await in_thread(folder.listed)
+        rows = await in_thread(folder.list_debates)
         running = {row.name for row in rows if self._runs.running(f"{row.name}{JOURNAL}")}
         return await self._page("list.html.j2", rows=rows, running=running)
 
@@ -156,7 +156,7 @@ class Dashboard:
             debate = live.current.state
         problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
-        body = live.blocks.html() if live and live.current else await in_thread(lambda: blocks.all_rendered(debate))
+        body = live.blocks.html() if live and live.current else await in_thread(lambda: blocks.render_all(debate))
         linked = LinkedDebate(request.path_params["name"], contents.entries[0].hash)
 
         def values() -> dict[str, Any]:

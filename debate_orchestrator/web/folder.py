@@ -37,7 +37,7 @@ _SLUG = 48
 """Characters of a topic in the name of its report."""
 
 
-class Listed(NamedTuple):
+class ListedDebate(NamedTuple):
     """A debate as the list shows it."""
 
     name: str
@@ -104,7 +104,7 @@ def journal_of_link(name: str, token_of: Callable[[LinkedDebate], str], token: s
     there is such a debate. Of the journal only the hash is read that its first line states: strangers can ask too."""
     try:
         path = journal_of(name)
-        first_hash = _first_hash(path, *written(path))
+        first_hash = _first_hash(path, *file_version(path))
     except (BadFile, OSError):
         return None
     right = first_hash is not None and same(token_of(LinkedDebate(name, first_hash)), token)
@@ -118,7 +118,7 @@ def _first_hash(path: str, changed: int, size: int) -> str | None:
 
 def load(path: str) -> tuple[JournalContents, DebateState]:
     """A journal and its state. Raises BadJournal."""
-    return _load(path, written(path))
+    return _load(path, file_version(path))
 
 
 @lru_cache(maxsize=32)
@@ -127,7 +127,7 @@ def _load(path: str, written: tuple[int, int]) -> tuple[JournalContents, DebateS
     return contents, stored_state(path, contents.events)
 
 
-def written(path: str) -> tuple[int, int]:
+def file_version(path: str) -> tuple[int, int]:
     """When a file, or a link itself, was changed, in nanoseconds, and its bytes. Raises OSError."""
     status = os.lstat(path)
     return status.st_mtime_ns, status.st_size
@@ -139,33 +139,33 @@ def version(path: str) -> tuple[object, ...]:
     ballots: list[object] = []
     with suppress(OSError):
         beside = DebateFiles.of_journal(path).ballots
-        ballots = [(name, *written(os.path.join(beside, name))) for name in sorted(os.listdir(beside))]
-    return (path, *written(path), *ballots)
+        ballots = [(name, *file_version(os.path.join(beside, name))) for name in sorted(os.listdir(beside))]
+    return (path, *file_version(path), *ballots)
 
 
-def listed() -> list[Listed]:
+def list_debates() -> list[ListedDebate]:
     """All debates of the folder, those that can't be read too."""
     rows = []
     for name in _all_names():
         if not has_address(name):
-            rows.append(Listed(name, name, "", "", "", "", problem=without_address(f"{name}{JOURNAL}")))
+            rows.append(ListedDebate(name, name, "", "", "", "", problem=without_address(f"{name}{JOURNAL}")))
             continue
         try:
             rows.append(row(name))
         except (DebateError, OSError) as error:
-            rows.append(Listed(name, name, "", "", "", "", problem=str(error)))
+            rows.append(ListedDebate(name, name, "", "", "", "", problem=str(error)))
     return rows
 
 
-def row(name: str) -> Listed:
+def row(name: str) -> ListedDebate:
     """A debate as the list shows it, read anew when its journal has changed. Raises BadJournal."""
-    return _row(name, *written(f"{name}{JOURNAL}"))
+    return _row(name, *file_version(f"{name}{JOURNAL}"))
 
 
 @lru_cache(maxsize=5_000)
-def _row(name: str, changed: int, size: int) -> Listed:
+def _row(name: str, changed: int, size: int) -> ListedDebate:
     contents, debate = load(f"{name}{JOURNAL}")
-    return Listed(
+    return ListedDebate(
         name=name,
         topic=_topic(debate),
         format=debate.format.title,

@@ -57,7 +57,7 @@ def questions(
     for question in fields.form_questions(shape, shape_context, full):
         if question.field_path in computed:
             continue
-        label, about = worded(question) if worded is not None else _worded(question, shape_context, format)
+        label, about = worded(question) if worded is not None else _wording(question, shape_context, format)
         field = ReplyField(
             name=_PREFIX + "/".join(question.field_path),
             label=label,
@@ -74,7 +74,7 @@ def questions(
     return found
 
 
-def _worded(question: fields.FormQuestion, shape_context: ShapeContext, format: Format) -> tuple[str, str]:
+def _wording(question: fields.FormQuestion, shape_context: ShapeContext, format: Format) -> tuple[str, str]:
     """The label of a field and what it is about: what is asked for, before the name that problems have for it."""
     name = question_label(question, shape_context, format)
     if not question.about or question.field.kind == "scores" or question.field.per_issue:
@@ -134,7 +134,7 @@ def value(shape: Shape, shape_context: ShapeContext, typed: Mapping[fields.Field
     )
 
 
-def entered(sent: Mapping[str, str]) -> dict[fields.FieldPath, str]:
+def entered_fields(sent: Mapping[str, str]) -> dict[fields.FieldPath, str]:
     """What was typed, by the places of its fields. An empty field counts as not answered."""
     named = {name: text for name, text in sent.items() if name.startswith(_PREFIX) and text.strip()}
     return {tuple(name.removeprefix(_PREFIX).split("/")): text for name, text in named.items()}

@@ -103,7 +103,7 @@ class LiveBlocks:
         for block in blocks.blocks_of(debate):
             html = before.get(block.id)
             if html is None:
-                html = blocks.rendered(debate, block)
+                html = blocks.render_block(debate, block)
                 self._viewers.broadcast("block", html)
             self._made[block.id] = html
         for block_id in before.keys() - self._made.keys():

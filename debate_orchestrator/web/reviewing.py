@@ -73,11 +73,11 @@ class Reviews:
             sent = await form(request, token, _MAX_FORM_SIZE)
             take = self._begin if sent.get("action") == "begin" else self._file
             return await in_thread(lambda: take(request, self._reviewed(path), sent))
-        return HTMLResponse(await in_thread(lambda: self._shown(request, self._reviewed(path))))
+        return HTMLResponse(await in_thread(lambda: self._show(request, self._reviewed(path))))
 
-    def _shown(self, request: Request, reviewed: ReviewedDebate) -> str:
+    def _show(self, request: Request, reviewed: ReviewedDebate) -> str:
         name = self._reviewer(request, reviewed)
-        if name and self._filed(reviewed, name):
+        if name and self._is_filed(reviewed, name):
             return self._page(request, reviewed, "filed", name=name)
         if name and (draft := reviews.read_draft(reviewed.folder, name, reviewed.digest)).get(reviews.READ):
             return self._reading(request, reviewed, draft, {}, [])
@@ -92,7 +92,7 @@ class Reviews:
     def _own_address(self, request: Request, reviewed: ReviewedDebate, name: str) -> str:
         return f"{address_of(request)}?{own_query(self._tokens, _linked(request, reviewed), name)}"
 
-    def _filed(self, reviewed: ReviewedDebate, name: str) -> bool:
+    def _is_filed(self, reviewed: ReviewedDebate, name: str) -> bool:
         return reviews.is_filed(reviewed.folder, name, reviewed.form, reviewed.entries)
 
     def _begin(self, request: Request, reviewed: ReviewedDebate, sent: Mapping[str, str]) -> Response:
@@ -123,7 +123,7 @@ class Reviews:
             problems = ["Begin with the vote before reading."]
             return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
         answers = fields.form_value(
-            reviewed.form.asked(*_ASKED), reviewed.form.shape_context, form_fields.entered(sent)
+            reviewed.form.asked(*_ASKED), reviewed.form.shape_context, form_fields.entered_fields(sent)
         )
         if answers is None:
             problems = ["Some of it is missing: see below."]
@@ -152,7 +152,7 @@ class Reviews:
         """The debate without votes, and the ballot below it."""
         form = reviewed.form
         nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
-        typed, format = nothing | form_fields.entered(sent), form.debate.format
+        typed, format = nothing | form_fields.entered_fields(sent), form.debate.format
 
         def worded(question: fields.FormQuestion) -> tuple[str, str]:
             wording = reviews.worded(form, question.field_path, question.about)
@@ -196,7 +196,7 @@ class Reviews:
         def may_read() -> bool:
             reviewed = self._reviewed(path)
             name = self._reviewer(request, reviewed)
-            return bool(name) and self._filed(reviewed, name)
+            return bool(name) and self._is_filed(reviewed, name)
 
         if not await in_thread(may_read):
             raise HTTPException(404)

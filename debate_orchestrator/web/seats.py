@@ -88,7 +88,7 @@ class Seats:
         """The answer to a reply for which no turn waits: the same as before where it was taken just now."""
         if self._handed_in.get(visit.request.path_params["token"]) == _reply_digest(sent):
             return go_to(address_of(visit.request))
-        return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
+        return await self._page(visit, {}, [NOT_WAITING], late=_reply_as_text(sent))
 
     async def _take(
         self, visit: Visit, turn_taker: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
@@ -118,11 +118,11 @@ class Seats:
     async def _page(
         self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str] = (), late: str = ""
     ) -> Response:
-        """The page that `_rendered` makes, in a thread: a transcript may be long."""
-        page = await in_thread(lambda: self._rendered(visit, sent, problems, remarks, late))
+        """The page that `_render` makes, in a thread: a transcript may be long."""
+        page = await in_thread(lambda: self._render(visit, sent, problems, remarks, late))
         return HTMLResponse(page, 422 if problems or remarks else 200)
 
-    def _rendered(
+    def _render(
         self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str], late: str
     ) -> str:
         """The page; `late` is what was handed in for a turn that waits no longer."""
@@ -133,7 +133,7 @@ class Seats:
         if awaited is not None:
             shaped = awaited.debate.shape(awaited.turn) is not None
             values = {
-                "heard": _heard(awaited.debate, awaited.turn),
+                "heard": _heard_speeches(awaited.debate, awaited.turn),
                 "task": _task(awaited),
                 "length_hint": length_hint(awaited.turn),
                 "questions": _questions(awaited, sent, checked=bool(problems)) if shaped else None,
@@ -148,8 +148,8 @@ class Seats:
             others=[
                 (format.name_of(side), debate.opened.settings.positions[side]) for side in format.sides if side != seat
             ],
-            standing=_standing(debate),
-            taken=_taken(debate, seat, request.path_params["name"]),
+            standing=_standing_sentence(debate),
+            taken=_turns_taken(debate, seat, request.path_params["name"]),
             position=debate.opened.settings.positions.get(seat, ""),
             heading=format.heading_of(awaited.turn) if awaited else "",
             turn=awaited.turn.id if awaited else "",
@@ -178,7 +178,7 @@ class Seats:
         return await pages.report(path, folder.version(path))
 
 
-def _written(sent: Mapping[str, str]) -> str:
+def _reply_as_text(sent: Mapping[str, str]) -> str:
     """What a form holds of a reply, as text: the speech, or the fields that were filled in."""
     fields = ((name.removeprefix("field/"), text) for name, text in sent.items() if name.startswith("field/"))
     return sent.get("text", "") or "\n".join(f"{name}: {text}" for name, text in fields if text)
@@ -186,15 +186,15 @@ def _written(sent: Mapping[str, str]) -> str:
 
 def _reply_digest(sent: Mapping[str, str]) -> bytes:
     """A digest that identifies the reply of a form: of its turn and its text."""
-    return hashlib.sha256(f"{sent.get('turn')}\n{_written(sent)}".encode()).digest()
+    return hashlib.sha256(f"{sent.get('turn')}\n{_reply_as_text(sent)}".encode()).digest()
 
 
-def _heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
+def _heard_speeches(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
     """The speeches that the seat of a turn has heard, as they are shown to all who take it."""
     return [_article(debate, entry.turn, entry.text) for entry in transcript_entries.entries_for(debate, turn)]
 
 
-def _taken(debate: DebateState, seat: str, name: str) -> list[dict[str, Any]]:
+def _turns_taken(debate: DebateState, seat: str, name: str) -> list[dict[str, Any]]:
     """The turns of a seat that are on record, and the names of their drafts in the debate of that name, before the
     digest of the brief."""
     return [
@@ -209,7 +209,7 @@ def _article(debate: DebateState, turn: Turn, text: str) -> dict[str, Any]:
     return blocks.article(debate, turn, heading, text, structured=structured, floor=())
 
 
-def _standing(debate: DebateState) -> str:
+def _standing_sentence(debate: DebateState) -> str:
     """Which round it is and whose turn, in a sentence; empty once the debate is complete."""
     if not debate.due:
         return ""
@@ -230,14 +230,14 @@ def _questions(awaited: AwaitedTurn, sent: Mapping[str, str], *, checked: bool) 
     """The fields of a structured reply, as far as they are known from what was `sent`."""
     debate, turn = awaited.debate, awaited.turn
     shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
-    typed = form_fields.entered(sent)
+    typed = form_fields.entered_fields(sent)
     given = person_turns.computed(debate, turn, typed)
     return form_fields.questions(shape, shape_context, debate.format, typed, checked=checked, computed=given)
 
 
 def _reply_text(awaited: AwaitedTurn, sent: Mapping[str, str]) -> str | None:
     """The structured reply that was entered, as JSON; None while something is missing."""
-    debate, turn, typed = awaited.debate, awaited.turn, form_fields.entered(sent)
+    debate, turn, typed = awaited.debate, awaited.turn, form_fields.entered_fields(sent)
     typed |= person_turns.computed(debate, turn, typed)
     value = form_fields.value(debate.shape(turn) or {}, schedule.shape_context(debate, turn), typed)
     return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)

@@ -184,7 +184,7 @@ def _rows(folder: str) -> Rows:
     inner = os.path.join(folder, DEBATES)
     if os.path.isdir(inner):
         files += sorted(os.path.join(inner, name) for name in os.listdir(inner) if name.endswith((JOURNAL, ".html")))
-    return _read(folder, tuple((path, *debates.written(path)) for path in files if os.path.lexists(path)))
+    return _read(folder, tuple((path, *debates.file_version(path)) for path in files if os.path.lexists(path)))
 
 
 @lru_cache(maxsize=8)
@@ -192,7 +192,7 @@ def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
     return read_rows(folder)
 
 
-def _listed(folder: str) -> tuple[str, str]:
+def _list_entry(folder: str) -> tuple[str, str]:
     """What a tournament is called, and why it has no page, or nothing. One that can't be read is called by its folder,
     and its page says why."""
     try:
@@ -252,10 +252,10 @@ class Tournaments:
     """The views of tournaments. A folder may be a stranger's: its figures are told, and the page that lies in it is not
     shown but made anew."""
 
-    async def listed(self, request: Request) -> Response:
+    async def list_tournaments(self, request: Request) -> Response:
         """The tournaments of the folder."""
         return await self._page(
-            request, "tournaments.html.j2", lambda: {"found": [(name, *_listed(name)) for name in names()]}
+            request, "tournaments.html.j2", lambda: {"found": [(name, *_list_entry(name)) for name in names()]}
         )
 
     async def _page(self, request: Request, template: str, values: Callable[[], dict[str, Any]]) -> Response:
@@ -280,9 +280,9 @@ class Tournaments:
         """The page that `debate tournament report` writes, without its plots."""
         folder = _folder(request)
 
-        def made() -> str:
+        def build() -> str:
             rows = _rows(folder)
             ratings = rate(rows)
             return render_page(title(folder), rows, ratings, all_tables(rows, ratings), drawn=(), minimum=MIN_GAMES)
 
-        return pages.standalone_page(await pages.in_thread(made))
+        return pages.standalone_page(await pages.in_thread(build))

@@ -55,7 +55,7 @@ def plan(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.storage.files import write_over
     from debate_orchestrator.tournament import folder
     from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
-    from debate_orchestrator.tournament.spec import unlisted
+    from debate_orchestrator.tournament.spec import price_notes
 
     concurrency = specs.concurrency(arguments.at_once)
     spec = specs.read_spec(arguments)
@@ -67,14 +67,14 @@ def plan(arguments: argparse.Namespace) -> int:
             print_status(f"The schedule that was there is kept as {kept}.")
     if arguments.json:
         plain = [scheduled.model_dump(mode="json") for scheduled in schedule]
-        print_json({**_estimate_json(expected), "notes": unlisted(spec), "schedule": plain})
+        print_json({**_estimate_json(expected), "notes": price_notes(spec), "schedule": plain})
         return 0
     for line in _schedule_lines(schedule, arguments.to):
         say(line)
     say("")
     for line in _estimate_lines(spec, schedule, expected):
         say(line)
-    for note in unlisted(spec):
+    for note in price_notes(spec):
         print_status(f"Note: {note}")
     batch = " --batch" if arguments.batch else ""
     print_status(f"Run it: `{command('tournament run', arguments.spec)} --to {shlex.quote(spec.tag)}{batch}`.")
@@ -176,7 +176,7 @@ def add(arguments: argparse.Namespace) -> int:
     model = model_of(given)
     if arguments.rehearse:
         model = stand_in(model)
-    with folder.locked(arguments.folder):
+    with folder.lock(arguments.folder):
         tournament = folder.load(arguments.folder)
         specs.agree_to_folder(tournament, trusted=arguments.trust)
         before = len(tournament.schedule)

@@ -133,7 +133,7 @@ def outcome(scheduled: ScheduledDebate, debate_status: DebateStatus) -> str:
 
 
 @asynccontextmanager
-async def shown(
+async def show_progress(
     numbers: Callable[[], RunCounts], winners: Callable[[], list[str]], arguments: argparse.Namespace
 ) -> AsyncIterator[None]:
     """Shows how far a run is while it runs, unless it is `quiet`; at a terminal with the lines of `winners`, with

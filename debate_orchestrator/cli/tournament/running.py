@@ -16,7 +16,7 @@ from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.interrupts import STOPPING, graceful_stop_of_calls, handled_signals
 from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
-from debate_orchestrator.cli.tournament.progress import Progress, shown, status_line
+from debate_orchestrator.cli.tournament.progress import Progress, show_progress, status_line
 from debate_orchestrator.providers import casting
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     is_new = not os.path.lexists(os.path.join(where, folder.SPEC))
     if is_new:
         _must_be_callable(spec, arguments)  # before anything is written
-    with folder.locked(where, is_new=True, shared=arguments.cluster is not None):
+    with folder.lock(where, is_new=True, shared=arguments.cluster is not None):
         tournament = folder.create(where, spec)
         if not is_new:
             specs.agree_to_folder(tournament, trusted=arguments.trust)
@@ -99,7 +99,7 @@ def resume(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament.spec import check
 
     _read_flags(arguments)
-    with folder.locked(arguments.folder, shared=arguments.cluster is not None):
+    with folder.lock(arguments.folder, shared=arguments.cluster is not None):
         tournament = folder.load(arguments.folder)
         specs.agree_to_folder(tournament, trusted=arguments.trust)
         specs.remember(tournament)
@@ -182,7 +182,7 @@ async def _run(run: TournamentRun, progress: Progress, arguments: argparse.Names
     stop = asyncio.Event()
     said = f"{STOPPING} Batches under way are left to `resume`." if arguments.batch else STOPPING
     with graceful_stop_of_calls(stop, said) as interruption:
-        async with shown(lambda: progress.numbers(run), progress.winners, arguments):
+        async with show_progress(lambda: progress.numbers(run), progress.winners, arguments):
             await run.run(stop)
     return interruption.came
 
@@ -206,13 +206,13 @@ def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str)
 async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, url: str) -> tuple[RunCounts, bool]:
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
     from debate_orchestrator.tournament.cluster.coordinator import Coordinator
-    from debate_orchestrator.tournament.cluster.database import opened
+    from debate_orchestrator.tournament.cluster.database import open_database
 
     def on_fetched(debate_id: str) -> None:
         if arguments.events:
             print_json_line({"debate": debate_id, "fetched": True})
 
-    async with opened(url, print_status) as database:
+    async with open_database(url, print_status) as database:
         coordinator = Coordinator(database, run.tournament, retry_failed=arguments.retry_failed, on_fetched=on_fetched)
 
         async def work() -> None:
@@ -222,7 +222,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
                 print_status(
                     f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine."
                 )
-            async with shown(lambda: coordinator.numbers, list, arguments):
+            async with show_progress(lambda: coordinator.numbers, list, arguments):
                 await coordinator.run()
 
         task = asyncio.create_task(work())

@@ -15,7 +15,7 @@ from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
 from debate_orchestrator.engine.estimate import cost_after_call, cost_before_call
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
-from debate_orchestrator.tournament.cluster.database import Database, fetched
+from debate_orchestrator.tournament.cluster.database import Database, fetch_rows
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError, TransientError
 
@@ -49,7 +49,7 @@ class SharedCap:
         values = {"tournament": self._tournament, "debate": debate_id}
         await self._database.retried_until_reached(lambda: self._database.execute(_LEFT, **values))
 
-    def capped(self, debate_id: str, providers: Mapping[str, Provider]) -> dict[str, Provider]:
+    def wrap_providers(self, debate_id: str, providers: Mapping[str, Provider]) -> dict[str, Provider]:
         """The providers of a debate, those that call a model behind the cap."""
         wrapped: dict[int, Provider] = {}
         for provider in providers.values():
@@ -65,7 +65,7 @@ class SharedCap:
         async def admit() -> None:
             async with self._database.transaction() as connection:
                 # The row stays locked until the call is counted, so that no two workers see the same room.
-                ((cap, committed),) = await fetched(connection, _CAP, **values)
+                ((cap, committed),) = await fetch_rows(connection, _CAP, **values)
                 check_cap(cap, lambda: committed, turn, model, price, RUN_AGAIN)
                 await connection.execute(_BEGIN.encode(), values)
 

@@ -17,7 +17,7 @@ from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import RETRY, Database, out_of_reach
 from debate_orchestrator.tournament.cluster.journals import append_lines
 from debate_orchestrator.tournament.cluster.queue import count_unfinished, count_workers, enqueue
-from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
+from debate_orchestrator.tournament.folder import Tournament, freeze, identity, is_begun
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed, unusable
 from debate_orchestrator.util.data import name_of, read_regular, strict_json
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, UserError
@@ -98,7 +98,7 @@ class Coordinator:
     async def register(self) -> None:
         """Begins a pass: workers read the spec, with its cap and limits, again."""
         spec = self.tournament.spec
-        text = json.dumps(frozen(spec), ensure_ascii=False)
+        text = json.dumps(freeze(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": self._retry_failed}
         await self.database.execute(_REGISTER, id=self.id, **values)
 

@@ -109,7 +109,7 @@ class Database:
     async def rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         """What one statement returns."""
         async with self.transaction() as connection:
-            return await fetched(connection, query, **values)
+            return await fetch_rows(connection, query, **values)
 
     async def execute(self, query: str, **values: object) -> None:
         """Runs one statement that returns nothing."""
@@ -142,13 +142,13 @@ class Database:
         self.away = False
 
 
-async def fetched(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:
+async def fetch_rows(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:
     """What one statement returns on a connection."""
     return await (await connection.execute(query.encode(), values)).fetchall()
 
 
 @asynccontextmanager
-async def opened(url: str, tell: Callable[[str], None]) -> AsyncIterator[Database]:
+async def open_database(url: str, tell: Callable[[str], None]) -> AsyncIterator[Database]:
     """The database at an address, with its tables. BadSettings if the address or the tables are wrong, Paused if the
     database can't be reached."""
     must_be_installed()
@@ -229,13 +229,13 @@ async def _create_tables(connection: AsyncConnection, where: str) -> None:
     layout = f"{VERSION}, procrastinate {newest}"
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        ((there,),) = await fetched(connection, f"SELECT to_regclass('{SCHEMA}.layout') IS NOT NULL")
+        ((there,),) = await fetch_rows(connection, f"SELECT to_regclass('{SCHEMA}.layout') IS NOT NULL")
         if not there:
             await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}".encode())
             await connection.execute(SchemaManager.get_schema().encode())
             await connection.execute(_TABLES.encode())
             await connection.execute("INSERT INTO layout VALUES (%s)", (layout,))
-        ((version,),) = await fetched(connection, "SELECT version::text FROM layout")
+        ((version,),) = await fetch_rows(connection, "SELECT version::text FROM layout")
     if version != layout:
         problem = (
             f"{where} was set up by another version of this program or of procrastinate ({version}, not {layout})."

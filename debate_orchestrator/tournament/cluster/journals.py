@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import JournalWriter, WaitingLine, now
 from debate_orchestrator.storage.journal_lines import parse
-from debate_orchestrator.tournament.cluster.database import AT_THE_END, Database, fetched
+from debate_orchestrator.tournament.cluster.database import AT_THE_END, Database, fetch_rows
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, PermanentFailure
 
 if TYPE_CHECKING:
@@ -133,4 +133,4 @@ async def append_lines(
     numbers = list(range(before + 1, before + len(lines) + 1))
     values = {"id": tournament, "debate": debate_id, "numbers": numbers, "lines": list(lines)}
     await connection.execute(_APPEND.encode(), values)
-    return await fetched(connection, _DIFFERENT, **values) == [(0,)]
+    return await fetch_rows(connection, _DIFFERENT, **values) == [(0,)]

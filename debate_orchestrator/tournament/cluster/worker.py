@@ -18,7 +18,7 @@ from debate_orchestrator.tournament.cluster.cap import SharedCap
 from debate_orchestrator.tournament.cluster.database import AT_THE_END, Database, out_of_reach
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.queue import LEASE, Requeue
-from debate_orchestrator.tournament.folder import Tournament, unfrozen
+from debate_orchestrator.tournament.folder import Tournament, unfreeze
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_internal_error
 from debate_orchestrator.util.data import strict_json
@@ -243,7 +243,7 @@ class Worker:
             permissions=self._permissions,
             retry_failed=retry_failed,
             on_change=self._on_change,
-            wrap=cap.capped,
+            wrap=cap.wrap_providers,
         )
         self._runs.append(run)
         self._passes[tournament] = _Pass(number, {one.id: one for one in loaded.schedule}, run, cap)
@@ -256,7 +256,7 @@ class Worker:
 
         def scheduled() -> Tournament:
             ((text,),) = found
-            spec = unfrozen(strict_json(text), name).model_copy(update={"max_cost": None})
+            spec = unfreeze(strict_json(text), name).model_copy(update={"max_cost": None})
             return Tournament.of(name, spec)
 
         try:

@@ -119,7 +119,7 @@ class Limits:
         """Whether a visitor has fewer streams open than they may have."""
         return self._streams[visitor] < _MAX_STREAMS
 
-    async def counted(self, visitor: str, events: AsyncIterable[T]) -> AsyncIterator[T]:
+    async def count_stream(self, visitor: str, events: AsyncIterable[T]) -> AsyncIterator[T]:
         """The events of a stream, which counts as the visitor's while it lasts."""
         self._streams[visitor] += 1
         try:

@@ -49,11 +49,11 @@ class TopicScreener:
             return ""
         try:
             async with asyncio.timeout(MODERATION_SECONDS), self._places:
-                return await self._asked(json.dumps(request).encode())
+                return await self._ask(json.dumps(request).encode())
         except TimeoutError:
             raise ModerationFailed(f"moderation: no answer within {MODERATION_SECONDS:g} s.") from None
 
-    async def _asked(self, request: bytes) -> str:
+    async def _ask(self, request: bytes) -> str:
         pipe = asyncio.subprocess.PIPE
         try:
             program = await asyncio.create_subprocess_exec(

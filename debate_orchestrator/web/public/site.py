@@ -190,7 +190,7 @@ class Site:
     def _ended(self, run: Run) -> None:
         """Gives back what was reserved for a complete debate and not spent."""
         if run.current is not None and run.current.state.complete:
-            self.limits.charge(_public_name(run.path.removesuffix(JOURNAL)), charged(run.current.state))
+            self.limits.charge(_public_name(run.path.removesuffix(JOURNAL)), charge_of(run.current.state))
 
 
 def _public_name(name: str) -> str:
@@ -198,7 +198,7 @@ def _public_name(name: str) -> str:
     return name.removesuffix(".rehearsed").removesuffix(SUFFIXES[0])
 
 
-def charged(debate: DebateState) -> float:
+def charge_of(debate: DebateState) -> float:
     """The US dollars that a debate counts for: its cost, or its whole cap if the cost is not known for sure."""
     total, cap = costs_of(debate).total, debate.max_cost or 0.0
     return total.cost if debate.complete and not total.unknown else max(total.cost, cap)
@@ -213,7 +213,7 @@ def spent_before() -> Costs:
                 contents, debate = folder.load(f"{name}{JOURNAL}")
             except (DebateError, OSError):
                 continue
-            found[_public_name(name)] = contents.entries[0].at[:10], charged(debate)
+            found[_public_name(name)] = contents.entries[0].at[:10], charge_of(debate)
     return found
 
 

@@ -74,7 +74,7 @@ class Views:
     async def _home(self, request: Request, sent: dict[str, str], error: FormError | None) -> Response:
         rules = self._site.rules
 
-        def made() -> Response:
+        def build() -> Response:
             return html_response(
                 "public/home.html.j2",
                 error.status if error else 200,
@@ -89,7 +89,7 @@ class Views:
                 base=_base(request),
             )
 
-        response = await in_thread(made)
+        response = await in_thread(build)
         if error and error.retry_after is not None:
             response.headers["retry-after"] = str(error.retry_after)
         return response
@@ -103,10 +103,10 @@ class Views:
                     debate = folder.row(path.removesuffix(JOURNAL))
                 except (DebateError, OSError):
                     continue
-                rows.append((name, debate.topic, self._told(path, debate)))
+                rows.append((name, debate.topic, self._progress_line(path, debate)))
         return rows
 
-    def _told(self, path: str, debate: folder.Listed) -> str:
+    def _progress_line(self, path: str, debate: folder.ListedDebate) -> str:
         """How far a debate is, or what was decided, in a line."""
         if debate.complete:
             return _result(path, debate.outcome)
@@ -116,7 +116,7 @@ class Views:
 
     # One debate
 
-    def _found(self, request: Request) -> str:
+    def _journal(self, request: Request) -> str:
         path = self._site.journal(request.path_params["name"])
         if path is None:
             raise HTTPException(404)
@@ -124,7 +124,7 @@ class Views:
 
     async def debate(self, request: Request) -> Response:
         """A debate: as it waits, as it runs, or as it was decided."""
-        path, base, name = self._found(request), _base(request), request.path_params["name"]
+        path, base, name = self._journal(request), _base(request), request.path_params["name"]
         page_state = self._page_state(path)
         run = page_state.run
         running = (run.current.state, run.blocks.html()) if run and run.current else None
@@ -183,12 +183,12 @@ class Views:
 
     async def stream(self, request: Request) -> Response:
         """What happens in a debate, as it happens; its place while it waits."""
-        path = self._found(request)
+        path = self._journal(request)
         limits, visitor = self._site.limits, self._site.limits.visitor(request.scope)
         if not limits.may_open_stream(visitor):
             raise HTTPException(429, "Too many pages of your network follow a debate.", {"retry-after": "30"})
         response = self._stream(path)
-        response.body_iterator = limits.counted(visitor, response.body_iterator)
+        response.body_iterator = limits.count_stream(visitor, response.body_iterator)
         return response
 
     def _stream(self, path: str) -> StreamingResponse:
@@ -206,13 +206,13 @@ class Views:
 
     async def report(self, request: Request) -> Response:
         """The report."""
-        path = self._found(request)
+        path = self._journal(request)
         html = await in_thread(lambda: _report(path, folder.version(path)))
         return self._of_debate(standalone_page(html))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
-        path = self._found(request)
+        path = self._journal(request)
         picture = await in_thread(lambda: _card(path, folder.version(path), self._site.rules.title))
         return self._of_debate(png(picture))
 
@@ -221,7 +221,7 @@ class Views:
 def _as_written(path: str, version: object) -> tuple[DebateState, str]:
     """A debate that does not run, and its blocks as HTML. `version` is that of `folder.version`, here and below."""
     debate = folder.load(path)[1]
-    return debate, blocks.all_rendered(debate)
+    return debate, blocks.render_all(debate)
 
 
 @lru_cache(maxsize=64)
