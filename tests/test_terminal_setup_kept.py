@@ -13,6 +13,7 @@ from persons import (
     CTRL_D,
     GIVEN,
     SETUP,
+    UP,
     hold,
     settled,
 )  # fmt: skip
@@ -37,6 +38,12 @@ class TestLeaving:
         assert held.ended == "later"
         assert "`debate --answers .debate-setup.yaml`" in held.conversation.kept.leaving()
         assert hold("", "yes", goes_on=True).ended == "confirmed"
+
+    def test_a_half_typed_answer_comes_back(self, here: Path) -> None:
+        """What was typed and not sent is among the earlier answers the next time."""
+        hold("A long and winding thou" + CTRL_C)
+
+        assert hold(UP + "ght").state.progress.topics == ("A long and winding thought",)
 
 
 class TestFiles:
