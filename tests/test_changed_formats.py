@@ -160,7 +160,7 @@ def test_an_event_out_of_turn_ends_no_tournament(here: Path, debate: Run, few_dr
     the others are run, rated and told."""
     held = contests.tournament(topics=1)
     contests.ran(held)
-    path = Path(held.journal(held.schedule[0]))
+    path = Path(held.journal_path(held.schedule[0].id))
     data = [json.loads(line)["event"] for line in path.read_bytes().splitlines()]
     path.write_bytes(chained([*data[:2], data[-1], *data[2:]]))
 

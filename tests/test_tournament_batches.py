@@ -69,7 +69,7 @@ def stopped(held: Tournament, server: Server, *, cancel: bool = False) -> Tourna
 
 
 def journals(held: Tournament) -> list[list[Event]]:
-    return [read(held.journal(debate)).events for debate in held.schedule]
+    return [read(held.journal_path(debate.id)).events for debate in held.schedule]
 
 
 def calls_of(held: Tournament) -> int:

@@ -40,7 +40,7 @@ def asked_of(request: dict[str, Any], model: str = "") -> bool:
 
 
 def events_of(held: Tournament, place: int = 0) -> list[Event]:
-    return read(held.journal(held.schedule[place])).events
+    return read(held.journal_path(held.schedule[place].id)).events
 
 
 def test_every_debate_has_a_journal(here: Path) -> None:
@@ -51,7 +51,7 @@ def test_every_debate_has_a_journal(here: Path) -> None:
 
     assert set(statuses(run)) == {"complete"}
     for debate in held.schedule:
-        opened = read(held.journal(debate)).events[0]
+        opened = read(held.journal_path(debate.id)).events[0]
         assert isinstance(opened, Opened) and opened.seed == debate.seed
         assert opened.cast["a"] == (f"rehearse:{debate.pro}",)
         assert opened.cast["judge"] == tuple(f"rehearse:{name}" for name in debate.judges)
@@ -81,7 +81,7 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     for one, other in zip(held.schedule, whole.schedule, strict=True):
         answers = [
             [event.reply.text for event in read(path).events if isinstance(event, Spoke | StructuredReplyGiven)]
-            for path in (held.journal(one), whole.journal(other))
+            for path in (held.journal_path(one.id), whole.journal_path(other.id))
         ]
         assert sorted(answers[0]) == sorted(answers[1]) and len(answers[0]) == 8
 
@@ -92,7 +92,7 @@ def test_changed_prompts_are_noted(here: Path) -> None:
     first = held.schedule[0]
     opened = held.make_opened(first)
     began = opened.model_copy(update={"prompts": opened.prompts | {"gone.j2": "0" * 64}})
-    JournalWriter.create(held.journal(first), began).close()
+    JournalWriter.create(held.journal_path(first.id), began).close()
     contests.ran(held)
 
     notes = [[event.detail for event in events_of(held, n) if isinstance(event, Noted)] for n in (0, 1)]
@@ -199,10 +199,10 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
     held, other = contests.tournament(topics=1), contests.tournament("other", topics=1, tag="other")
     contests.ran(held)
     contests.ran(other)
-    paths = [Path(held.journal(debate)) for debate in held.schedule]
+    paths = [Path(held.journal_path(debate.id)) for debate in held.schedule]
     lines = paths[0].read_bytes().splitlines(keepends=True)
     paths[0].write_bytes(b"".join([*lines[:3], lines[3].replace(b"asked", b"taken"), *lines[4:]]))
-    paths[1].write_bytes(Path(other.journal(other.schedule[1])).read_bytes())
+    paths[1].write_bytes(Path(other.journal_path(other.schedule[1].id)).read_bytes())
     paths[2].write_bytes(b"".join(lines[:0]) + paths[2].read_bytes()[:-700])
     paths[3].write_bytes(paths[3].read_bytes()[:500])
     paths[4].write_bytes(b"".join(paths[4].read_bytes().splitlines(keepends=True)[:5]))
@@ -225,7 +225,7 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
     held = contests.tournament(topics=2, format="./mine")
     run = contests.ran(held, concurrency=1)
     failed = [one for one in held.schedule if one.topic_id == "t0"]
-    Path(held.journal(held.schedule[-1])).unlink()
+    Path(held.journal_path(held.schedule[-1].id)).unlink()
     ran = debate("tournament", "resume", held.folder, "--trust", "--no-reports", "--json")
 
     for found in (statuses(run), statuses(runner(held))):
@@ -250,7 +250,7 @@ def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Pa
 def test_a_strangers_seat_is_refused(here: Path) -> None:
     """A journal in which someone from outside the tournament was put into a seat is not gone on with."""
     held = contests.tournament(**{**PAIR, "rehearse": True})
-    with JournalWriter.create(held.journal(held.schedule[0]), held.make_opened(held.schedule[0])) as journal:
+    with JournalWriter.create(held.journal_path(held.schedule[0].id), held.make_opened(held.schedule[0])) as journal:
         journal.append(Reassigned(seat="judge", who=("command:touch marker", "rehearse:anthropic:claude-opus-5")))
     run = contests.ran(held)
 

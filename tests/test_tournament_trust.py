@@ -249,7 +249,7 @@ def test_a_folder_in_the_place_of_another_is_asked_about(debate: Run, here: Path
     spec = Path("out/tournament.json")
     gift = contests.tournament("gift", topics=1, format="claim", tag="gift")
     for scheduled in gift.schedule:
-        JournalWriter.create(gift.journal(scheduled), gift.make_opened(scheduled)).close()
+        JournalWriter.create(gift.journal_path(scheduled.id), gift.make_opened(scheduled)).close()
     shutil.rmtree("out")
     shutil.move("gift", "out")
     ran = debate("tournament", "resume", "out", "--no-reports")

@@ -67,11 +67,7 @@ class Tournament(NamedTuple):
         """The tournament of a spec, with the schedule that follows from it."""
         return cls(folder, spec, make_schedule(spec), {topic.id: topic for topic in spec.topics})
 
-    def journal(self, scheduled: ScheduledDebate) -> str:
-        """The path of a debate's journal."""
-        return self.journal_of(scheduled.id)
-
-    def journal_of(self, debate_id: str) -> str:
+    def journal_path(self, debate_id: str) -> str:
         """The path of the journal of the debate with that id."""
         return os.path.join(self.folder, DEBATES, f"{debate_id}{JOURNAL}")
 
@@ -88,7 +84,9 @@ class Tournament(NamedTuple):
         pool = {judge.model_spec for judge in self.spec.judges.pool}
         recast = [event for event in events if isinstance(event, Reassigned)]
         if not known or any(event.seat != JUDGE or not pool.issuperset(event.who) for event in recast):
-            problem = f"{name_of(self.journal(scheduled))} is the journal of another debate than the schedule's."
+            problem = (
+                f"{name_of(self.journal_path(scheduled.id))} is the journal of another debate than the schedule's."
+            )
             raise BadFile(problem, hint="move it away, and the debate is held again; or restore the folder from a copy")
 
 
@@ -96,7 +94,7 @@ class FileJournals:
     """The journals of a tournament as files in its folder."""
 
     def __init__(self, tournament: Tournament):
-        self._path = tournament.journal_of
+        self._path = tournament.journal_path
 
     @asynccontextmanager
     async def open(self, debate_id: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:

@@ -160,7 +160,7 @@ class TournamentRun:
         """Reads how every debate stands from its journal in the folder."""
         with declared_prices(self.tournament.spec):
             for scheduled in self.tournament.schedule:
-                path = self.tournament.journal_of(scheduled.id)
+                path = self.tournament.journal_path(scheduled.id)
                 try:
                     if not is_begun(path):
                         self.statuses[scheduled.id] = DebateStatus("waiting")

@@ -43,7 +43,7 @@ def held(folder: str, debates: int, **changes: object) -> Tournament:
 
 def stages(tournament: Tournament) -> list[list[dict[str, object]]]:
     """The requests of the first debate, stage by stage."""
-    events = read(tournament.journal(tournament.schedule[0])).events
+    events = read(tournament.journal_path(tournament.schedule[0].id)).events
     answers = {event.turn: event for event in events if isinstance(event, Spoke | StructuredReplyGiven)}
     state, found = fold(events[:1]), []
     while state.due:
@@ -121,7 +121,7 @@ def limited(a_minute: str) -> None:
         run = contests.ran(tournament, concurrency=120)
         took = time.perf_counter() - began
         calls = sum(isinstance(event, BriefSent) for one in tournament.schedule
-                    for event in read(tournament.journal(one)).events)  # fmt: skip
+                    for event in read(tournament.journal_path(one.id)).events)  # fmt: skip
     print(f"{calls} calls at {count} a minute: {calls / took * 60 / count:.1%} of the limit, "
           f"{run.limiters.throttled} refused")  # fmt: skip
 

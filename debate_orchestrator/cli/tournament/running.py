@@ -269,7 +269,7 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
     from debate_orchestrator.storage.journal import read
 
     paths = {
-        scheduled.id: DebateFiles.of_journal(run.tournament.journal(scheduled))
+        scheduled.id: DebateFiles.of_journal(run.tournament.journal_path(scheduled.id))
         for scheduled in run.tournament.schedule
         if run.statuses[scheduled.id].is_complete
     }

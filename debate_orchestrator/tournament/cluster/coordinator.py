@@ -115,7 +115,7 @@ class Coordinator:
 
     def _lines(self, debate_id: str) -> list[bytes]:
         """The complete lines of a journal in the folder, each with its newline."""
-        data = read_regular(self.tournament.journal_of(debate_id))
+        data = read_regular(self.tournament.journal_path(debate_id))
         return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
 
     async def _upload_journal(self, debate_id: str, before: int, debate_status: DebateStatus) -> None:
@@ -225,7 +225,7 @@ class Coordinator:
 
     def _write(self, debate_id: str, data: bytes) -> None:
         """Writes a journal whose chain is whole, and which goes on where the one in the folder ends."""
-        path, where = self.tournament.journal_of(debate_id), f"{self.database.where}: {debate_id}"
+        path, where = self.tournament.journal_path(debate_id), f"{self.database.where}: {debate_id}"
         try:
             parse(where, data)
             if is_begun(path):
