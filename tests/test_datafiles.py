@@ -191,14 +191,6 @@ def test_a_file_is_written_whole(here: Path) -> None:
     assert [path.name for path in (here / "deep/er").iterdir()] == ["x.md"]
 
 
-def test_a_file_is_replaced(here: Path) -> None:
-    """A reader who has the old file open still reads the old text; the name leads to the new."""
-    write_atomic("x", "old")
-    with Path("x").open() as reading:
-        write_atomic("x", "new")
-        assert (reading.read(), Path("x").read_text()) == ("old", "new")
-
-
 @pytest.mark.parametrize("path", ["folder", "file/x", "x" * 300, "a\0b"])
 def test_what_can_not_be_written(here: Path, path: str) -> None:
     """Where a file can't be written, what was there stays as it was, and nothing is left behind."""

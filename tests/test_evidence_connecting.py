@@ -213,23 +213,6 @@ def test_an_address_has_one_form() -> None:
         assert str(parse(plain)) == plain, url
 
 
-@pytest.mark.parametrize(
-    ("location", "leads"),
-    [
-        ("/b", "https://example.com/b"),
-        ("b?c", "https://example.com/a/b?c"),
-        ("//other.org/x", "https://other.org/x"),
-        ("http://other.org", "http://other.org/"),
-        ("?q", "https://example.com/a/?q"),
-        ("#there", "https://example.com/a/"),
-        ("../../../x", "https://example.com/x"),
-    ],
-)
-def test_a_redirect_leads_on(location: str, leads: str) -> None:
-    """A redirect is read from where it stands."""
-    assert str(addresses.follow(parse("https://example.com/a/"), location)) == leads
-
-
 @given(
     st.one_of(st.text(), st.text().map("http://{}".format), st.from_regex(r"https?://[^/]{1,20}/.*", fullmatch=True))
 )

@@ -6,18 +6,6 @@ import pytest
 
 from debate_orchestrator.util.yaml import InvalidYaml, load, load_with_lines
 
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [("a: 1\na: 2", 2), ("a:\n  - [", 2), ("a: x\n\nb: &y 1", 3), ("a\nb: \x07", 2), ("a: 1\n\tb: 2", 2)],
-)
-def test_what_is_refused_has_its_line(text: str, line: int) -> None:
-    """Text that is no YAML is refused with the line on which it stops being that."""
-    with pytest.raises(InvalidYaml) as refused:
-        load(text)
-    assert refused.value.line == line
-
-
 TEXT = """\
 # A comment.
 a: 1
