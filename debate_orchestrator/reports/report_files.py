@@ -164,21 +164,21 @@ def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
     every byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
     suffix = os.path.splitext(checked_path(path))[1]
 
-    def ours(there: bytes) -> bool:
+    def is_ours(there: bytes) -> bool:
         checksum = read_checksum(there, suffix)
         return checksum is not None and checksum.fits
 
-    if kept := write_atomic(path, render_file(report, suffix), ours=ours):
+    if kept := write_atomic(path, render_file(report, suffix), ours=is_ours):
         tell(f"{name_of(path)} was not as this program writes it: kept as {name_of(kept)}.")
     return path
 
 
-def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -> list[str]:
-    """Writes the report, and the page beside it; BadFile if the report can't be written. Returns the reasons why
-    the page can't be written: the report is written all the same."""
+def write_both(report: ReportModel, path: str, html_path: str, tell: Tell = ignore) -> list[str]:
+    """Writes the report, and the one in HTML beside it; BadFile if the first can't be written. Returns the reasons why
+    the second can't be written: the first is written all the same."""
     write(report, path, tell)
     try:
-        write(report, page, tell)
+        write(report, html_path, tell)
     except BadFile as error:
         return error.problems
     return []
