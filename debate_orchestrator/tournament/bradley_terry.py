@@ -247,8 +247,8 @@ class _Model:
 
         # Not L-BFGS-B, which uses BLAS: for vectors this small, its threads wait longer than they compute.
         options = {"gtol": within, "maxiter": 2_000}
-        found = minimize(scaled_loss, start / self._scale, jac=True, method="CG", options=options)
-        best: Floats = self._scale * found.x
+        result = minimize(scaled_loss, start / self._scale, jac=True, method="CG", options=options)
+        best: Floats = self._scale * result.x
         return best
 
     def _loss(self, x: Floats, counts: Floats) -> tuple[float, Floats]:
@@ -286,7 +286,7 @@ def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
     if data.clusters < 2:
         return np.empty((0, model.size))
     random = np.random.default_rng(seed)
-    found = []
+    draws = []
     for _ in range(_DRAWS):
         weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
         counts = data.counts(weights)
@@ -295,8 +295,8 @@ def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
         present[-3:] = True
         for column in (data.pro, data.con, *(start + data.judge for start in model.judge_parts)):
             present[column[voted]] = True
-        found.append(np.where(present, model.centered(model.fit(counts, best, within=0.01)), np.nan))
-    return np.array(found)
+        draws.append(np.where(present, model.centered(model.fit(counts, best, within=0.01)), np.nan))
+    return np.array(draws)
 
 
 def _interval(value: float, low: float, high: float) -> Interval:
@@ -324,11 +324,11 @@ def _strengths(
             winner, loser = (debate.pro, debate.con) if vote.winner == "pro" else (debate.con, debate.pro)
             won[str(winner)] += 1
             lost[str(loser)] += 1
-    found = []
+    strengths = []
     for n, name in enumerate(data.models):
         value, low, high = figures[n]
         others = [figures[int(other)] for other in np.flatnonzero(groups == groups[n])]
         above = sum(other.low is not None and high is not None and other.low > high for other in others)
         one_sided = votes[name] in (won[name], lost[name])
-        found.append(Strength(name, value, low, high, 1 + above, numbers[int(groups[n])], votes[name], one_sided))
-    return tuple(sorted(found, key=lambda one: (one.group, -one.strength, one.model))), int(count)
+        strengths.append(Strength(name, value, low, high, 1 + above, numbers[int(groups[n])], votes[name], one_sided))
+    return tuple(sorted(strengths, key=lambda one: (one.group, -one.strength, one.model))), int(count)

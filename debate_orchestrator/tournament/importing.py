@@ -93,19 +93,19 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
     must_be_new(to)
     text = read_text(source, MAX_SIZE)
     columns = _read_map(map_file) if map_file else None
-    found = read_debates(text, name_of(source), columns)
+    imported = read_debates(text, name_of(source), columns)
     about = {
         "from": os.path.basename(source),
         "sha256": hashlib.sha256(text.encode()).hexdigest(),
         "map": columns.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True) if columns else None,
-        "debates": len(found.debates),
-        "ballots": len(found.ballots),
-        "notes": list(found.notes),
+        "debates": len(imported.debates),
+        "ballots": len(imported.ballots),
+        "notes": list(imported.notes),
     }
     make_folder(to)
-    write_new(os.path.join(to, rows.ROWS), rows.dump(found))
+    write_new(os.path.join(to, rows.ROWS), rows.dump(imported))
     write_new(os.path.join(to, SPEC), json.dumps({"schema": 1, IMPORTED: about}, indent=2) + "\n")
-    return found
+    return imported
 
 
 def _read_map(path: str) -> ColumnMap:
@@ -124,10 +124,12 @@ def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
         raise BadFile(f"{where} needs a map of its columns.", hint="a YAML file that says which column is what")
     collector = _Collector(where, has_time=columns is None or columns.created is not None)
     if columns is None:
-        found = _debatebench(_json_lines(text, where), where)
+        judge_rows = _debatebench(_json_lines(text, where), where)
     else:
-        found = _mapped_rows(_json_lines(text, where) if is_json else _csv_lines(text, columns, where), columns, where)
-    for row in found:
+        judge_rows = _mapped_rows(
+            _json_lines(text, where) if is_json else _csv_lines(text, columns, where), columns, where
+        )
+    for row in judge_rows:
         collector.take(row)
     return collector.rows()
 
@@ -342,17 +344,17 @@ class _Collector:
 
     def _scores(self, row: _JudgeRow) -> dict[str, tuple[float, float]]:
         """The points of both sides. A dimension with a missing or unreadable number on either side is left out."""
-        found = {}
+        points = {}
         for name, pair in row.scores.items():
             pro, con = map(_finite, pair)
             if pro is not None and con is not None:
-                found[name] = (pro, con)
+                points[name] = (pro, con)
                 continue
             for value in pair:
                 if _finite(value) is None and not _is_missing(value):
                     kind = "Scores that are no numbers, whose dimension is left out of their ballot"
                     self._note(kind, _case(value, row.line))
-        return found
+        return points
 
     def _winner(
         self, row: _JudgeRow, debate: Mapping[str, Any], scores: dict[str, tuple[float, float]]
@@ -406,13 +408,13 @@ def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
     for ballot in ballots.values():
         last[ballot.debate] = max(last.get(ballot.debate, 0), ballot.round or 0)
     numbers: dict[tuple[Any, ...], dict[str, int]] = {}
-    found = []
+    finals = []
     for (*key, repeat), ballot in ballots.items():
         known = numbers.setdefault((key[0], key[1]), {})
         final = ballot.round is None or ballot.round == last[ballot.debate]
         number = known.setdefault(repeat, len(known))
-        found.append(ballot.model_copy(update={"repeat": number, "final": final}))
-    return found
+        finals.append(ballot.model_copy(update={"repeat": number, "final": final}))
+    return finals
 
 
 def _text(value: Any) -> str:

@@ -98,13 +98,13 @@ def _journals(folder: str) -> list[str]:
             hint="the DIR of `debate tournament run SPEC --to DIR`",
         )
     inner = os.path.join(folder, DEBATES)
-    found = (
+    paths = (
         os.path.join(place, name)
         for place, _, names in os.walk(inner if os.path.isdir(inner) else folder)
         for name in names
         if name.endswith(JOURNAL) and not name.startswith(".")
     )
-    return sorted(str(Path(path)) for path in found)
+    return sorted(str(Path(path)) for path in paths)
 
 
 def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str]]:
@@ -203,14 +203,14 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
     """What each side and the panel took."""
     report, seconds = debate.report, _seconds(debate.entries)
     roles = {seat: _SEATS.get(seat, "judge") for seat in report.seats if seat in _SEATS or seat.startswith("judge")}
-    found: dict[Any, RoleUsage] = {}
+    usage: dict[Any, RoleUsage] = {}
     for role in dict.fromkeys(roles.values()):
         seats = [seat for seat, of in roles.items() if of == role]
         costs = [line for line in report.costs.seats if line.seat in seats] if report.costs else []
         tokens = [line.tokens for line in costs if line.tokens is not None]
         turns = [turn for turn in report.turns if turn.seat in seats]
         prices = [line.usd for line in costs]
-        found[role] = RoleUsage(
+        usage[role] = RoleUsage(
             calls=sum(line.calls for line in costs),
             input=sum(one.input_fresh + one.input_cached + one.input_written for one in tokens) if tokens else None,
             output=sum(one.output for one in tokens) if tokens else None,
@@ -219,13 +219,13 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
             words=sum(turn.words for turn in turns) if role != "judge" else None,
             declined_turns=sum(turn.declined for turn in turns),
         )
-    return found
+    return usage
 
 
 def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     """Turn to the seconds from its first request to the reply that counts."""
     sent: dict[str, datetime] = {}
-    found: dict[str, float] = {}
+    durations: dict[str, float] = {}
     try:
         times = [datetime.fromisoformat(entry.at).astimezone(UTC) for entry in entries]
     except (ValueError, OverflowError):  # not as this program writes it
@@ -235,8 +235,8 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
             sent.setdefault(entry.event.turn, at)
         elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn in sent:
             passed = at - sent[entry.event.turn]
-            found[entry.event.turn] = passed.total_seconds()
-    return found
+            durations[entry.event.turn] = passed.total_seconds()
+    return durations
 
 
 def _ballot_rows(debate_id: str, report: ReportModel, names: Mapping[str, str], repeat: int) -> Iterator[BallotRow]:
@@ -274,12 +274,12 @@ def _scores(turn: TurnReport) -> dict[str, tuple[float, float]]:
 def _judge_names(report: ReportModel, names: Mapping[str, str]) -> dict[str, str]:
     """A judge's seat to its model; a model that sits twice on a panel is two judges."""
     specs = report.run.cast.get("judge", ())
-    found: dict[str, str] = {}
+    judge_names: dict[str, str] = {}
     for seat, spec in zip(judge_seats(len(specs)), specs, strict=True):
         name = _name(spec, names)
-        others = sum(other.partition(" #")[0] == name for other in found.values())
-        found[seat] = f"{name} #{others + 1}" if others else name
-    return found
+        others = sum(other.partition(" #")[0] == name for other in judge_names.values())
+        judge_names[seat] = f"{name} #{others + 1}" if others else name
+    return judge_names
 
 
 def _repeated(

@@ -160,12 +160,12 @@ class Limiter:
 
 def read_rates(headers: Mapping[str, str]) -> dict[str, tuple[int, int | None]]:
     """The limits a minute that headers tell, by what they limit, each with what is left of it now."""
-    found = {}
+    rates = {}
     for name, words in _HEADERS.items():
         for word in words:
             if limit := _count(headers.get(word.format("limit"))):
-                found[name] = limit, _count(headers.get(word.format("remaining")))
-    return found
+                rates[name] = limit, _count(headers.get(word.format("remaining")))
+    return rates
 
 
 def _count(text: str | None) -> int | None:

@@ -52,8 +52,8 @@ def elo(debates: Iterable[DebateRow]) -> tuple[EloRow, ...]:
         ratings[pro], ratings[con] = before_pro + gained, before_con - gained
         for model, side, other in ((pro, "pro", "con"), (con, "con", "pro")):
             results.setdefault(model, [0, 0, 0])[(side, other, "tie").index(winner)] += 1
-    found = [EloRow(model, rating, sum(results[model]), *results[model]) for model, rating in ratings.items()]
-    return tuple(sorted(found, key=lambda row: (-row.rating, row.model)))
+    rows = [EloRow(model, rating, sum(results[model]), *results[model]) for model, rating in ratings.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.rating, row.model)))
 
 
 def rate(rows: Rows) -> Ratings:
@@ -113,10 +113,10 @@ def summary_json(ratings: Ratings) -> dict[str, Any]:
 
 def full_json(ratings: Ratings) -> dict[str, Any]:
     """The same with groups, votes, intervals of all effects, judges and notes, as `ratings.json` has it."""
-    fit, found = ratings.fit, {"schema": 1, **summary_json(ratings)}
+    fit, data = ratings.fit, {"schema": 1, **summary_json(ratings)}
     if fit is not None:
         effects = {"side_effect": fit.side, "second_speaker_effect": fit.second, "ties": fit.ties}
-        found |= {
+        data |= {
             "bradley_terry": [_strength(row, (*_STRENGTH, "group", "votes")) for row in fit.strengths],
             "effects": {name: effect and effect._asdict() for name, effect in effects.items()},
             "judges": [
@@ -125,7 +125,7 @@ def full_json(ratings: Ratings) -> dict[str, Any]:
             ],
             "intervals": {"confidence": bradley_terry.CONFIDENCE, "draws": fit.draws, "drawn_by": fit.drawn_by},
         }
-    return {**found, "notes": list(ratings.notes)}
+    return {**data, "notes": list(ratings.notes)}
 
 
 def _strength(row: Strength, fields: tuple[str, ...]) -> dict[str, Any]:

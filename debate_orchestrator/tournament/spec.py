@@ -141,8 +141,8 @@ class TournamentSpec(FrozenModel):
     @property
     def everyone(self) -> dict[str, tuple[str, ...]]:
         """All model specs, as a cast."""
-        found = {"models": tuple(model.model_spec for model in self.models)}
-        return found | {"judges": tuple(model.model_spec for model in self.judges.pool)}
+        specs = {"models": tuple(model.model_spec for model in self.models)}
+        return specs | {"judges": tuple(model.model_spec for model in self.judges.pool)}
 
 
 def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False) -> TournamentSpec:
@@ -342,12 +342,12 @@ def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[Model]:
     debaters = [_identity(spec.model_named(name).model_spec) for name in (pro, con)]
     specs = {model for model, _ in debaters}
     vendors = {vendor for _, vendor in debaters if vendor and spec.judges.exclude == "vendor"}
-    found = []
+    judges = []
     for judge in spec.judges.pool:
         model, vendor = _identity(judge.model_spec)
         if model not in specs and vendor not in vendors:
-            found.append(judge)
-    return found
+            judges.append(judge)
+    return judges
 
 
 @cache
@@ -359,15 +359,15 @@ def _identity(model: str) -> tuple[str, str]:
 
 def price_notes(spec: TournamentSpec) -> list[str]:
     """A sentence on each model whose vendor's prices are known and which is not among them: it may be misspelt."""
-    found = []
+    notes = []
     with declared_prices(spec):
         for model in dict.fromkeys((*spec.models, *spec.judges.pool)):
             real = model_spec.unrehearsed(model.model_spec)
             known = pricing.models(model_spec.kind(real))
             if known and "@" not in real and pricing.price_of(real) is None:
                 near = suggest(model_spec.rest(real), known)
-                found.append(f"{real} is not in the price table, so its cost is unknown. {near}".rstrip())
-    return list(dict.fromkeys(found))
+                notes.append(f"{real} is not in the price table, so its cost is unknown. {near}".rstrip())
+    return list(dict.fromkeys(notes))
 
 
 def pair_up(names: Sequence[str]) -> tuple[tuple[str, str], ...]:

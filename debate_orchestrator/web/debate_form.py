@@ -103,14 +103,14 @@ def more_fields(format: Format) -> list[SettingField]:
         "first": {side: format.name_of(side) for side in format.sides},
     }
     kinds = {int: "number", float: "number", dict: "", tuple: "lines", str: "text"}  # a form can't give a mapping
-    found = []
+    fields = []
     for name, text in SETTING_TEXTS.items():
         options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name, {})
         kind = "choice" if options else next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
         if kind and name not in _OWN_FIELDS:
             offered = (("", "default"), *options.items()) if options else ()
-            found.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, offered))
-    return found
+            fields.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, offered))
+    return fields
 
 
 def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> dict[str, Any]:
@@ -190,10 +190,10 @@ def expected_cost(prepared: Prepared) -> str:
 
 def by_field(problems: list[str], known: Callable[[str], bool]) -> dict[str, list[str]]:
     """Problems by the field that they stand beside; under an empty name those of no field."""
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for problem in problems:
         name, _, rest = problem.partition(":")
         if name == "cast" and (seat := rest.strip().partition(":")[0].partition(",")[0]):
             name = f"cast.{seat}" if known(f"cast.{seat}") else name
-        found.setdefault(name if known(name) else "", []).append(problem)
-    return found
+        by_name.setdefault(name if known(name) else "", []).append(problem)
+    return by_name

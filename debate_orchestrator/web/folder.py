@@ -75,9 +75,9 @@ def names() -> list[str]:
 
 def _all_names() -> list[str]:
     """The debates here, the newest first. A link is none of them: it may lead anywhere."""
-    found = [path for path in os.listdir() if path.endswith(JOURNAL) and not is_link(path) and os.path.isfile(path)]
-    found.sort(key=lambda path: (-os.path.getmtime(path), path))
-    return [path.removesuffix(JOURNAL) for path in found]
+    paths = [path for path in os.listdir() if path.endswith(JOURNAL) and not is_link(path) and os.path.isfile(path)]
+    paths.sort(key=lambda path: (-os.path.getmtime(path), path))
+    return [path.removesuffix(JOURNAL) for path in paths]
 
 
 def has_address(name: str) -> bool:
@@ -201,7 +201,7 @@ def outcome(debate: DebateState) -> str:
 def search(words: str) -> tuple[list[SearchHit], bool]:
     """Where all of these words stand in a speech or a question from the floor, in all debates here, the newest first;
     and whether there are more places than are listed. Words that follow each other there are highlighted together."""
-    found: list[SearchHit] = []
+    hits: list[SearchHit] = []
     for name in names() if words.strip() else ():
         try:
             _, debate = load(f"{name}{JOURNAL}")
@@ -212,10 +212,10 @@ def search(words: str) -> tuple[list[SearchHit], bool]:
             if (place := _place(words, text)) is None:
                 continue
             before, after = text[max(0, place.start() - _AROUND) : place.start()], text[place.end() :][:_AROUND]
-            if len(found) == _MAX_FOUND:
-                return found, True
-            found.append(SearchHit(name, topic, turn, heading, before, place[0], after, badges))
-    return found, False
+            if len(hits) == _MAX_FOUND:
+                return hits, True
+            hits.append(SearchHit(name, topic, turn, heading, before, place[0], after, badges))
+    return hits, False
 
 
 def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:

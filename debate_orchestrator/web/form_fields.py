@@ -51,7 +51,7 @@ def questions(
     `computed` is not asked for. `worded` gives the label of a field and what it is about, where the shape's own words
     do not fit."""
     meanings = {side: format.name_of(side) for side in shape_context.sides}
-    found: list[ReplyField] = []
+    reply_fields: list[ReplyField] = []
     in_lines = _in_lines(typed, shape_context)
     full = fields.with_defaults(shape, shape_context, {**in_lines, **computed})
     for question in fields.form_questions(shape, shape_context, full):
@@ -70,8 +70,8 @@ def questions(
             value=typed.get(question.field_path, ""),
             problem=_problem(question, shape_context, in_lines) if checked else "",
         )
-        found += _of_each_issue(field, question, shape_context, typed) if question.field.per_issue else [field]
-    return found
+        reply_fields += _of_each_issue(field, question, shape_context, typed) if question.field.per_issue else [field]
+    return reply_fields
 
 
 def _wording(question: fields.FormQuestion, shape_context: ShapeContext, format: Format) -> tuple[str, str]:

@@ -156,16 +156,16 @@ class Coordinator:
 
     def _pending(self, *, again: bool) -> list[tuple[str, bool]]:
         """The debates that are left, and whether each has begun; with `again` those too that stopped for good."""
-        found = []
+        debates = []
         for scheduled in self.tournament.schedule:
             debate_status = self.statuses.get(scheduled.id)
             if debate_status is None:
-                found.append((scheduled.id, False))
+                debates.append((scheduled.id, False))
             elif debate_status.status == "undecided" and self._retry_failed and again:
-                found.append((scheduled.id, True))
+                debates.append((scheduled.id, True))
             elif not debate_status.is_complete and (again or not debate_status.for_good):
-                found.append((scheduled.id, debate_status.status != "waiting"))
-        return found
+                debates.append((scheduled.id, debate_status.status != "waiting"))
+        return debates
 
     async def _until_run(self) -> None:
         """Watches until no debate is queued or running, and fetches what has come."""

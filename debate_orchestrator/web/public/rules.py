@@ -184,10 +184,10 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
 
 def risks_of(rules: SiteRules) -> tuple[Risk, ...]:
     """What the debates of these rules do besides debates, and the program that checks topics."""
-    found: dict[str, Risk] = {}
+    risks: dict[str, Risk] = {}
     for offer in rules.offers.values():
-        found |= {risk.digest: risk for risk in of_settings({**offer.answers, "topic": ""})}
+        risks |= {risk.digest: risk for risk in of_settings({**offer.answers, "topic": ""})}
     if rules.moderation:
         risk = Risk(kind="program", where="moderation", what=rules.moderation)
-        found[risk.digest] = risk
-    return tuple(found.values())
+        risks[risk.digest] = risk
+    return tuple(risks.values())

@@ -206,15 +206,15 @@ def charge_of(debate: DebateState) -> float:
 
 def spent_before() -> Costs:
     """What the public debates of the folder have cost or may still cost."""
-    found = {}
+    costs = {}
     for name in folder.names():
         if name.endswith(SUFFIXES):
             try:
                 contents, debate = folder.load(f"{name}{JOURNAL}")
             except (DebateError, OSError):
                 continue
-            found[_public_name(name)] = contents.entries[0].at[:10], charge_of(debate)
-    return found
+            costs[_public_name(name)] = contents.entries[0].at[:10], charge_of(debate)
+    return costs
 
 
 def _settings(answers: Mapping[str, Any], output: str) -> Settings:
