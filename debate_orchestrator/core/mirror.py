@@ -3,14 +3,15 @@
 A judge who judges the arguments alone finds for the same position in the mirrored debate. Mirroring it once more gives
 back the original. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
 
-Only whole names change places, as the format writes them or in capitals: a letter alone (`B concedes it`) may be a
-word or a label, so it stays as it is.
+Where names end in a letter (`Debater A`), speakers also use the letter alone. Whether a capital letter names a side
+(`B concedes it`) or is a word or a label (`A broker`, `plan B`) is decided by the words around it, never by the letter
+itself. The decision is therefore the same in the mirrored text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -19,8 +20,6 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.shape import Field, Shape
 
 _T = TypeVar("_T")
-
-
 _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
 """What may stand between the words of a name: spaces, or the end of a line."""
 
@@ -33,7 +32,8 @@ class Mirror:
         self._other = {a: b, b: a}
         self._names = _names(format.seats[a].name, format.seats[b].name)
         self._tags = {format.seats[a].tag: format.seats[b].tag, format.seats[b].tag: format.seats[a].tag}
-        self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other))
+        self._letters = _letters(format.seats[a].name, format.seats[b].name)
+        self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other), tuple(self._letters))
 
     def side(self, name: str) -> str:
         """The other side; a name that is no side is returned as it is."""
@@ -56,17 +56,22 @@ class Mirror:
     def text(self, text: str) -> str:
         """A text in which each side goes by the other's name, turn ids and tags among them. (Where one name is a
         part of the other, no text can tell them apart, and this may not lead back.)"""
-        return self._pattern.sub(self._exchanged, text)
+        return self._pattern.sub(self._word, text)
 
-    def _exchanged(self, match: re.Match[str]) -> str:
-        if match["id"]:
+    def _word(self, match: re.Match[str]) -> str:
+        if match["id"] is not None:
             return self.turn_id(match["id"])
-        if match["tag"]:
+        if match["tag"] is not None:
             return f"[{self._tags[match['tag']]} - "
-        words = self._names[" ".join(match["name"].split())].split()
-        if len(words) != len(match["name"].split()):
-            return " ".join(words)
-        return re.sub(r"\S+", lambda _: words.pop(0), match["name"])  # with the spaces that are there
+        if match["letter"] is not None:
+            return self._letters[match["letter"]] if _names_a_side(match) else match["letter"]
+        words = match["name"].split()
+        other = self._names[" ".join(words)]
+        gaps = [*re.findall(r"\s+", match["name"]), ""]
+        other_words = other.split(" ")
+        if len(other_words) != len(words):
+            return other
+        return "".join(word + gap for word, gap in zip(other_words, gaps, strict=True))
 
     def structured_reply(self, shape: Shape, fields: Mapping[str, Any]) -> dict[str, Any]:
         """A structured reply of that shape, mirrored."""
@@ -106,17 +111,83 @@ class Mirror:
 
 
 def _names(first: str, second: str) -> dict[str, str]:
-    """Either name to the other, as it is and in capitals."""
-    first, second = " ".join(first.split()), " ".join(second.split())
-    return {first.upper(): second.upper(), second.upper(): first.upper(), first: second, second: first}
+    """Either name to the other, as it is and in capitals; a name of several words also in small letters, unless
+    the last is a letter, which may be a word of the language: `a debater a listener believes`."""
+    spellings: list[Callable[[str], str]] = [lambda name: name, str.upper]
+    if (
+        " " in first
+        and " " in second
+        and not {len(first.rsplit(maxsplit=1)[-1]), len(second.rsplit(maxsplit=1)[-1])} & {1}
+    ):
+        spellings += [str.lower, lambda name: name[:1].lower() + name[1:]]
+    names: dict[str, str] = {}
+    for spelled in spellings:
+        name, other = spelled(" ".join(first.split())), spelled(" ".join(second.split()))
+        if name != other and not {name, other} & set(names):
+            names |= {name: other, other: name}
+    return names
+
+
+def _letters(first: str, second: str) -> dict[str, str]:
+    """The letters in which two names differ, each to the other: `A` and `B` of `Debater A` and `Debater B`; empty where
+    they differ in more."""
+    (stem, _, letter), (other_stem, _, other) = (" ".join(name.split()).rpartition(" ") for name in (first, second))
+    alike = (
+        stem == other_stem and letter != other and all(len(word) == 1 and word.isupper() for word in (letter, other))
+    )
+    return {letter: other, other: letter} if alike else {}
 
 
 @lru_cache(maxsize=16)
-def _pattern(names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...]) -> re.Pattern[str]:
-    """What finds turn ids, tags and names in a text."""
-    longest_first = sorted(names, key=len, reverse=True)
-    gap = _GAP if len({len(name.split()) for name in names}) == 1 else " "
-    name = "|".join(gap.join(map(re.escape, name.split())) for name in longest_first)
+def _pattern(
+    names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...], letters: tuple[str, ...]
+) -> re.Pattern[str]:
+    """What finds turn ids, tags, names and single letters in a text."""
+    same = len({len(name.split()) for name in names}) < 2
+    spelled = [(_GAP if same else " ").join(map(re.escape, name.split())) for name in sorted(names, key=len)[::-1]]
     turn_id = rf"\b(?P<id>(?:\d+|start|final)\.[a-z][a-z0-9-]*\.(?:{'|'.join(sides)}))\b"
     tag = rf"\[(?P<tag>{'|'.join(map(re.escape, tags))}) - (?=[A-Z])"
-    return re.compile(rf"{turn_id}|{tag}|(?<!\w)(?P<name>{name})(?!\w)")
+    name = rf"(?<!\w)(?P<name>{'|'.join(spelled) or '(?!)'})(?!\w)"
+    letter = rf"(?<![\w.&/+-])(?P<letter>{'|'.join(letters) or '(?!)'})(?![\w&/+-]|\.\w)"
+    return re.compile(f"{turn_id}|{tag}|{name}|{letter}")
+
+
+# A letter alone
+
+
+_NEAR = 40
+"""Characters on either side that are looked at."""
+_LABEL = re.compile(
+    r"\b(?:appendix|class|column|exhibit|figure|grade|group|item|level|list|model|option|part|phase|plan|question|row|"
+    r"sample|scenario|section|series|stage|step|table|team|type|variant|version|vitamin)\s+\Z",
+    re.IGNORECASE,
+)
+"""A noun before the letter that makes it a label."""
+_WITHIN = re.compile(r"[a-z0-9)\]’”\"'%][,;]?(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)[\"“‘'(\[*_]*\Z")
+"""The end of what stands before a letter within a sentence."""
+_LINE_START = re.compile(r"(?:^|\n)[\s>*_#(-]*\Z")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_LOWER_CASE = re.compile(r"[*_]*\s+[a-z']")
+_NAME_BEFORE = re.compile(
+    r"[*_]*\s+(?:[a-z]+ly\s+)?(?!(?:means|news|lens|bias|series|species)\b)(?:"
+    r"again|also|and|are|as|at|but|can(?:not)?|could|did|from|gave|had|has|however|in|instead|is|itself|may|might|must|"
+    r"never|nor|now|on|only|or|said|saw|shall|should|since|so|still|than|that|then|therefore|though|thus|to|was|went|"
+    r"were|where|whereas|which|while|who|whose|will|with|won|would|yet|does|goes|says|[a-z]*(?:argu|valu|continu)es|"
+    r"[a-z]+[^aiosu']s|(?:[a-z]+ed|found|held|kept|made|put)\s+(?:an?|all|for|her|his|it|its|my|no|only|our|that|the|their|this|to|your)"
+    r")(?![\w'])"
+)
+"""What follows a name at the beginning of a sentence, mostly verbs. An article has a noun or an adjective after it,
+which is seldom one of these."""
+
+
+def _names_a_side(found: re.Match[str]) -> bool:
+    """Whether the letter that was found in a text names a side. The match has it as its group `letter`."""
+    start, end = found.span("letter")
+    before, after = found.string[max(0, start - _NEAR) : start], found.string[end : end + _NEAR]
+    if _LABEL.search(before):
+        return False
+    if _POSSESSIVE.match(after) or _NAME_BEFORE.match(after):
+        return True
+    if re.match(r"[*_]*\s+[A-Za-z']", after):
+        return bool(_WITHIN.search(before) and _LOWER_CASE.match(after))
+    return not (_LINE_START.search(before) and after[:1] in (".", ")"))

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, ONE_SIDED, PLAIN, many, rules
+from core.folding import ADVERSARIAL, ONE_SIDED, PLAIN, debated, many, rules
 from hostile_texts import alike
 from hypothesis import given
 from hypothesis import strategies as st
+from journals import EARLIER
 
+from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.shape import Field, Shape
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.paths import JOURNAL
 
 RESEARCHERS = Mirror(ADVERSARIAL)
 
@@ -66,6 +72,11 @@ OTHERS_NAMES = [
     ("see 1.opening.a and 2.rebuttal.b.", "see 1.opening.b and 2.rebuttal.a."),
     ("start.plan.a, final.closing.b", "start.plan.b, final.closing.a"),
     ("[R1 - ROUND 1 - OPENING]", "[R2 - ROUND 1 - OPENING]"),
+    ("A's support for it; B’s is none.", "B's support for it; A’s is none."),
+    ("Researchers A and B", "Researchers B and A"),
+    ("a point of B, on side A.", "a point of A, on side B."),
+    ("A concedes it. B granted the cost, which A never had.", "B concedes it. A granted the cost, which B never had."),
+    ('"A" and **B** ignore it: A only narrows it', '"B" and **A** ignore it: B only narrows it'),
 ]
 
 
@@ -76,8 +87,8 @@ def test_each_side_goes_by_the_others_name() -> None:
 
 
 UNNAMED = [
-    "Researcher AB", "my Researcher Algorithm", "Pro and Con", "A/B test", "plan B", "B concedes it",
-    "Researchers A and B", "Researcher\n\nA new day", "It is so. A broker adds one rule.", "researcher a",
+    "Researcher AB", "my Researcher Algorithm", "Pro and Con", "A/B test", "B-tree", "plan B", "Vitamin A is",
+    "Researcher\n\nA new day", "It is so. A broker adds one rule.", "A shared queue", "A. First\nB. Second",
     "1.opening.c", "1.opening.judge", "version 1.2.b", "R1", "[R1]",
     "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1", "1.Opening.A",
 ]  # fmt: skip
@@ -89,6 +100,17 @@ def test_what_names_no_side_stays() -> None:
         assert RESEARCHERS.text(text) == text, text
 
 
+def test_short_names_keep_to_their_own_letters() -> None:
+    """A name of one word that is a word in small letters, too, is found as a name only as it is written."""
+    assert PAIRS["letters"].text("A has a point, B none; see 1.opening.a") == ("B has a point, A none; see 1.opening.b")
+    assert PAIRS["words"].text("Pro: the pro of it, the con of it. CON!") == "Con: the pro of it, the con of it. PRO!"
+
+
+def test_where_both_have_one_name_nothing_is_said() -> None:
+    """Sides of one name can't be told apart in a text; their turns can."""
+    assert PAIRS["same"].text("Speaker said in 1.speech.a") == "Speaker said in 1.speech.b"
+
+
 @pytest.mark.parametrize("pair", PAIRS)
 @many
 @given(text=texts)
@@ -98,6 +120,15 @@ def test_a_text_exchanged_twice_is_what_it_was(pair: str, text: str) -> None:
 
 
 # Sides, turns and values
+
+
+def test_turns_are_the_others() -> None:
+    """Every turn of a side is the other's, in id and seat, and its tag; a judge's is the judge's."""
+    for turn in schedule.turns_taken(debated(2)):
+        other = RESEARCHERS.turn(turn)
+        assert RESEARCHERS.turn(other) == turn
+        assert (other == turn) is turn.judging
+        assert RESEARCHERS.text(ADVERSARIAL.tag_of(turn)) == ADVERSARIAL.tag_of(other)
 
 
 def test_a_debate_of_one_side_is_what_it_was() -> None:
@@ -190,3 +221,45 @@ def test_every_kind_of_field_is_exchanged() -> None:
     assert ANNA.structured_reply(KINDS, GIVEN) == EXCHANGED
     assert ANNA.structured_reply(KINDS, EXCHANGED) == GIVEN
     assert list(ANNA.structured_reply(KINDS, GIVEN)) == list(GIVEN)
+
+
+MIRRORED = ("lighthouse-ledger", "rewrite-in-rust")
+"""Debates of an earlier version in which judges also voted with the sides exchanged."""
+ARTICLES = {"A missing", "A man", "A rewrite", "A tenth"}
+"""Every `A` in them that names no side, with the word after it."""
+
+
+def said(name: str) -> list[str]:
+    """All replies of a debate."""
+    journal = EARLIER / f"{name}{JOURNAL}"
+    debate = fold(read(journal).events)
+    return [answer.reply.text for answer in debate.replies.values()]
+
+
+@pytest.mark.parametrize("name", MIRRORED)
+def test_no_side_keeps_its_letter(name: str) -> None:
+    """In every speech and ballot of the mirrored debates each letter that names a side is exchanged."""
+    journal = EARLIER / f"{name}{JOURNAL}"
+    mirror = fold(read(journal).events).mirror
+    letter = re.compile(r"(?<![\w.&/+-])([AB])(?![\w&/+-]|\.\w)")
+    exchanged = 0
+    for text in said(name):
+        other = mirror.text(text)
+        assert mirror.text(other) == text
+        for before, after in zip(letter.finditer(text), letter.finditer(other), strict=True):
+            following = " ".join(text[before.start() :].split()[:2])
+            assert (before[1] == after[1]) is (following in ARTICLES), following
+            exchanged += before[1] != after[1]
+    assert exchanged > 15
+
+
+def test_a_mirrored_ballot_names_the_right_side() -> None:
+    """The mirrored judge of the lighthouse story wrote of A's support for drowning. Read back, it is B's."""
+    journal = EARLIER / f"lighthouse-ledger{JOURNAL}"
+    debate = fold(read(journal).events)
+    ballot = debate.structured_reply("final.verdict.judge.mirrored")
+    assert ballot is not None and "A's support for drowning (1.argument.a)" in str(ballot.data["reasons"])
+    shape = debate.shape(schedule.turn(debate, ballot.turn))
+    assert shape is not None
+    reasons = tally.unmirrored(debate, shape, ballot)["reasons"]
+    assert "B's support for drowning (1.argument.b)" in reasons
