@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Turn
-from debate_orchestrator.core.shape import json_schema
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel

@@ -12,8 +12,9 @@ from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH, check
-from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext, json_schema
+from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext
 
 SHAPES = ADVERSARIAL.shapes
 TERMS = ShapeContext(
