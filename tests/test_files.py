@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -144,7 +145,7 @@ def test_nothing_is_left_of_a_write_that_failed(here: Path) -> None:
         "try: write_whole('x.md', 'x' * 5000, ours=lambda there: False)\n"
         "except Exception as error: print(type(error).__name__)"
     )
-    ran = subprocess.run(["python", "-c", script], capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert ran.stdout == "DiskFull\n"
     assert listing(here) == {"x.md": "theirs"}
