@@ -164,7 +164,7 @@ def debate(folder: Path) -> DebateState:
     """A debate by the format in that folder, which is not needed any more."""
     draft = source.read_source(str(folder))
     assert draft.format is not None
-    return fold([dry_run.opened(draft.format, loader.carried_templates(draft))])
+    return fold([dry_run.opening_event(draft.format, loader.carried_templates(draft))])
 
 
 def first(folder: Path) -> briefs.Brief:
@@ -190,7 +190,7 @@ def test_what_is_inherited_is_rendered_as_it_is_there(tmp_path: Path) -> None:
     """A format that only extends another puts the same briefs before the seats."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "format.yaml").write_text("extends: adversarial\n")
-    base = fold([dry_run.opened(*loader.load_with_templates("adversarial"))])
+    base = fold([dry_run.opening_event(*loader.load_with_templates("adversarial"))])
     assert first(tmp_path / "mine") == briefs.brief(base, base.due[0])
 
 

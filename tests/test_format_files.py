@@ -142,7 +142,7 @@ def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
     (shelf / "last" / "format.yaml").write_text("extends: base\n")
     for name in ("base", "last"):
         made, travelling = loader.load_with_templates(name)
-        debate = fold([dry_run.opened(made, travelling)])
+        debate = fold([dry_run.opening_event(made, travelling)])
         assert briefs.brief(debate, debate.due[0]).system == "Hello."
         assert "formats/base/system.md.j2" in loader.digests(made, travelling)
 

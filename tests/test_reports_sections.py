@@ -140,7 +140,7 @@ def test_a_judges_fields() -> None:
     }
     told = "Debater B, [1.argument.b](#1-argument-b): misused a quote; It *says* so."
 
-    assert PEN.field_items(FIELDS.listed(BALLOT, value, {"winner"})) == [
+    assert PEN.field_items(FIELDS.item_parts(BALLOT, value, {"winner"})) == [
         "- **Summary:** It *was* close.",
         "- **Decided, Debater A:** one",
         "- **Decided, Debater B:** two",
@@ -166,7 +166,7 @@ def stays(text: str) -> None:
     two: Shape = {"what": Field(kind="text"), "why": Field(kind="text"), "of": Field(kind="list")}
     shape: Shape = {"rows": Field(kind="list", fields=two), "summary": Field(kind="text"), "last": Field(kind="text")}
     row = {"what": text, "why": text, "of": [text, text]}
-    listed = "\n".join(PEN.field_items(FIELDS.listed(shape, {"rows": [row, row], "summary": text, "last": "x"})))
+    listed = "\n".join(PEN.field_items(FIELDS.item_parts(shape, {"rows": [row, row], "summary": text, "last": "x"})))
     tokens = reading.parser().parse(listed)
     items = [token for token in tokens if token.type == "list_item_open"]
     assert reading.forged(listed) == []

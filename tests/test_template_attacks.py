@@ -107,7 +107,7 @@ def debates(folder: Path) -> Iterator[DebateState]:
         *(loader.load_with_templates(name) for name in ("adversarial", "claim", "panel", "question")),
     ):
         for scenario in (dry_run.PLAIN, *dry_run.UNUSUAL):
-            yield fold([dry_run.opened(made, texts, 2, scenario=scenario)])
+            yield fold([dry_run.opening_event(made, texts, 2, scenario=scenario)])
 
 
 def reached(value: object) -> Iterator[object]:

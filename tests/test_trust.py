@@ -179,7 +179,7 @@ def test_a_clerk_of_a_journal(here: Path) -> None:
 def test_shipped_formats_need_no_consent() -> None:
     """A debate by a format that comes with the program puts no words of a stranger before a seat."""
     for name in resources.format_names():
-        assert risks.of_debate(dry_run.opened(*loader.load_with_templates(name)), {}) == (), name
+        assert risks.of_debate(dry_run.opening_event(*loader.load_with_templates(name)), {}) == (), name
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from debate_orchestrator.core.shape import (
     fields_asked,
     present_fields,
 )
-from debate_orchestrator.util.errors import first_few, listed, short_repr
+from debate_orchestrator.util.errors import first_few, join_names, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words
 
@@ -75,7 +75,7 @@ def _record(shape: Mapping[str, Field], value: Any, where: str, context: ShapeCo
             yield f"{where}{name}: this field is missing; it must be {wanted}."
     for name in value:
         if name not in fields:
-            yield f"{where}{short_repr(name)}: there is no such field; the fields are {listed(fields)}."
+            yield f"{where}{short_repr(name)}: there is no such field; the fields are {join_names(fields)}."
     for name in present_fields(fields, value):
         yield from _field(fields[name], value, name, f"{where}{name}", context)
 
@@ -101,14 +101,14 @@ def _field(field: Field, record: Mapping[str, Any], name: str, where: str, conte
 def _each(wanted: Mapping[str, Field], value: Any, where: str, context: ShapeContext) -> Iterator[str]:
     """The problems of an object with one value for each key; of the values, only where the keys are right."""
     if not isinstance(value, dict) or not set(value) & set(wanted):
-        yield _mismatch(where, value, f"an object with the keys {listed(wanted)}")
+        yield _mismatch(where, value, f"an object with the keys {join_names(wanted)}")
         return
     missing = [key for key in wanted if key not in value]
     unknown = [short_repr(key, 30) for key in value if key not in wanted]
     if missing:
-        yield f"{where}: {listed(missing)} {'is' if len(missing) == 1 else 'are'} missing."
+        yield f"{where}: {join_names(missing)} {'is' if len(missing) == 1 else 'are'} missing."
     for key in unknown[:3]:
-        yield f"{where}: there is no such key as {key}; the keys are {listed(wanted)}."
+        yield f"{where}: there is no such key as {key}; the keys are {join_names(wanted)}."
     for key, field in wanted.items() if not missing and not unknown else ():
         yield from _value(field, value[key], f"{where}.{key}", context)
 
@@ -188,7 +188,7 @@ def _all_of(value: Any, options: frozenset[str]) -> bool:
 def _expected(field: Field, context: ShapeContext) -> str:
     """What a field must hold."""
     each, keys = _expected_value(field, context), field.keys(context)
-    return f"an object with the keys {listed(keys)}, each {each}" if keys else each
+    return f"an object with the keys {join_names(keys)}, each {each}" if keys else each
 
 
 def _expected_value(field: Field, context: ShapeContext) -> str:
@@ -202,9 +202,9 @@ def _expected_value(field: Field, context: ShapeContext) -> str:
         case "flag":
             return "true or false"
         case "choice":
-            return f"one of {listed(field.of or context.sides)}"
+            return f"one of {join_names(field.of or context.sides)}"
         case "choices":
-            return f"a list of any of {listed(field.of or context.sides)}"
+            return f"a list of any of {join_names(field.of or context.sides)}"
         case "turn":
             return f"the id of a turn in the transcript{example}"
         case "turns":
@@ -212,7 +212,8 @@ def _expected_value(field: Field, context: ShapeContext) -> str:
         case "list":
             return "a list"
         case "scores":
-            return f"an object with the keys {listed(context.sides)}, each an object with {listed(context.criteria)}"
+            points = join_names(context.criteria)
+            return f"an object with the keys {join_names(context.sides)}, each an object with {points}"
     return "an object"
 
 
@@ -232,13 +233,13 @@ def _condition(field: Field, word: str) -> str:
     """The condition for a field, as in `if detected is true`."""
     wanted = [f"{other} is {_literal(needed)}" for other, needed in field.only_if.items()]
     barred = [f"{other} is not {_literal(value)}" for other, value in field.unless.items()]
-    return f"{word} {listed(wanted + barred, ' and ')}"
+    return f"{word} {join_names(wanted + barred, ' and ')}"
 
 
 def _why_empty(field: Field, record: Mapping[str, Any]) -> str:
     """Why a field must be empty, as in `since refused is true`."""
     barred = [f"{other} is {_literal(bar)}" for other, bar in field.unless.items() if record.get(other) == bar]
-    return f"since {listed(barred, ' and ')}" if barred else _condition(field, "unless")
+    return f"since {join_names(barred, ' and ')}" if barred else _condition(field, "unless")
 
 
 def _or_empty(field: Field) -> str:

@@ -111,7 +111,9 @@ def _fields(shape: Shape, value: Mapping[str, Any]) -> list[str]:
         for name in present_fields(shape, value)
         if name != "refused" and value[name] not in (None, [])
     }
-    return [line for name, held in filled.items() for line in _under(f"{title(name)}: ", _held(shape[name], held))]
+    return [
+        line for name, held in filled.items() for line in _under(f"{title(name)}: ", _value_lines(shape[name], held))
+    ]
 
 
 def title(name: str) -> str:
@@ -124,11 +126,11 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
     return [f"{label}{lines[0]}".rstrip(), *(f"  {line}".rstrip() for line in lines[1:])] if lines else []
 
 
-def _held(field: Field, value: Any) -> list[str]:
+def _value_lines(field: Field, value: Any) -> list[str]:
     """What a field holds, in lines; the first one is empty if they begin under its label."""
     if (field.per_side or field.per_issue) and isinstance(value, Mapping):
         single = field.single
-        return ["", *(line for key, held in value.items() for line in _under(f"{key}: ", _held(single, held)))]
+        return ["", *(line for key, held in value.items() for line in _under(f"{key}: ", _value_lines(single, held)))]
     if field.kind == "record":
         return ["", *_fields(field.fields, value)]
     if field.kind == "scores":

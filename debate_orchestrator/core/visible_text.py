@@ -75,7 +75,7 @@ def make_visible(
     visible, dropped = cut_to_length(visible, phase.most_words if phase else None)
     checked: tuple[Quote, ...] = ()
     if quotes is not None and any(context_texts):
-        visible, checked = _checked(_closed(visible, quotes) if dropped else visible, quotes, tuple(context_texts))
+        visible, checked = _mark_quotes(_closed(visible, quotes) if dropped else visible, quotes, tuple(context_texts))
     elif quotes is not None and dropped:
         visible = _closed(visible, quotes)
     return VisibleText(
@@ -109,7 +109,7 @@ def _closed(text: str, quotes: Quotes) -> str:
     return text if not slashes or slashes[-1] else f"{text}</{quotes.tag}>"
 
 
-def _checked(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
+def _mark_quotes(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
     """The text with every quote in the tag that says whether a context file holds it."""
     checked: list[Quote] = []
 

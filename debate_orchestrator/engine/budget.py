@@ -50,7 +50,7 @@ class Budget:
 
     def committed(self) -> float:
         """US dollars of all calls that were made or are under way. One of unknown cost counts with its estimate."""
-        return sum(_counted(call) for call in billed_calls(self._current.state))
+        return sum(_cost_of(call) for call in billed_calls(self._current.state))
 
 
 class SharedBudget:
@@ -91,7 +91,7 @@ def check_cap(
         )
 
 
-def _counted(call: BilledCall) -> float:
+def _cost_of(call: BilledCall) -> float:
     """What counts for a call. Journals of earlier versions hold no estimates."""
     if call.reply is not None and call.reply.cost is not None:
         return call.reply.cost

@@ -93,7 +93,7 @@ class OpenDebate:
 def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate: its first event, and the events that follow at once. Raises BadJournal if there
     is a journal already, and PermanentFailure if it can't be written."""
-    return _opened(JournalWriter.create(files.journal, opened), files, following)
+    return _record_all(JournalWriter.create(files.journal, opened), files, following)
 
 
 async def create_paid_debate(
@@ -110,7 +110,7 @@ async def create_paid_debate(
     except BaseException:
         journal.close()
         raise
-    return _opened(journal, files, following(opened))
+    return _record_all(journal, files, following(opened))
 
 
 def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:
@@ -118,7 +118,7 @@ def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:
     return OpenDebate(journal, CurrentState(stored_state(journal.path, journal.events)), files)
 
 
-def _opened(journal: JournalWriter, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
+def _record_all(journal: JournalWriter, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     try:
         open_debate = open_journal(journal, files)
         for event in following:
@@ -143,7 +143,7 @@ def continue_debate(
     if it can't be opened.
     """
     path = os.fspath(journal)
-    open_debate = _opened(JournalWriter(path), DebateFiles.of_journal(path))
+    open_debate = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
     try:
         events = changes(open_debate.state)
         changed = open_debate.state
@@ -179,7 +179,7 @@ def reopening(debate: DebateState) -> list[Event]:
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
     """Writes one event that calls no model to the journal of a debate that does not run now; returns the state after
     it. Raises LockedJournal if it runs, and OutOfTurn if the event does not fit."""
-    with _opened(JournalWriter(journal), DebateFiles.of_journal(journal)) as open_debate:
+    with _record_all(JournalWriter(journal), DebateFiles.of_journal(journal)) as open_debate:
         open_debate.record(make(open_debate.state))
         return open_debate.state
 

@@ -57,7 +57,7 @@ PLAIN = Scenario("a plain debate")
 UNUSUAL = (Scenario("an eventful debate", eventful=True), Scenario("a short debate", ends=True))
 
 
-def opened(
+def opening_event(
     format: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", scenario: Scenario = PLAIN
 ) -> Opened:
     """The first event of a debate by a format, with stand-ins in all seats."""
@@ -104,7 +104,9 @@ def find_problems(format: Format, templates: Mapping[str, str], where: Callable[
     until = time.monotonic() + SECONDS
     try:
         for rounds, strictness, scenario in product(sizes(format), format.rubric.strictness, (PLAIN, *UNUSUAL)):
-            for problem in _problems(opened(format, templates, rounds, strictness, scenario), scenario, where, until):
+            for problem in _problems(
+                opening_event(format, templates, rounds, strictness, scenario), scenario, where, until
+            ):
                 problems[problem] = None
     except _Stop as stop:
         problems[str(stop)] = None

@@ -82,10 +82,10 @@ def _template_problems(format_source: source.FormatSource, carried: dict[str, st
         home = format_source.folders[0]
         texts |= {f"formats/{home.name}/{path.name}": path.read_text("utf-8") for path in home.path.glob("*.j2")}
     sample = format_source.format or loader.load(DEFAULT_FORMAT)
-    debate = fold([dry_run.opened(sample, {})])
+    debate = fold([dry_run.opening_event(sample, {})])
     if debate.complete:  # a format without a turn has no brief to take the names from
         sample = loader.load(DEFAULT_FORMAT)
-        debate = fold([dry_run.opened(sample, {})])
+        debate = fold([dry_run.opening_event(sample, {})])
     return rendering.template_problems(texts, briefs.known_names(debate))
 
 

@@ -118,9 +118,9 @@ def load() -> list[ProbeCase]:
     """Every debate of prompts/probes: the originals, then each with every probe applied, once to each side if the probe
     changes one side. BadFile with every mistake in the first file that has any."""
     folder = resources.prompts() / "probes"
-    probes = [_parsed(Probe, name, fields) for name, fields in read_mapping(folder / "probes.yaml").items()]
+    probes = [_validate(Probe, name, fields) for name, fields in read_mapping(folder / "probes.yaml").items()]
     files = sorted((folder / "debates").glob("*.yaml"))
-    debates = [_parsed(SampleDebate, path.stem, read_mapping(path)) for path in files]
+    debates = [_validate(SampleDebate, path.stem, read_mapping(path)) for path in files]
     return [ProbeCase(debate) for debate in debates] + [
         ProbeCase(debate, probe, side, probe.texts[n % len(probe.texts)] if side else ())
         for probe in probes
@@ -129,7 +129,7 @@ def load() -> list[ProbeCase]:
     ]
 
 
-def _parsed(model: type[_Model], name: str, fields: object) -> _Model:
+def _validate(model: type[_Model], name: str, fields: object) -> _Model:
     try:
         return model.model_validate({"name": name, **fields} if isinstance(fields, dict) else fields)
     except ValidationError as error:
@@ -178,7 +178,7 @@ class ProbeRun:
             return journal.must_be_new(ballot.path)
         except BadJournal:
             entries = journal.read(ballot.path, follow=False).entries
-        debate = _checked(ballot, [entry.event for entry in entries])
+        debate = _checked_debate(ballot, [entry.event for entry in entries])
         if isinstance(entries[-1].event, _CALLS):
             self.asked[ballot.path] = entries
         self._debates[ballot.path] = current = CurrentState(debate)
@@ -248,7 +248,7 @@ class ProbeRun:
         else:
             open_debate = create_debate(opened, DebateFiles.of_journal(ballot.path))
         with open_debate:
-            _checked(ballot, open_debate.journal.events)  # it may have changed since
+            _checked_debate(ballot, open_debate.journal.events)  # it may have changed since
             self._debates[ballot.path] = open_debate.current
             on_begin(open_debate.journal)
             for event in speeches:
@@ -305,7 +305,7 @@ class ProbeRun:
         }
 
 
-def _checked(ballot: Ballot, events: Sequence[Event]) -> DebateState:
+def _checked_debate(ballot: Ballot, events: Sequence[Event]) -> DebateState:
     """The debate of a ballot's journal. BadFile unless it begins with the ballot's speeches and its judge
     is still the one that the user named."""
     debate, (opened, speeches) = stored_state(ballot.path, events), make_opened(ballot.case, ballot.judge)

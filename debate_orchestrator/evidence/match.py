@@ -106,7 +106,7 @@ class Words:
         """The number of the word at a place of `text`."""
         return max(0, bisect_right(self.starts, place) - 1)
 
-    def joined(self, first: int, last: int) -> str:
+    def text_of(self, first: int, last: int) -> str:
         return " ".join(self.words[first:last])
 
     def original(self, first: int, last: int) -> str:
@@ -217,7 +217,7 @@ def _most_like(part: Words, page: Words, begin: int) -> tuple[float, int, int]:
     first, last = page.word_at(offset + start), page.word_at(offset + end - 1) + 1
     margin = 2 + len(part) // 10
     best = max(
-        (fuzz.ratio(wanted, page.joined(low, high)), low - high, low)
+        (fuzz.ratio(wanted, page.text_of(low, high)), low - high, low)
         for low in range(max(begin, first - margin), first + margin + 1)
         for high in range(max(low, last - margin), min(len(page), last + margin) + 1)
     )

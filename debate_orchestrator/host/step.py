@@ -228,7 +228,7 @@ class Stepper:
             problem = f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line)})."
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
         reply = replies.stored(Reply(text=text, brief_digest=turn_brief.digest, by=model_spec.HOST))
-        event = self._parsed(turn, turn_brief, reply)
+        event = self._parse(turn, turn_brief, reply)
         if turn_id not in self.state.replies:
             self._record_brief_sent(turn, turn_brief)
         if self.opened.record(event):
@@ -238,7 +238,7 @@ class Stepper:
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
-    def _parsed(self, turn: Turn, turn_brief: Brief, reply: Reply) -> ReplyEvent:
+    def _parse(self, turn: Turn, turn_brief: Brief, reply: Reply) -> ReplyEvent:
         """The event that a reply makes. A structured reply that can't be used goes on record, so that the next brief
         shows it with what is wrong."""
         try:

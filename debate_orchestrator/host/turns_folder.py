@@ -109,7 +109,7 @@ def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
     end, before = time.monotonic() + seconds, list[tuple[int, int] | None]()
     with_brief = [turn_files for turn_files in awaited if os.path.lexists(turn_files.brief)]
     while with_brief:
-        now = [_written(turn_files.reply) for turn_files in with_brief]
+        now = [_size_and_time(turn_files.reply) for turn_files in with_brief]
         left = end - time.monotonic()
         if left <= 0 or (all(now) and now == before):
             return
@@ -120,7 +120,7 @@ def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
             raise Interrupted from None
 
 
-def _written(path: str) -> tuple[int, int] | None:
+def _size_and_time(path: str) -> tuple[int, int] | None:
     """Size in bytes and time of the last change of a file; None while there is none, or an empty one."""
     try:
         status = os.lstat(path)

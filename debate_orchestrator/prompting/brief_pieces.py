@@ -42,13 +42,13 @@ class Piece(NamedTuple):
 def pieces(brief: Brief, schema_replacement: str = ALL_ASKED) -> list[Piece]:
     """The pieces of a brief, in its order. `schema_replacement` is the sentence that people read in place of the JSON
     Schema, which is for models: it says what a form asks for."""
-    parts = list(_parsed(_without_fence_text(brief.system)))
+    parts = list(_parse(_without_fence_text(brief.system)))
     for message in brief.messages:
         for part in message.parts:
             if message.role == "assistant":
                 parts.append(Piece("own.words", "You said", part))
             else:
-                parts += _parsed(_without_schema(part, brief, schema_replacement))
+                parts += _parse(_without_schema(part, brief, schema_replacement))
     return parts
 
 
@@ -69,7 +69,7 @@ def tasks(text: str, *, short: bool) -> list[str]:
     return ["\n\n".join(re.split(r"\n\s*\n", task)[:2]) for task in texts] if short else texts
 
 
-def _parsed(text: str) -> Iterator[Piece]:
+def _parse(text: str) -> Iterator[Piece]:
     """The instructions and the documents in a text. Only a line with the code of a document closes it."""
     plain: list[str] = []
     inside: list[str] = []

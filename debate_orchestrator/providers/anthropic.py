@@ -172,7 +172,7 @@ class _Batch(batch_answers.HasId):
     request_counts: _Counts
 
     @model_validator(mode="after")
-    def _counted(self) -> _Batch:
+    def _counts_are_possible(self) -> _Batch:
         if not self.request_counts.total or (self.processing_status == "ended" and self.request_counts.processing):
             raise ValueError("counts that can't be right")
         return self

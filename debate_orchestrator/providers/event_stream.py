@@ -81,7 +81,7 @@ async def events(response: httpx2.Response) -> AsyncIterator[Any]:
             if text.startswith(b"[DONE]"):
                 return
             if text:
-                yield _parsed(text)
+                yield _parse(text)
 
 
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -101,7 +101,7 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             raise OverLimit(f"an event of more than {LIMITS.event:,} bytes")
 
 
-def _parsed(text: bytes) -> Any:
+def _parse(text: bytes) -> Any:
     try:
         event = json.loads(text)
     except RecursionError:

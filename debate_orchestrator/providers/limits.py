@@ -175,15 +175,15 @@ class SilenceClock:
             self._timeout.reschedule(now_until)
 
     def _left(self, seconds: float) -> float:
-        return min(seconds, self._total - self._taken())
+        return min(seconds, self._total - self._elapsed())
 
-    def _taken(self) -> float:
+    def _elapsed(self) -> float:
         return 0.0 if self._began is None else time.monotonic() - self._began
 
     def timeout_reason(self) -> str:
         """Which time ran out."""
-        if self._taken() >= self._total:
-            return f"no end after {self._taken():,.0f} s"
+        if self._elapsed() >= self._total:
+            return f"no end after {self._elapsed():,.0f} s"
         if self._heard_any:
             return f"silence for {self.silence_seconds:g} s"
         return f"no word for {self.first_token_seconds:g} s, in which it may still have been reading the prompt"

@@ -90,13 +90,13 @@ class ReviewForm:
         self.rounds: dict[int, Shape] = {}
         """Round to what is asked about it; only rounds that were held and that judges vote on."""
         for n in sorted(n for n in reached if n is not None):
-            if shape := self._asked(slot for slot in slots if slot.round == n):
+            if shape := self._fields_asked(slot for slot in slots if slot.round == n):
                 self.rounds[n] = shape
-        self.final = self._asked(slot for slot in slots if slot.after_rounds) or {
+        self.final = self._fields_asked(slot for slot in slots if slot.after_rounds) or {
             "winner": Field(kind="choice", of=(*format.sides, TIE), about="who won the debate")
         }
 
-    def _asked(self, slots: Iterable[Slot]) -> Shape:
+    def _fields_asked(self, slots: Iterable[Slot]) -> Shape:
         """The fields of some votes that a reviewer is asked for."""
         given: Shape = {}
         for slot in slots:
@@ -138,7 +138,7 @@ class ReviewForm:
         least, most = self.shape_context.scale(criterion)
         return f"{least:g} to {most:g}"
 
-    def asked(self, *names: str) -> Shape:
+    def parts(self, *names: str) -> Shape:
         """Some parts of a ballot, of which everything has to be answered, as a person who is asked for them does."""
         whole = self.shape
         return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
@@ -220,7 +220,7 @@ def review_texts() -> ReviewTexts:
     return ReviewTexts.model_validate(resources.read_yaml("reviewing.yaml"))
 
 
-def worded(form: ReviewForm, field_path: tuple[str, ...], about: str) -> QuestionText:
+def question_text(form: ReviewForm, field_path: tuple[str, ...], about: str) -> QuestionText:
     """The question about one field of a ballot, which is known by its path in the form; `about` says what it is."""
     final, of_round = field_path[0] == "final", field_path[0] == "rounds"
     name = field_path[1] if final else field_path[2] if of_round else field_path[0]

@@ -162,7 +162,7 @@ class FieldText:
                 parts.append(self._part(title_of(name), field, value))
         return [*parts, *speeches]
 
-    def listed(self, shape: Shape, fields: Mapping[str, Any], without: Collection[str] = ()) -> list[FieldPart]:
+    def item_parts(self, shape: Shape, fields: Mapping[str, Any], without: Collection[str] = ()) -> list[FieldPart]:
         """The fields of a judge's reply, except empty ones and those shown elsewhere."""
         parts: list[FieldPart] = []
         for name, field in shape.items():

@@ -70,9 +70,9 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
         "structured": partial(_write_structured, report, fields, writer),
-        "listed": lambda turn: writer.field_items(fields.listed(turn.shape, turn.fields, _SHOWN | rated)),
+        "listed": lambda turn: writer.field_items(fields.item_parts(turn.shape, turn.fields, _SHOWN | rated)),
         "listed_last": lambda turn: writer.field_items(
-            fields.listed(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
+            fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
         "parsed_ballot": lambda turn: _parsed_ballot(report, turn),
         "cited": lambda turn: writer.line(cited_pages(turn.pages)),

@@ -72,19 +72,19 @@ class DebateFiles(NamedTuple):
             report = os.path.join(output, REPORT)
         if not report.endswith(".md"):
             raise BadFile(f"output: {short_repr(output)} is not a file that ends in .md, or a folder.")
-        return cls._named(report.removesuffix(".md"))
+        return cls._from_stem(report.removesuffix(".md"))
 
     @classmethod
     def of_journal(cls, journal: str) -> DebateFiles:
         """The files of the debate with this journal."""
         if journal.endswith(JOURNAL):
-            return cls._named(journal.removesuffix(JOURNAL))
+            return cls._from_stem(journal.removesuffix(JOURNAL))
         stem, suffix = os.path.splitext(journal)
-        return cls._named(journal if suffix in (".md", ".html") else stem)._replace(journal=journal)
+        return cls._from_stem(journal if suffix in (".md", ".html") else stem)._replace(journal=journal)
 
     def with_suffix(self, suffix: str) -> DebateFiles:
         """The files of another debate beside this one; `suffix` is added to their names."""
-        return self._named(f"{self.report.removesuffix('.md')}{suffix}")
+        return self._from_stem(f"{self.report.removesuffix('.md')}{suffix}")
 
     def existing(self) -> list[str]:
         """Those of report, page and journal that exist."""
@@ -99,7 +99,7 @@ class DebateFiles(NamedTuple):
             raise BadFile(f"output: {existing[0]} already exists.", hint="name another output, or move it away")
 
     @classmethod
-    def _named(cls, stem: str) -> DebateFiles:
+    def _from_stem(cls, stem: str) -> DebateFiles:
         folders = (f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts")
         return cls(f"{stem}.md", f"{stem}{JOURNAL}", *folders, f"{stem}.html")
 

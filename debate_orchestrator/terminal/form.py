@@ -22,7 +22,7 @@ from debate_orchestrator.prompting.fields import (
     read,
     with_defaults,
 )
-from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, worded
+from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, question_text
 from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit, unknown_choice
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
@@ -77,7 +77,7 @@ class Form(ABC):
             if question.field_path not in computed
         ]
 
-    def asked(self) -> list[FormQuestion]:
+    def asked_questions(self) -> list[FormQuestion]:
         """The questions that are asked."""
         every = self.questions()
         wanted = self.short(every) if self.short else every
@@ -110,12 +110,14 @@ class Form(ABC):
                 question = self._before(question)
 
     def _missing(self) -> FormQuestion | None:
-        unread = (asked for asked in self.asked() if not has_valid_answer(asked, self.shape_context, self.entered))
+        unread = (
+            asked for asked in self.asked_questions() if not has_valid_answer(asked, self.shape_context, self.entered)
+        )
         return next(unread, None)
 
     def _before(self, question: FormQuestion | None) -> FormQuestion:
         """The question before that one: the last one before all of them are shown."""
-        asked = self.asked()
+        asked = self.asked_questions()
         field_paths = [other.field_path for other in asked]
         at = len(asked)
         if question is not None and question.field_path in field_paths:
@@ -159,7 +161,7 @@ class Form(ABC):
                 self.entered.pop(typing, None)
                 self.entered[question.field_path] = answer
                 if prompt.private:
-                    self.prompter.tell(f"{label(question, self.name)}: {self.shown(question)}")
+                    self.prompter.tell(f"{label(question, self.name)}: {self.answer_text(question)}")
                 return
             finally:
                 self.writer.now(self.entered)
@@ -193,14 +195,14 @@ class Form(ABC):
     def view(self, every: list[FormQuestion] | None = None) -> list[str]:
         """What was entered, under the numbers of its questions; of `every` question also those that were not asked."""
         rows = []
-        for n, question in enumerate(self.asked() if every is None else every, 1):
+        for n, question in enumerate(self.asked_questions() if every is None else every, 1):
             if question.field_path in self.entered:
-                rows.append(f"{n:3} {label(question, self.name)}: {self.shown(question)}")
+                rows.append(f"{n:3} {label(question, self.name)}: {self.answer_text(question)}")
             elif every is not None:
                 rows.append(f"{n:3} {label(question, self.name)}: {question.default or 'none'} (not asked)")
         return rows
 
-    def shown(self, question: FormQuestion) -> str:
+    def answer_text(self, question: FormQuestion) -> str:
         """An answer as it was understood."""
         try:
             return answer_text(read(question, self.shape_context, self.entered[question.field_path])) or "none"
@@ -209,7 +211,7 @@ class Form(ABC):
 
     def progress_text(self, question: FormQuestion) -> str:
         """How far the form is filled in."""
-        field_paths = [other.field_path for other in self.asked()]
+        field_paths = [other.field_path for other in self.asked_questions()]
         at = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
         return f"Question {at} of {len(field_paths)}"
 
@@ -249,11 +251,11 @@ class ReviewBallotForm(Form):
         self.texts, self.form = texts, form
         self._show, self._head = show, {name: given[name] for name in _HEAD if name in given}
         self._was_read = given.get(READ) is True
-        self._whole = form.asked(*_FIRST, *_SECOND)
+        self._whole = form.parts(*_FIRST, *_SECOND)
         writer = DraftWriter[Mapping[FieldPath, str]](
             lambda entered: keep(self.ballot() | ({READ: True} if self._was_read else {}))
         )
-        super().__init__(prompter, form.asked(*_FIRST), form.shape_context, writer, _entered(self._whole, form, given))
+        super().__init__(prompter, form.parts(*_FIRST), form.shape_context, writer, _entered(self._whole, form, given))
 
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Quit with what was answered kept."""
@@ -268,7 +270,7 @@ class ReviewBallotForm(Form):
                 await self.fill_in(question=before)
         if read(seen, self.shape_context, self.entered[seen.field_path]):
             self.prompter.tell(self.texts.said["seen"])
-        self.shape, self.first = self.form.asked(*_SECOND), self.texts.said["stands"]
+        self.shape, self.first = self.form.parts(*_SECOND), self.texts.said["stands"]
         await self.fill_in(lambda: [])
         return self.ballot()
 
@@ -309,7 +311,7 @@ class ReviewBallotForm(Form):
     # What is asked, in the words of prompts/reviewing.yaml
 
     def prompt_for(self, question: FormQuestion) -> Question:
-        wording = worded(self.form, question.field_path, question.about)
+        wording = question_text(self.form, question.field_path, question.about)
         expected = hint(question, self.shape_context) if question.field.kind in ("scores", "number") else ""
         return Question(
             wording.text,

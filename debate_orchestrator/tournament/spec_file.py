@@ -36,7 +36,7 @@ from debate_orchestrator.util.errors import (
     BadSettings,
     DebateError,
     first_few,
-    listed,
+    join_names,
     short_repr,
     suggest,
     with_hint,
@@ -131,8 +131,8 @@ def _judges(value: Any, loaded_format: Format) -> Any:
 
 def _pairs(value: Any, models: Any, problems: list[str]) -> Any:
     """The pairs as a list; no pairs of more models than there may be, which `spec_of` refuses."""
-    listed = models if isinstance(models, list) else []
-    names = list(dict.fromkeys(str(model.get("name")) for model in listed if isinstance(model, dict)))
+    entries = models if isinstance(models, list) else []
+    names = list(dict.fromkeys(str(model.get("name")) for model in entries if isinstance(model, dict)))
     if len(names) > MAX_MODELS:
         return []
     if value == ROUND_ROBIN:
@@ -250,4 +250,4 @@ def _duplicate_problems(where: str, topics: Sequence[Topic]) -> Iterator[str]:
         motions.setdefault(sanitize.normalized(topic.motion).casefold().rstrip(" ."), []).append(topic.id)
     for same in motions.values():
         if len(set(same)) > 1:
-            yield f"{where}: the topics {listed(same)} have the same motion."
+            yield f"{where}: the topics {join_names(same)} have the same motion."

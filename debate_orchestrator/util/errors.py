@@ -66,7 +66,9 @@ def suggest(word: object, known: Iterable[str]) -> str:
     return f"Did you mean {near[0]!r}?" if near else ""
 
 
-def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES_LENGTH, count: int | None = None) -> str:
+def join_names(
+    names: Collection[str], between: str = ", ", most: int = MAX_NAMES_LENGTH, count: int | None = None
+) -> str:
     """Names as a sentence has them: up to `most`, or `MAX_NAMES_LENGTH` characters, and how many more there are. Where
     `names` are only the first, `count` is how many there are in all."""
     parts, length = list[str](), 0

@@ -40,11 +40,11 @@ def draw(topic: str, positions: Sequence[tuple[str, str]], result: str, site: st
     column = (width - 40) // 2
     for number, (name, position) in enumerate(list(positions)[:2]):
         left = _MARGIN + number * (column + 40)
-        _write(pen, [_cut(pen, name, 24, column)], left, top + 26, 24, _SIDES[number], column)
+        _write(pen, [_fit(pen, name, 24, column)], left, top + 26, 24, _SIDES[number], column)
         _write(pen, _wrap_lines(pen, position, 28, column, maximum=4), left, top + 62, 28, _INK, column)
     pen.line((_MARGIN, 508, SIZE[0] - _MARGIN, 508), fill=_SOFT, width=2)
-    _write(pen, [_cut(pen, result, 32, width)], _MARGIN, 524, 32, _INK, width)
-    _write(pen, [_cut(pen, site, 22, width)], _MARGIN, 578, 22, _SOFT, width)
+    _write(pen, [_fit(pen, result, 32, width)], _MARGIN, 524, 32, _INK, width)
+    _write(pen, [_fit(pen, site, 22, width)], _MARGIN, 578, 22, _SOFT, width)
     out = io.BytesIO()
     image.save(out, "PNG", optimize=True)
     return out.getvalue()
@@ -76,7 +76,7 @@ def _wrap_lines(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, m
                 lines[-1] += letter
     lines = [line.strip() for line in lines if line.strip()] or [""]
     if len(lines) > maximum or len(text) > _MAX_LENGTH:
-        lines = [*lines[: maximum - 1], _cut(pen, f"{lines[:maximum][-1]} ...", size, width)]
+        lines = [*lines[: maximum - 1], _fit(pen, f"{lines[:maximum][-1]} ...", size, width)]
     return lines
 
 
@@ -93,7 +93,7 @@ def _pieces(text: str) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
-def _cut(pen: ImageDraw.ImageDraw, text: str, size: int, width: int) -> str:
+def _fit(pen: ImageDraw.ImageDraw, text: str, size: int, width: int) -> str:
     """A text that fits one line."""
     text = text[:_MAX_LENGTH]
     if _length(pen, text, size) <= width:
@@ -128,11 +128,11 @@ def _from_right(text: str) -> bool:
 
 def _font(text: str, size: int) -> Any:
     """The font for a text. Where none for its script is installed, its letters are drawn as boxes."""
-    return _loaded(any(unicodedata.east_asian_width(letter) in "WF" for letter in text), size)
+    return _load_font(any(unicodedata.east_asian_width(letter) in "WF" for letter in text), size)
 
 
 @cache
-def _loaded(wide: bool, size: int) -> Any:
+def _load_font(wide: bool, size: int) -> Any:
     names = (*_WIDE_FONTS, *_FONTS) if wide else _FONTS
     path = next((found[name] for name in names if name in (found := _installed())), None)
     return ImageFont.truetype(path, size) if path else ImageFont.load_default(size)

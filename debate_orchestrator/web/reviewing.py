@@ -123,7 +123,7 @@ class Reviews:
             problems = ["Begin with the vote before reading."]
             return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
         answers = fields.form_value(
-            reviewed.form.asked(*_ASKED), reviewed.form.shape_context, form_fields.entered_fields(sent)
+            reviewed.form.parts(*_ASKED), reviewed.form.shape_context, form_fields.entered_fields(sent)
         )
         if answers is None:
             problems = ["Some of it is missing: see below."]
@@ -155,7 +155,7 @@ class Reviews:
         typed, format = nothing | form_fields.entered_fields(sent), form.debate.format
 
         def worded(question: fields.FormQuestion) -> tuple[str, str]:
-            wording = reviews.worded(form, question.field_path, question.about)
+            wording = reviews.question_text(form, question.field_path, question.about)
             return wording.text, wording.help
 
         return self._page(
@@ -168,7 +168,7 @@ class Reviews:
             parts=_parts(reviewed),
             criteria=form.rated,
             questions=form_fields.questions(
-                reviewed.form.asked(*_ASKED), form.shape_context, format, typed, checked=bool(problems), worded=worded
+                reviewed.form.parts(*_ASKED), form.shape_context, format, typed, checked=bool(problems), worded=worded
             ),
         )
 

@@ -149,7 +149,7 @@ class Worker:
         """Takes debates of a tournament from now on, unless something prevents it. Returns what prevents it."""
         if self._looked_at.get(tournament) == number:
             return []
-        _, problems = await self._loaded(tournament)
+        _, problems = await self._load(tournament)
         self._looked_at[tournament] = number
         if problems:
             self._tell(f"No debates of {tag} are taken: {' '.join(problems)}")
@@ -233,7 +233,7 @@ class Worker:
         current = self._passes.get(tournament)
         if current is not None and current.number == number:
             return current
-        loaded, problems = await self._database.retried_until_reached(lambda: self._loaded(tournament))
+        loaded, problems = await self._database.retried_until_reached(lambda: self._load(tournament))
         if loaded is None or problems:
             return None
         cap = current.cap if current is not None else SharedCap(self._database, tournament)
@@ -249,7 +249,7 @@ class Worker:
         self._passes[tournament] = _Pass(number, {one.id: one for one in loaded.schedule}, run, cap)
         return self._passes[tournament]
 
-    async def _loaded(self, tournament: str) -> tuple[Tournament | None, list[str]]:
+    async def _load(self, tournament: str) -> tuple[Tournament | None, list[str]]:
         """A tournament of the database, and why it can't run here. Its cap is kept in the database, not here."""
         found = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {tournament} in {self._database.where}"
