@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
-from persons import CTRL_C
+from persons import CTRL_C, typing
 from reviewers import filled, paper
 from test_cli_converse import Person
 
+from debate_orchestrator.cli.ballot import _show
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping, to_yaml
@@ -119,6 +120,14 @@ def test_at_a_terminal(person: Person, journal: Path) -> None:
     assert "which position do you hold" not in shown
 
 
+def test_the_debate_is_printed_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is shown where there is no pager."""
+    monkeypatch.delenv("PAGER", raising=False)
+    with typing() as (prompter, screen):
+        _show(prompter, "# Debate\n\nOne.\n")
+    assert screen.lines[:3] == ["# Debate", "", "One."]
+
+
 def test_what_was_left_is_gone_on_with(person: Person, journal: Path) -> None:
     """Ctrl-C keeps a draft, names the command that goes on, and that goes on; the draft is gone in the end."""
     left, _ = person("ballot", J, "--as", "ada", keys=(*KEYS[:5], CTRL_C))
@@ -165,9 +174,13 @@ def test_a_report_from_before_a_ballot_is_made_anew(debate: Run, journal: Path, 
     for name in before:
         debate("ballot", J, "--take", ballot(name))
     debate("report", J)
+    debate("report", J, "--to", "debate-report.json")
     debate("ballot", J, "--take", ballot("bob"))
     ran = debate("check", J)
     debate("report", J)
+    debate("report", J, "--to", "debate-report.json")
 
     assert ran.code == 3 and "does not tell of the reviewers' ballots" in ran.out
+    assert "`debate report` makes it anew" in ran.out
+    assert "`debate report JOURNAL --to debate-report.json` makes it anew" in ran.out
     assert debate("check", J).code == 0

@@ -57,12 +57,16 @@ class TestAtATerminal:
         assert read("debate-report.rehearsed.journal.jsonl").events[0].settings.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
         answers = Path("debate-report.answers.yaml").read_text(encoding="utf-8")
         assert "rehearse" not in answers and "anthropic:claude-opus-5-5" in answers
+        assert "positions: auto" in answers  # those of the rehearsal are no model's
         assert ran.err.count("Then `debate run --answers debate-report.answers.yaml` is the real debate.") == 1
 
         run = ("run", "--answers", "debate-report.answers.yaml", "--rounds=1")
         again = debate(*run, "--rehearse")
         real = debate(*run, "--a=command:cat", "--b=rehearse", "--judge=rehearse")
         assert again.code == 0 and "debate-report.rehearsed-2.md" in again.out
+        opened = debate("open", *run[1:], "--output=host.md", "--a=host", "--b=host", "--judge=host")
+        assert "Researcher A (Pro): It is right that: Tabs are better than spaces" in again.err
+        assert opened.code == 0 and "Researcher A (Pro): It is right that: " in opened.out
         assert real.code == 3, real.err  # `cat` writes no decision brief
         assert Path("debate-report.md").exists()
 

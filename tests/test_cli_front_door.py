@@ -50,7 +50,7 @@ def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
         "Next: set ANTHROPIC_API_KEY, or name other models (`debate models` lists them). Then the same command without "
         "--rehearse is the real debate."
     )
-    assert "1 or 2 first calls of anthropic:claude-opus-5-5, which derives the positions; then " in ran.err
+    assert "1 or 2 calls of anthropic:claude-opus-5-5 to derive the positions; then " in ran.err
     assert (
         "Rehearsed words" not in ran.out + ran.err and "is filler: its verdict and its advice mean nothing" in ran.out
     )
@@ -104,7 +104,10 @@ def test_help(debate: Run) -> None:
 def test_a_misspelt_verb(debate: Run) -> None:
     """A short verb with two letters exchanged is suggested; another single word is told how a topic is given."""
     assert "did you mean run?" in debate("rnu").err
-    assert "did you mean" not in debate("help", "nope").err
+    for word, problem in (("nosuch", "there is no verb nosuch\n"), ("rnu", "there is no verb rnu, did you mean run?")):
+        helped = debate("help", word)
+        assert helped.code == 2 and problem in helped.err and not helped.out
+    assert "a name is given as --name nope" in debate("demo", "nope").err
     assert "A topic is quoted" in debate("gateways").err
 
 
@@ -173,4 +176,4 @@ def test_a_report_without_its_journal(debate: Run, here: Path) -> None:
     """What can be checked is the journal, so a report that stands alone is told where that is looked for."""
     Path("moved.md").write_text("# Debate Report\n", encoding="utf-8")
     ran = debate("check", "moved.md")
-    assert ran.code == 2 and "would be moved.journal.jsonl, which is not there" in ran.err
+    assert ran.code == 2 and "its journal moved.journal.jsonl is not there" in ran.err

@@ -85,6 +85,16 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
     assert "Earlier Verdict" not in report
 
 
+def test_a_host_judges(debate: Run, here: Path) -> None:
+    """A judging that waits for its host says whose turn it is, and the command that takes it."""
+    written(here / OLD, played())
+    ran = debate("judge", OLD, "--judge", "host", "--output", "h.md")
+
+    assert ran.code == 3
+    assert "h.journal.jsonl waits for 1.verdict.judge, which `host` takes: an agent host, or you." in ran.err
+    assert "Try: `debate step h.journal.jsonl`" in ran.err
+
+
 def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
     """A debate that is not finished is named with the command that finishes it, and nothing is written."""
     written(here / OLD, played(until="2.opening.a", rounds=2)[:4])

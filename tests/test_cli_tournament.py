@@ -52,6 +52,9 @@ def test_from_new_to_all_journals(debate: Run) -> None:
     assert (again.json["status"], again.json["complete"], again.json["calls"]) == ("done", 24, 0)
     assert debate("tournament", "new").code == 2
     assert debate("tournament", "rate", "demo").out == "No model is ranked: stand-ins spoke in every debate.\n"
+    assert debate("tournament", "report", "demo").code == 0
+    page = Path("demo/index.html").read_text(encoding="utf-8")
+    assert "These tables count rehearsed debates too" in page.partition('id="h-tables"')[2]
     assert "Complete." in debate("check", str(journals("demo")[0])).out
 
 

@@ -207,6 +207,20 @@ def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None
     assert "Degraded: one agent played both sides and the judge" in Path("report.md").read_text(encoding="utf-8")
 
 
+def test_a_turn_that_there_is_not_is_told(debate: Run, opened: dict[str, Any]) -> None:
+    """A turn that a reply cites and the debate does not have is taken out of it, as the line on the reply says."""
+    told = opened
+    while told["turns"][0]["turn"] != "final.dissent.judge":
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", J, "--json").json
+    row = {"claim": "C", "a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a", "1.opening.z"]}
+    puppets.hand_in(told["turns"][0], {"rows": [row]})
+    ran = debate("step", J)
+
+    assert "accepted final.dissent.judge" in ran.err
+    assert "rows[1].turns: '1.opening.z' dropped, since there is no such turn" in ran.err
+
+
 def test_a_line_that_does_not_count_is_told(debate: Run, opened: dict[str, Any]) -> None:
     """A reply whose reserved line does not count is taken with a remark that says so, and the user is told too."""
     Path("a.md").write_text('She wrote: "It is over.\nI CONCEDE THE DEBATE.', encoding="utf-8")

@@ -62,7 +62,7 @@ def test_positions_are_derived(debate: Run, server: Server) -> None:
     assert setup.sources["positions"] == "derived"
     assert [(one.by, one.text, one.called) for one in derived] == [("anthropic:n", DERIVED, True)]
     assert derived[0].usage is not None and derived[0].usage.input > 0
-    assert 0 < ran.err.index("which derives the positions") < ran.err.index("Deriving the two positions"), ran.err
+    assert 0 < ran.err.index("to derive the positions") < ran.err.index("Deriving the two positions"), ran.err
     assert "Tabs it is." in ran.err  # the setup that is shown holds what was derived
     assert "moderator" in Path("r.md").read_text(encoding="utf-8")
 
@@ -82,8 +82,8 @@ def test_calls_for_the_positions_are_in_the_estimate(
     assert ran.code == 0, ran.err
     assert bool(server.requests) == called
     if called:
-        assert f"1 or 2 first calls of {model}, which" in ran.err
-        assert ran.err.index("which derives the positions; then no calls") < f"{ran.err}Deriving".index("Deriving")
+        assert f"1 or 2 calls of {model} to" in ran.err
+        assert ran.err.index("to derive the positions; then no calls") < f"{ran.err}Deriving".index("Deriving")
     else:
         assert "first calls" not in ran.err
 

@@ -68,10 +68,15 @@ def run_all(debate: Run) -> None:
 
 
 def test_the_demo_writes_a_report(debate: Run, here: Path) -> None:
-    """`debate demo --to report.md`, which the README mentions, writes a report."""
+    """`debate demo --to report.md`, which the README mentions, writes a report, and beside it the journal that it is
+    checked against; never over another journal."""
     assert "`debate demo --to report.md`" in README
     assert debate("demo", "--quiet", "--to", "report.md").code == 0
     assert Path("report.md").read_text(encoding="utf-8").startswith("# Debate Report")
+    assert debate("check", "report.md").code == 0
+    again = debate("demo", "--quiet", "--to", "report.html")
+    another = debate("demo", "--name", "free-transit", "--to", "report.md")
+    assert again.code == 0 and another.code == 2 and "report.journal.jsonl already exists" in another.err
 
 
 def test_the_decision_brief_is_the_demos() -> None:

@@ -151,10 +151,11 @@ def test_what_is_in_doubt_is_asked_again(text: str) -> None:
     ("text", "why"),
     [
         (OWN_TEXT[: OWN_TEXT.index("end_code") - 2], "with the code of this turn at both ends"),
+        (json.dumps(signed(OWN, OWN_CODE) | {"end_code": "XXXXXX"}), "at both ends: `end_code` is missing or wrong"),
         (OWN_TEXT.replace('"winner":', '"winner": "b", "winner":'), "'winner' appears twice"),
         (OWN_TEXT.replace('"convergence": {', '"convergence": [{'), "Expecting ',' delimiter"),
     ],
-    ids=["cut", "twice", "bracket"],
+    ids=["cut", "end", "twice", "bracket"],
 )
 def test_a_judge_is_told_what_is_wrong(text: str, why: str) -> None:
     """An object that was cut off, one with a key twice and one with a bracket too many are told apart."""

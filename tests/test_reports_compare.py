@@ -91,6 +91,10 @@ def test_a_rehearsal_has_no_winner() -> None:
     assert "| 2 | only stand-ins judged |" in text and "Run 2 is rehearsed: stand-ins spoke" in text
     assert r"| 1 | A (A 7, B 6) | \- | \- |" in section(text, "Rounds")
     assert made.judges is not None and {row[0] for row in made.judges.rows} == {"1"}
+    assert "its votes, claims and questions are left out" in text
+    assert "None on record from real judges." in section(
+        markdown.render_comparison(compared(*[debated("2", cast=seats)] * 2)), "Disputed Claims"
+    )
     assert not made.differences and "pairs of votes" not in " ".join(made.agreement)
 
 

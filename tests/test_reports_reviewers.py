@@ -66,10 +66,8 @@ def test_swing_is_the_reviewers_own() -> None:
     text = report(*moved)
 
     assert (found.moved, found.gained, found.by_swing) == (2, {"a": -1, "b": 2}, "b")
-    assert found.swing[0] == "2 of 3 minds that voted before and after moved: 2 to B."
-    assert found.swing[1].startswith(
-        "By swing the reviewers' winner is Researcher B (Researcher A -1, Researcher B +2)"
-    )
+    assert found.swing[0] == "2 of 3 reviewers who voted before and after changed sides: 2 to B."
+    assert found.swing[1].startswith("Researcher B won over more reviewers (Researcher A -1, Researcher B +2)")
     assert section(text, "Final Verdict") == section(markdown.render(build_report(MADE)), "Final Verdict")
 
 

@@ -48,6 +48,12 @@ def test_a_label(ballot: dict[str, Any], head: str) -> None:
     )
 
 
+def test_a_judges_word_for_the_strength() -> None:
+    """Where the judge calls the win otherwise than the scores do, its word is told."""
+    say = {"final.verdict.judge": {"strength": "decisive"}}
+    assert "The scores give narrow; a judge's own word for the strength is decisive." in verdict("adversarial", say)
+
+
 def test_labels_of_a_panel() -> None:
     """A panel's labels are told with how often each was given; where none is given most, none stands."""
     script = {f"final.verdict.judge-{n}": label("misleading", 3 + n) for n in (1, 2)}

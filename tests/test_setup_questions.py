@@ -428,6 +428,7 @@ class TestFormats:
     def test_complaints_have_the_formats_limits(self, rounds: RoundLimits, expected: str) -> None:
         """An invalid number is told the format's own limits."""
         assert expected in answers.value_problem("rounds", "9", self.other(rounds=rounds))
+        assert "diminishing" not in answers.value_problem("rounds", "0", self.other(rounds=rounds))
 
     def test_a_complaint_about_an_answer_says_what_to_answer(self) -> None:
         """More rounds than are taken are told which ones are: the next question asks whether that is meant."""

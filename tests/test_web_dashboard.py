@@ -80,7 +80,7 @@ def test_a_rehearsal_says_what_the_real_debate_takes(visitor: Visitor) -> None:
     chosen, nameless = told(), told(**STAND_INS)
     models = "anthropic:claude-sonnet-5-5 and anthropic:claude-opus-5-5"
     real = rf"nothing: it is a rehearsal\. The real debate, with {models}: "
-    first = r"1 or 2 first calls of \S+, which derives the positions; then "
+    first = r"1 or 2 calls of \S+ to derive the positions; then "
     assert re.match(rf"{real}{first}\d+ calls, .*about \$\d", chosen)
     assert nameless == chosen
     given = told(**{"positions.a": "We should.", "positions.b": "We should not."})

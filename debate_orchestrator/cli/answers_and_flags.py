@@ -22,9 +22,17 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.providers import casting
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import cast_by_seat, filled, format_of, make_settings, number, rapporteur_note
+from debate_orchestrator.setup.answers import (
+    AUTO,
+    cast_by_seat,
+    filled,
+    format_of,
+    make_settings,
+    number,
+    rapporteur_note,
+)
 from debate_orchestrator.setup.questions import SetupQuestions
-from debate_orchestrator.setup.state import ModeratorTask, Ready, load, read_file
+from debate_orchestrator.setup.state import ModeratorTask, Ready, load, read_file, with_answers, with_progress
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
@@ -65,7 +73,7 @@ def settings_with_consent(
     if not from_elsewhere:
         ask_consent(_used_cast(in_file, settings, arguments.model))
     if answers.get("setup") is not None:
-        _check_finished(arguments.answers, name)
+        _check_finished(arguments.answers, name, derived=answers.get("positions") == AUTO)
     return settings
 
 
@@ -168,12 +176,13 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
 
 
 def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:
-    """The setup as confirmed. If the answers hold a conversation it was shown there; then only its
-    risks, since another user may have had that conversation."""
+    """The setup as confirmed. If the answers hold a conversation that settled the positions, it was shown there; then
+    only its risks, since another user may have had that conversation."""
     values, questions = settings.model_dump() | {"output": files.report}, setup_questions(settings.format)
-    confirmed = "setup" in read_answers(arguments)
+    answers = read_answers(arguments)
+    confirmed = "setup" in answers and answers.get("positions") != AUTO
     lines = questions.risk_lines(values) if confirmed else questions.confirmed(values).split("\n")
-    chosen = {**read_answers(arguments), **given_settings(arguments)}
+    chosen = {**answers, **given_settings(arguments)}
     unwanted = chosen.get("issues") is False and chosen.get("brief") is False
     note = "" if unwanted else rapporteur_note(settings, questions.format)
     return [*lines, *([note] if note else [])]
@@ -202,9 +211,14 @@ def _used_cast(in_file: Mapping[str, list[Any]], settings: Settings, typed: str 
     }
 
 
-def _check_finished(path: str, format_name: str) -> None:
-    """Raises BadSettings if a file holds a setup conversation that is not finished."""
-    now = setup_questions_of(path, format_name).next(load(path))
+def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
+    """Raises BadSettings if a file holds a setup conversation that is not finished. Positions that are `derived` when
+    the debate opens are not confirmed before."""
+    questions, state = setup_questions_of(path, format_name), load(path)
+    if derived:
+        positions = dict.fromkeys(questions.format.sides, "not derived yet")
+        state = with_progress(with_answers(state, "derived", positions=positions), positions_ok=True)
+    now = questions.next(state)
     if isinstance(now, Ready):
         return
     left = (

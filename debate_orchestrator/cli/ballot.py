@@ -183,7 +183,7 @@ def _show(prompter: prompt.Prompter, text: str) -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     if not shown:
-        prompter.tell(text)
+        prompter.tell(*text.split("\n"))
 
 
 def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:

@@ -101,9 +101,10 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
     uses = "." if rehearse else f": `{again}` uses them again."
     print_status(f"The answers are in {path}{uses}", *kept.asides, *([cost_line] if cost_line else []))
     flags = {"quiet": False, "events": False, "json": False, **permissions._asdict()}
-    return run_settings(
-        settings, argparse.Namespace(answers=path, rehearse=rehearse, real_debate=f"`{again}`", **flags)
-    )
+    confirmed = {**conversation.state.given, "setup": {}}  # those in the file may be of the real debate
+    arguments = argparse.Namespace(answers=path, answers_read=confirmed, rehearse=rehearse, **flags)
+    arguments.real_debate = f"`{again}`"
+    return run_settings(settings, arguments)
 
 
 def _tell_kept(kept: KeptAnswers, *, rehearse: bool) -> None:
@@ -115,8 +116,11 @@ def _tell_kept(kept: KeptAnswers, *, rehearse: bool) -> None:
 
 def _real_answers(state: SetupState) -> SetupState:
     """The answers of the debate that is rehearsed."""
-    from debate_orchestrator.setup.state import with_answers, without_answers
+    from debate_orchestrator.setup.answers import AUTO
+    from debate_orchestrator.setup.state import with_answers, with_progress, without_answers
 
+    if state.sources.get("positions") == "default":  # made for the rehearsal: a model derives those of the real debate
+        state = with_progress(with_answers(state, "default", positions=AUTO), positions_ok=False)
     cast = model_spec.unrehearsed_cast(state.given["cast"])
     state = without_answers(state, "cast")
     typed = {seat: specs if len(specs) > 1 else specs[0] for seat, specs in cast.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -11,10 +12,13 @@ from debate_orchestrator.cli.output import at_terminal, next_step, print_json, s
 from debate_orchestrator.cli.replay import check_arguments, play_journal
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.storage.files import create
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.data import name_of, read_regular
+from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
+from debate_orchestrator.util.messages import command as journal_command
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words, one_line
 
@@ -41,6 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
         problem = f"{short_repr(name)} is not one of the recorded debates: {', '.join(journals)}."
         raise BadSettings(problem, hint="`debate demo --list`")
     pace = check_arguments(arguments)
+    data = journals[name].read_bytes()
+    beside = f"{os.path.splitext(arguments.to)[0]}{JOURNAL}" if arguments.to else ""
+    if beside and os.path.lexists(beside) and not _holds(beside, data):
+        raise BadFile(f"{name_of(beside)} already exists, and is another journal.", hint="give --to another name")
     quiet = arguments.quiet or arguments.json
     # A pipe is read by a program, or cut off by one: the whole text is there where it is asked for.
     arguments.quiet = quiet or not (at_terminal(sys.stdout) or arguments.no_pace or arguments.pace)
@@ -50,11 +58,22 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.pace is None and pace is not None:
         pace = max(pace, _words(str(journals[name])) / _MINUTES)
     finished = play_journal(arguments, str(journals[name]), pace, command)
+    if beside and not os.path.lexists(beside):
+        create(Path(beside), data)
     if not quiet and finished:
         text = f" `{command} --no-pace` prints the debate." if arguments.quiet else ""
-        report = "" if arguments.to else f" Its report: `{command} --to report.md`."
+        report = f" `{command} --to report.md` writes its report."
+        if beside:
+            report = f" `{journal_command('check', beside)}` checks the report against its journal."
         next_step(f"`debate` begins one of your own.{text}{report}")
     return 0
+
+
+def _holds(path: str, data: bytes) -> bool:
+    try:
+        return read_regular(path, maximum=len(data)) == data
+    except OSError:
+        return False
 
 
 def _words(journal: str) -> int:

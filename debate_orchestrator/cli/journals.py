@@ -37,8 +37,8 @@ def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unf
         print_status(f"{path} is a report; using its journal {beside}.")
         return beside
     if suffix in FILE_TYPES and not transcripts and os.path.isfile(path):
-        hint = "put it there; or name it first where it is elsewhere, as in `debate check JOURNAL REPORT`"
-        raise BadJournal(f"{path}: the journal of this report would be {beside}, which is not there.", hint=hint)
+        hint = "name the journal, where it is elsewhere; `debate check JOURNAL REPORT` compares this report with it"
+        raise BadJournal(f"{path} is a report, and its journal {beside} is not there.", hint=hint)
     if not os.path.lexists(path):
         raise BadJournal(f"No such file: {short_repr(path)}.", hint=journal.NAME_ONE)
     return path

@@ -34,7 +34,7 @@ VERBS = {
     "report": "make the reports again",
     "replay": "play a debate again at no cost: what was said, and the report",
     "demo": "replay a real recorded debate; no key, no network",
-    "check": "tell whether a journal is whole, unchanged and complete, and its reports say what it says",
+    "check": "tell whether a journal is undamaged and its debate complete, and whether its reports match it",
     "models": "list the models and programs that can be called from here, and why others can't",
     "formats": "list the formats, show the turns of one, or copy one to make your own of it",
     "ballot": "judge a finished debate yourself, before you see the verdict; the report shows your ballot too",
@@ -56,6 +56,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     `debate "TOPIC"` is the setup conversation at a terminal, and `debate run "TOPIC"` elsewhere or with other flags."""
     argv = list(sys.argv[1:] if argv is None else argv)
     if argv[:1] == ["help"]:
+        if (verb := "".join(argv[1:2])) and verb not in VERBS and not verb.startswith("-"):
+            _setup_parser().error(f"there is no verb {verb}{_suggestion(verb, VERBS)}")
         argv = [*argv[1:2], "--help"]
     if argv and argv[0] in VERBS:
         return _parse_verb(argv[0], argv[1:])
@@ -108,7 +110,8 @@ def _check_all_known(parser: argparse.ArgumentParser, rest: list[str]) -> None:
     if unknown:
         parser.error("; ".join(f"unknown flag {word}{_suggestion(word.partition('=')[0], names)}" for word in unknown))
     if rest:
-        parser.error(f"{rest[0]} is one argument too many")
+        named = f"; a name is given as --name {rest[0]}" if "--name" in names else ""
+        parser.error(f"{rest[0]} is one argument too many{named}")
 
 
 def _setup_parser() -> argparse.ArgumentParser:

@@ -12,12 +12,13 @@ from debate_orchestrator.cli.output import (
 )
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
+from debate_orchestrator.prompting.normalize import dropped_turns
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.util import model_spec, sanitize
@@ -42,7 +43,8 @@ class ProgressLines:
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
             text = speech_rules.without_private_working(debate, event.reply.text)
-            lines.append(f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}")
+            dropped = "".join(f"; {change}" for change in _dropped_turns(debate, event))
+            lines.append(f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}{dropped}")
         if line := wording.user_event_text(debate, event):
             lines.append(line)
         lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
@@ -85,6 +87,12 @@ def spending_line(debate: DebateState) -> str:
         f"{calls} Tokens: {tokens.uncached_input:,} fresh, "
         f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
     )
+
+
+def _dropped_turns(debate: DebateState, event: ReplyEvent) -> list[str]:
+    """The turns that were taken out of a reply, unless the reply must stay hidden."""
+    shown = not rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn))
+    return dropped_turns(event.changes) if shown and isinstance(event, StructuredReplyGiven) else []
 
 
 def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:

@@ -21,6 +21,7 @@ from debate_orchestrator.engine.debate import OpenDebate, PlanChanges
 from debate_orchestrator.engine.user_events import changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
+from debate_orchestrator.prompting.normalize import dropped_turns
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.setup.answers import host_problem
@@ -163,7 +164,8 @@ def _print_results(result: StepResult, opened: OpenDebate, arguments: argparse.N
             say(line)
         for reply in result.accepted:
             words = f"{reply.words:,} word{'s' * (reply.words != 1)}"
-            print_status(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark))))
+            dropped = "; ".join(dropped_turns(reply.changes or ()))
+            print_status(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark, dropped))))
         for sentence in result.missing:
             print_status(sentence)
         for turn in result.turns:

@@ -254,7 +254,11 @@ def value_problem(name: str, value: Any, format: Format, *, asked: bool = False)
     if name != "rounds":
         return sentence
     is_word = isinstance(value, str) and not any(map(str.isdigit, value))
-    return f"{sentence} Give a number, such as 2." if is_word else f"{sentence}{_fewer_rounds(format, asked=asked)}"
+    if is_word:
+        return f"{sentence} Give a number, such as 2."
+    digits = str(value).strip()
+    too_many = digits.isdecimal() and int(digits[:9]) > format.rounds.maximum
+    return f"{sentence}{_fewer_rounds(format, asked=asked)}" if too_many else sentence
 
 
 def _fewer_rounds(format: Format, *, asked: bool) -> str:

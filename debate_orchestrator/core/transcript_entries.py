@@ -116,9 +116,13 @@ def _fields(shape: Shape, value: Mapping[str, Any]) -> list[str]:
     ]
 
 
+_TITLES = {"url": "URL", "dry": "No new ground left"}
+"""Names of fields that people would not understand or write so."""
+
+
 def title(name: str) -> str:
     """The name of a field as people read it: `Unsupported claims`, `URL`."""
-    return name.upper() if name == "url" else name.replace("_", " ").capitalize()
+    return _TITLES.get(name) or name.replace("_", " ").capitalize()
 
 
 def _under(label: str, lines: Sequence[str]) -> list[str]:

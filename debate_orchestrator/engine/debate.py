@@ -251,7 +251,7 @@ def finish(opened: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[s
     files = opened.files
     if due := ", ".join(turn.id for turn in opened.state.due):
         if model_spec.HOST in {spec_in(opened.state, turn.seat) for turn in opened.state.due}:
-            problem = f"{files.journal}: {due}: `host` is an agent host or you, and is not called from here."
+            problem = f"{files.journal} waits for {due}, which `host` takes: an agent host, or you."
             raise Paused(problem, hint=_for_the_host(opened.state, files.journal))
         problem = f"{files.journal}: turns are left: {due}."
         raise Paused(problem, hint=f"`{next_command(opened.state, files.journal)}` to take them")

@@ -73,9 +73,7 @@ class CostEstimate(FrozenModel):
         """The estimate as one line."""
         first = ""
         if self.positions_by:
-            first = (
-                f"1 or 2 first calls of {model_spec.public_name(self.positions_by)}, which derives the positions; then "
-            )
+            first = f"1 or 2 calls of {model_spec.public_name(self.positions_by)} to derive the positions; then "
         if self.unplayable:
             return f"{first}not estimated: {self.unplayable}"
         return first + self._summary() + ("; a person's turns cost nothing" if self.has_people else "")

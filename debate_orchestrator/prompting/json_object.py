@@ -34,7 +34,7 @@ class OnlyPrivateWorking(ValueError):
 
 
 class NoCode(ValueError):
-    """No object in a reply has the code of its turn."""
+    """No object in a reply has the code of its turn. The text is the field that lacks it, if it is one of the two."""
 
 
 FoundObject = tuple[Any, list[str]]
@@ -73,7 +73,7 @@ def find_object(text: str, code: ReplyCode | None = None) -> FoundObject:
     if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
         return repaired, [*changes, "punctuation of the JSON repaired"]
     if code is not None and not part:
-        raise NoCode("no JSON object has the code of the turn twice")
+        raise NoCode(code.missing_end(_strict(bare)[0]))
     if code is not None:
         problem = _strict(part)[1] or f"the object does not begin with {code.entry} and end with {code.end_entry}"
     if problem:

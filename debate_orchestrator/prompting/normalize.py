@@ -22,6 +22,7 @@ from debate_orchestrator.core.shape import (
 )
 from debate_orchestrator.util.errors import short_repr
 
+_DROPPED = "dropped, since there is no such turn"
 MAX_CHANGES = 40
 """Changes that are told one by one."""
 _SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
@@ -60,6 +61,11 @@ def normalize(
     record = normalizer.record(shape, value, "")
     more = normalizer.changed - len(normalizer.changes)
     return NormalizedReply(record, [*normalizer.changes, *([f"and {more} more changes"] if more else [])])
+
+
+def dropped_turns(changes: Iterable[str]) -> list[str]:
+    """The changes that took a turn out of a reply, which its writer cited and the debate does not have."""
+    return [change for change in changes if change.endswith(_DROPPED)]
 
 
 def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> tuple[Any, list[str]]:
@@ -193,7 +199,7 @@ class _Normalizer:
         if any(_SEVERAL.search(item) for item in dropped):  # a comma between two of them is missing
             return value
         for item in dropped:
-            self.note(where, "{} dropped, since there is no such turn", item)
+            self.note(where, f"{{}} {_DROPPED}", item)
         return [turn for turn in read if turn is not None]
 
     def _turn(self, value: Any) -> str | None:

@@ -181,10 +181,10 @@ def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
         value, changes = find_object(text, code)
     except OnlyPrivateWorking:
         raise _only_private_working(where) from None
-    except NoCode:
-        raise BadReply(
-            f"{where}: the reply has no JSON object with the code of this turn at both ends.", hint=hint
-        ) from None
+    except NoCode as error:
+        which = f": `{error}` is missing or wrong" if str(error) else ""
+        problem = f"{where}: the reply has no JSON object with the code of this turn at both ends{which}."
+        raise BadReply(problem, hint=hint) from None
     except ValueError as error:
         problem = f"{where}: the reply is not JSON ({error}): {short_repr(text.strip(), 40)}."
         raise BadReply(problem, hint=f"{hint}; escape the quotation marks inside texts") from None

@@ -52,6 +52,14 @@ class ReplyCode(FrozenModel):
         inner = first[1] if len(value) == 1 else None
         return (self._is_entry(self.field, first) and self._is_entry(self.end_field, last)) or self.is_held_by(inner)
 
+    def missing_end(self, value: Any) -> str:
+        """The field that lacks the code where the other end of an object has it; otherwise empty."""
+        if not isinstance(value, dict) or not value:
+            return ""
+        (first, *_), (*_, last) = value.items(), value.items()
+        has_first, has_last = self._is_entry(self.field, first), self._is_entry(self.end_field, last)
+        return "" if has_first == has_last else self.end_field if has_first else self.field
+
     def removed_from(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """An object that holds the code, without it."""
         if len(value) == 1:

@@ -132,7 +132,7 @@ def _state(run: ComparedRun, known: Mapping[str, int]) -> Iterator[str]:
         yield f"Run {run.number} is paused {got}, and compared as far as it got."
     if report.run.rehearsed:
         part = " in part" if report.run.in_part else ""
-        unjudged = ". Only stand-ins judged it, so it has no winner, and its votes are left out"
+        unjudged = ". Only stand-ins judged it, so it has no winner, and its votes, claims and questions are left out"
         yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it{unjudged * report.stand_ins_judged}."
     if report.earlier_debate is not None:
         source = known.get(report.earlier_debate.speeches_digest) or known.get(report.earlier_debate.digest)

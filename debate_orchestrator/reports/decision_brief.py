@@ -17,7 +17,7 @@ from debate_orchestrator.util.sanitize import one_line
 MARKED: dict[str, str] = {
     "held": "held when it was challenged",
     "granted": "granted by the other side",
-    "weakened": "weakened by a challenge",
+    "weakened": "weakened by the other side",
     "not challenged": "not challenged",
     rapporteur.NOT_ARGUED: "not argued in the debate",
 }

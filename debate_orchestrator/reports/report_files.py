@@ -225,12 +225,16 @@ _TEXTS: dict[State, str] = {
     "contradicts": "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
     "and given a new checksum, or reviewers' ballots that it includes were taken away.",
     "reviewed": "does not tell of the reviewers' ballots that lie beside the journal now: they were filed or changed "
-    "since, or it was changed and given a new checksum. `debate report` makes it anew.",
+    "since, or it was changed and given a new checksum. {again} makes it anew.",
     "other version": "names this journal, and its checksum fits. It also names version {version}, and this is "
     f"{__version__}, which renders the journal differently. Only that version can tell whether it says what the "
     "journal says: anyone can give a report a new checksum.",
 }
 """Each state for people, in a sentence or two that the report's name begins."""
+
+
+_JSON_AGAIN = "`debate report JOURNAL --to {name}`"
+"""Without --to a JSON report is not made."""
 
 
 class Verification(NamedTuple):
@@ -273,6 +277,7 @@ class Verification(NamedTuple):
             named=plural(lines, "line"),
             head=self.checksum.last_hash[:16],
             now=self.journal_lines,
+            again=_JSON_AGAIN.format(name=name_of(self.path)) if self.path.endswith(".json") else "`debate report`",
         )
 
     @property

@@ -191,11 +191,11 @@ def _swing(
     moved = Counter(str(ballot.after) for ballot in twice if ballot.before != ballot.after)
     to = ", ".join(f"{n} to {winner_word(side)}" for side, n in moved.items())
     total, n = sum(moved.values()), len(twice)
-    sentence = f"{total} of {plural(n, 'mind')} that voted before and after moved"
+    sentence = f"{total} of {plural(n, 'reviewer')} who voted before and after changed sides"
     yield f"{sentence}: {to}." if total else f"{sentence}."
     gains = ", ".join(f"{debate.format.name_of(side)} {n:+d}" for side, n in gained.items())
     if by_swing in gained:
-        yield f"By swing the reviewers' winner is {debate.format.name_of(str(by_swing))} ({gains})."
+        yield f"{debate.format.name_of(str(by_swing))} won over more reviewers ({gains})."
     else:
-        yield f"By swing the reviewers have no winner ({gains})."
+        yield f"Neither side won over more reviewers ({gains})."
     yield "That is the reviewers' alone; the panel's verdict stands."

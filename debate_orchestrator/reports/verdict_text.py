@@ -25,7 +25,7 @@ _REMARKS: dict[VerdictRemark, str] = {
     "scores are equal": "The totals are equal: the declaration alone decides.",
     "tie declared on unequal scores": "A tie was declared although the totals differ; both stand.",
     "strength differs from the judge's word": (
-        "The judge's own word for the strength differs from what the scores give."
+        "The scores give {strength}; a judge's own word for the strength is {words}."
     ),
     "concession overrides the declared winner": (
         "A side conceded its whole position; by rule that ends in consensus, whatever was declared."
@@ -122,7 +122,12 @@ def remarks(report: ReportModel) -> list[str]:
     if report.verdict is None or report.judging.labelled or report.stand_ins_judged:
         return []
     texts = _REMARKS if "winner" in report.judging.final_fields else {**_REMARKS, **_UNDECLARED}
-    return [texts[remark] for remark in report.verdict.remarks if remark in texts]
+    strength = report.verdict.strength
+    given = [turn.fields.get("strength") for turn in report.turns if turn.kind == "ballot" and turn.fields]
+    words = " or ".join(dict.fromkeys(word for word in given if word not in (None, strength)))
+    return [
+        texts[remark].format(strength=strength, words=words) for remark in report.verdict.remarks if remark in texts
+    ]
 
 
 def worked_out(report: ReportModel) -> str:

@@ -44,15 +44,17 @@ def load(path: str) -> SetupState:
     progress, sources = data.pop("setup", None), data.pop("sources", None)
     if problems := [problem for name, text in _stated(data) for problem in line_problems(name, text)]:
         raise BadFile(f"{path}: {problem}" for problem in problems)
+    positions = data.get("positions")
+    if positions == "auto":
+        del data["positions"]
     try:
         if progress is not None:
+            if positions == "auto":
+                progress = {**progress, "positions": "auto", "positions_ok": False}
             return SetupState(given=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
-        topic, positions = data.get("topic"), data.get("positions")
+        topic = data.get("topic")
         topics = (data.pop("topic"),) if isinstance(topic, str) else ()
-        own = isinstance(positions, dict)
-        kind = "own" if own else "auto" if positions == "auto" else None
-        if kind == "auto":
-            del data["positions"]
+        kind = "own" if isinstance(positions, dict) else "auto" if positions == "auto" else None
         return SetupState(
             given=data, sources=dict.fromkeys(data, "file"), progress=SetupProgress(topics=topics, positions=kind)
         )

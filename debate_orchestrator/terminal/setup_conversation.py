@@ -81,7 +81,7 @@ class SetupConversation(SetupBase):
         agree(source, used, format_name, ())
         self.agree_to_calls = partial(agree, source, {}, None)
         wrong = self.take_up(kept, state)
-        given = {key: value for key, value in self.state.given.items() if key not in ("insist", _FORMAT)}
+        given = {key: value for key, value in self.state.given.items() if key not in ("insist", "output", _FORMAT)}
         if given:
             lines = (f"  {key}: {in_words(value) if key == _CAST else _summary(value)}" for key, value in given.items())
             self.prompter.tell("", self.words.said["settled"], *lines)
