@@ -39,7 +39,6 @@ def test_a_quote_that_is_there(site: Site, tmp_path: Path) -> None:
         similarity=1.0,
         title="Rising water",
         date="2024-03-05",
-        final_url=site.url("/"),
         digest=DIGEST,
         archived=f"{DIGEST[:24]}.html.txt",
         why="the page holds the quote word for word",
@@ -85,7 +84,6 @@ def test_what_comes_of_a_page(site: Site, said: bytes, state: str, why: str) -> 
 
     assert found.state == state
     assert found.why.startswith(why)
-    assert found.final_url == site.url("/")
 
 
 def test_a_pdf_is_kept(site: Site, tmp_path: Path) -> None:

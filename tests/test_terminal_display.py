@@ -119,8 +119,8 @@ def test_a_terminal_that_is_closed() -> None:
 @given(st.lists(st.text("ab 日é👍", min_size=1), max_size=9), st.integers(2, 120))
 def test_parts_are_packed_into_rows(parts: list[str], width: int) -> None:
     """However narrow the terminal, no row is wider; rows break between parts where a part fits."""
-    assert all(cell_len(row.plain) <= width for row in pack(parts, width))
-    rows = pack(["Round 1 of 3", "Challenge", "12 s", "stopping when the answers are in"], 26)
+    assert all(cell_len(row.plain) <= width for row in pack(parts, width, ""))
+    rows = pack(["Round 1 of 3", "Challenge", "12 s", "stopping when the answers are in"], 26, "")
     assert [row.plain.rstrip() for row in rows] == [
         "Round 1 of 3 · Challenge",
         "12 s",

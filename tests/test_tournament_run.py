@@ -209,7 +209,7 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
     with JournalWriter(paths[4]):
         run = contests.ran(held)
 
-    assert statuses(run)[:5] == ["unusable", "unusable", "complete", "complete", "elsewhere"]
+    assert statuses(run)[:5] == ["unusable", "unusable", "complete", "complete", "locked"]
     assert set(statuses(run)[5:]) == {"complete"}
     assert "was changed" in run.statuses[held.schedule[0].id].why[0]
     assert "another debate than the schedule's" in run.statuses[held.schedule[1].id].why[0]

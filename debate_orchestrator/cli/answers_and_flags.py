@@ -25,7 +25,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import (
     AUTO,
     cast_by_seat,
-    filled,
+    cast_of,
     format_of,
     make_settings,
     number,
@@ -90,7 +90,7 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
         problems += error.problems
         format = loader.load(DEFAULT_FORMAT)  # to find the other problems too
     if model is not None:
-        flags = flags | {"cast": filled(format, lambda seat: model, format.optional_phases) | flags.get("cast", {})}
+        flags = flags | {"cast": cast_of(format, lambda seat: model, format.optional_phases) | flags.get("cast", {})}
     whole = {**answers, **flags}
     if isinstance(answers.get("positions"), dict) and "positions" in flags:
         whole["positions"] = answers["positions"] | flags["positions"]

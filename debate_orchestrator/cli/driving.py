@@ -168,7 +168,7 @@ def write_reports(opened: OpenDebate) -> WrittenReports:
 def tell_reports(written: WrittenReports, *, quiet: bool = False) -> None:
     """Prints how a debate ended and where its report is; with `quiet`, the closing line alone."""
     say(written.summary)
-    more = (written.caveat, f"The same as a page: {written.page}" if written.page else "")
+    more = (written.caveat, f"HTML report: {written.page}" if written.page else "")
     for line in () if quiet else filter(None, more):
         print_status(line)
 

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         say(summary_line(report, path))
         if page:
-            print_status(f"The same as a page: {page}")
+            print_status(f"HTML report: {page}")
             next_step(f"open {page} in a browser.")
     print_problems(problems)
     return 2 if problems else 0

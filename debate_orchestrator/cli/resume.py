@@ -24,7 +24,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import reopening
 from debate_orchestrator.providers import casting
-from debate_orchestrator.setup.answers import filled
+from debate_orchestrator.setup.answers import cast_of
 from debate_orchestrator.util.errors import BadSettings, OutOfTurn
 
 EXAMPLE = "debate resume debate-report.journal.jsonl"
@@ -52,7 +52,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     """The events that the flags ask for. Raises BadSettings with every problem."""
     models = given_settings(arguments, "cast").get("cast", {})
     if arguments.model:
-        everywhere = filled(debate.format, lambda seat: arguments.model)
+        everywhere = cast_of(debate.format, lambda seat: arguments.model)
         models = {seat: specs for seat, specs in everywhere.items() if seat in debate.cast} | models
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     problems = casting.cast_problems(typed)

@@ -51,8 +51,6 @@ class QuoteCheck(FrozenModel):
     title: str = ""
     date: str = ""
     """The page's own date of publication, as YYYY-MM-DD; "" if it gives none."""
-    final_url: str = ""
-    """The last address that redirects led to."""
     digest: str = ""
     """The sha256 of the page's bytes after decompression; "" if none came."""
     archived: str = ""
@@ -80,13 +78,13 @@ async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> 
     try:
         page = await fetcher.fetch(url)
     except NotFetched as error:
-        return _outcome(url, error.state, error.why, final_url=error.at)
+        return _outcome(url, error.state, error.why)
     return await _compare_page(url, quote, page, folder, fetcher)
 
 
 async def _compare_page(url: str, quote: str, page: FetchedPage, folder: Path | None, fetcher: Fetcher) -> QuoteCheck:
     archived = await asyncio.to_thread(keep, folder, page.body, page.kind) if folder else ""
-    fields = {"final_url": page.url, "digest": digest(page.body), "archived": archived}
+    fields = {"digest": digest(page.body), "archived": archived}
     if page.kind == "pdf":
         return _outcome(url, "not checked", "it is a PDF, which is not read here", None, **fields)
     try:

@@ -422,7 +422,7 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
     label = wording.label_of(verdict)
     scored = any(round_report.scores for round_report in rounds) or any(vote.scores for vote in judging.panel)
     own: dict[str, Any] = {
-        "decided": wording.decided(verdict, judging.scales),
+        "decided": wording.decision_text(verdict, judging.scales),
         "totals": verdict.totals if scored else {},
         "rounds_won": verdict.rounds_won if any(round_report.result for round_report in rounds) else {},
         "label": label,

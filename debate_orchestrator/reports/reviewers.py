@@ -117,7 +117,7 @@ def _panel_row(debate: DebateState, numbers: Sequence[int]) -> tuple[str, ...]:
     scales, verdict = wording.scales(debate.format), tally.verdict(debate)
     results = {result.round: result for result in tally.results(debate)}
     cells = [_cell(_of_result(results.get(n)), scales) for n in numbers]
-    whole = wording.decided(verdict, scales).partition(": ")[2] if verdict else "not decided"
+    whole = wording.decision_text(verdict, scales).partition(": ")[2] if verdict else "not decided"
     return ("The panel", "verdict", *cells, whole, "", "")
 
 

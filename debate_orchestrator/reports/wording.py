@@ -143,7 +143,7 @@ def vote_line(vote: Vote) -> str:
     return "an abstention" if vote.winner == NO_DECISION else winner_word(vote.winner)
 
 
-def decided(verdict: Verdict, scales: Scales) -> str:
+def decision_text(verdict: Verdict, scales: Scales) -> str:
     """The decision in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
     if is_labelled(verdict.panel):
         label = label_of(verdict)
@@ -155,7 +155,7 @@ def decided(verdict: Verdict, scales: Scales) -> str:
 
 def outcome_line(verdict: Verdict, format: Format) -> str:
     """The decision, and the totals where there are any, as the screen shows them."""
-    line = f"{decided(verdict, scales(format))}."
+    line = f"{decision_text(verdict, scales(format))}."
     if not any(SCORES in shape for shape in format.shapes.values()):
         return line
     scored = any(verdict.totals.values())

@@ -75,8 +75,12 @@ SETTING_TEXTS = {
         {"a": "what side A argues", "b": "what side B argues"},
         "--position-{}",
     ),
-    "insist": SettingText("allow 7 or 8 rounds", "# true"),
-    "rounds": SettingText("1 to 6, 3 by default; 7 and 8 need `insist`", "3", "N"),
+    "insist": SettingText("allow more rounds than the usual maximum: 7 or 8 in the format adversarial", "# true"),
+    "rounds": SettingText(
+        "how many, within the limits of the format; in adversarial 1 to 6, 3 by default, 7 and 8 with `insist`",
+        "3",
+        "N",
+    ),
     "strictness": SettingText("lenient or strict; strict by default", "strict", "MODE"),
     "output": SettingText(
         "a .md file, or a folder, created if needed; debate-report.md by default", "debate-report.md", "PATH"
@@ -274,11 +278,11 @@ def seats_needed(format: Format, optional_phases: Collection[str] = ()) -> tuple
     return tuple(seat for seat in format.active_seats(optional_phases) if seat in DEBATING_SEATS)
 
 
-def filled(format: Format, who: Callable[[str], str], optional_phases: Collection[str] = ()) -> dict[str, Any]:
-    """The cast in which `who` tells who fills each of `seats_needed`, with as many judges as the format has."""
+def cast_of(format: Format, spec_for: Callable[[str], str], optional_phases: Collection[str] = ()) -> dict[str, Any]:
+    """A cast with the model that `spec_for` names for each of `seats_needed`, and as many judges as the format has."""
     panel = format.panel if format.panel > 1 else 0
     seats = seats_needed(format, optional_phases)
-    return {seat: [who(seat)] * panel if seat == JUDGE and panel else who(seat) for seat in seats}
+    return {seat: [spec_for(seat)] * panel if seat == JUDGE and panel else spec_for(seat) for seat in seats}
 
 
 def cast_by_seat(cast: Any, format: Format, optional_phases: Collection[str] = ()) -> Any:

@@ -54,35 +54,24 @@ def positions_for_transcript(topic: str, sides: Sequence[str]) -> dict[str, str]
 
 
 def affirms(topic: str, position: str) -> bool:
-    """Whether a position surely says yes to a topic: it is the topic word for word, a question's own words with the
-    verb further back, or the plain position for it. Case, blanks and the last full stop do not count."""
-    asked, stated = _words(_OR_NOT.sub("?", one_line(topic))), _words(position)
-    if stated == _words(plain_positions(topic, "ab").get("a", "")):
-        return True
-    if not _YES_OR_NO.match(topic):
-        return stated == asked and not topic.strip().endswith(_QUESTION_MARKS)
-    verb, *rest = asked
-    at = stated.index(verb) if verb in stated else 0
-    return at > 0 and [*stated[:at], *stated[at + 1 :]] == rest
+    """Whether a position surely says yes to a topic: it is the topic word for word, or the plain position for it. Case,
+    blanks and the last full stop do not count."""
+    is_question = topic.strip().endswith(_QUESTION_MARKS)
+    return _is_plain(topic, position, "a") or (not is_question and _words(position) == _words(topic))
 
 
 def denies(topic: str, position: str) -> bool:
-    """Whether a position surely says no to a topic: it is the plain position against it, or says "not" in what affirms
-    the topic."""
-    stated = _words(position)
-    if stated == _words(plain_positions(topic, "ab").get("b", "")):
-        return True
-    if stated.count("not") != 1:
-        return False
-    if "does" not in stated:
-        return affirms(topic, " ".join(word for word in stated if word != "not"))
-    # "It rains" has an s that "It does not rain" lacks.
-    positive = [word.removesuffix("s") for word in stated if word not in ("does", "not")]
-    return positive == [word.removesuffix("s") for word in _words(topic)] and not topic.strip().endswith("?")
+    """Whether a position surely says no to a topic: it is the plain position against it."""
+    return _is_plain(topic, position, "b")
+
+
+def _is_plain(topic: str, position: str, side: str) -> bool:
+    plain = plain_positions(topic, "ab")
+    return side in plain and _words(position) == _words(plain[side])
 
 
 def _words(text: str) -> list[str]:
-    return one_line(text).lower().rstrip(" .!?。？؟").split()
+    return one_line(text).lower().rstrip(" .").split()
 
 
 def positions_or_model(

@@ -46,14 +46,15 @@ from debate_orchestrator.util.errors import BadSettings, short_repr, suggest
 
 _YES = ("yes", "y", "true", "correct", "ok", "accurate")
 _NO = ("no", "n", "false", "incorrect")
-_CONFIRMED = {"framing": "topic", "topic_ok": "topic", "positions_ok": "position_a", "insist": "rounds"}
-"""Keys that answer something proposed, taken only once it was put, and what each confirms."""
-_INDEPENDENT = ("positions", "position_b", "rounds", "insist")
-"""Questions that can be put together with the one that comes next, beside those of plain settings."""
-_STEPS = ("topic", "positions", "rounds", "insist")
-"""Settings whose questions have a way of their own; every other question with the name of a setting asks for it."""
-_ASKED = ("topic", "positions", "rounds", "cast", "context", "format")
-"""Settings whose values are asked for again where they are invalid, besides the plain ones."""
+_RESTATED_BY = {"framing": "topic", "topic_ok": "topic", "positions_ok": "position_a", "insist": "rounds"}
+"""Each question that confirms a proposal, with the question whose new answer changes that proposal. Its answer is
+taken only after it was asked."""
+_ASKED_TOGETHER = ("positions", "position_b", "rounds", "insist")
+"""Questions that can be asked in the same message as the next one. So can those of plain settings."""
+_WITH_SEVERAL_QUESTIONS = ("topic", "positions", "rounds", "insist")
+"""Settings that take more than one question. Any other question with the name of a setting is the only one for it."""
+_ASKED_AGAIN = ("topic", "positions", "rounds", "cast", "context", "format")
+"""Settings that are asked again if their value is invalid. So are the plain settings."""
 _MAX_TOGETHER = 4
 """Questions that the question tools of hosts take at once."""
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
@@ -74,7 +75,9 @@ class SetupQuestions:
 
     def __init__(self, format: Format, default_output: str = REPORT):
         self.words, self.format, self.default_output = question_texts(), format, default_output
-        self.plain_settings = tuple(key for key in self.words.questions if key in DECLARED and key not in _STEPS)
+        self.plain_settings = tuple(
+            key for key in self.words.questions if key in DECLARED and key not in _WITH_SEVERAL_QUESTIONS
+        )
         """Settings that a question of the same name asks for, in its order, and that depend on no other answer."""
 
     # What comes next
@@ -97,7 +100,7 @@ class SetupQuestions:
         now = self.next(state)
         if not isinstance(now, SetupQuestion):
             return ()
-        together = () if now.key == "topic" else (*_INDEPENDENT, *self.plain_settings)
+        together = () if now.key == "topic" else (*_ASKED_TOGETHER, *self.plain_settings)
         left = [key for key, done in self._steps(state) if not done and key in together]
         keys = dict.fromkeys((now.key, *left))
         return tuple(self.question(state, key) for key in [*keys][:_MAX_TOGETHER])
@@ -190,7 +193,7 @@ class SetupQuestions:
                 return progress.positions or ""
             case "position_a" | "position_b":
                 side = key.removeprefix("position_")
-                return str(given.get("positions", {}).get(side) or progress.own.get(side, ""))
+                return str(given.get("positions", {}).get(side) or progress.set_aside_positions.get(side, ""))
         return answers.as_typed(given.get(key))
 
     def confirmed(self, given: dict[str, Any]) -> str:
@@ -282,7 +285,7 @@ class SetupQuestions:
 
     def unasked_problems(self, state: SetupState) -> list[str]:
         """What is wrong with the answers that no question asks for, and that `checked` leaves as they are."""
-        return answers.unasked_problems(state.given, (*_ASKED, *self.plain_settings), self.format)
+        return answers.unasked_problems(state.given, (*_ASKED_AGAIN, *self.plain_settings), self.format)
 
     # Taking answers
 
@@ -300,13 +303,13 @@ class SetupQuestions:
         if key not in self.words.questions:
             known = suggest(key, self.words.questions) or f"The questions are {', '.join(self.words.questions)}."
             raise BadSettings(f"{short_repr(key)} is not a question of the setup. {known}")
-        if key in _CONFIRMED and state.progress.asked.get(key) != self.question(state, key).text:
+        if key in _RESTATED_BY and state.progress.asked.get(key) != self.question(state, key).text:
             if not self._is_confirmed(state, key):
                 problem = f"{key}: this answer came before its question was put."
                 raise BadSettings(problem, hint="run ask without it, put the question that it prints, then answer")
             if text.lower() in _YES or (key == "framing" and self._framing(state, text) == state.given["topic"]):
                 return state
-            raise BadSettings(f"{key}: its question was answered.", hint=f"a new answer to {_CONFIRMED[key]}")
+            raise BadSettings(f"{key}: its question was answered.", hint=f"a new answer to {_RESTATED_BY[key]}")
         wording = self.words.questions[key]
         if self._choices(key) or wording.default:
             text = _ADDED.sub("", text).strip()
@@ -429,8 +432,10 @@ class SetupQuestions:
             return state
         # Positions of the user's own are kept, to be offered again.
         current, progress = state.given.get("positions", {}), state.progress
-        own = {**progress.own, **current} if progress.positions == "own" else progress.own or current
-        return with_progress(without_answers(state, "positions"), own=own, positions_ok=False, positions=chosen)
+        aside = progress.set_aside_positions
+        aside = {**aside, **current} if progress.positions == "own" else aside or current
+        after = without_answers(state, "positions")
+        return with_progress(after, set_aside_positions=aside, positions_ok=False, positions=chosen)
 
     def _take_position(self, state: SetupState, text: str, source: Source, side: str) -> SetupState:
         before = state.given.get("positions", {})
@@ -446,7 +451,9 @@ class SetupQuestions:
             return with_progress(state, positions_ok=True)
         rejected = (*state.progress.rejected, state.given["positions"])
         after = without_answers(state, "positions")
-        return with_progress(after, positions=None, own={}, positions_ok=False, rejected=rejected[-MAX_KEPT:])
+        return with_progress(
+            after, positions=None, set_aside_positions={}, positions_ok=False, rejected=rejected[-MAX_KEPT:]
+        )
 
     def _take_rounds(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_end_without_new_ground:

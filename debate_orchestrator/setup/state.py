@@ -74,7 +74,11 @@ def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
 def save(path: str, state: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:
     """Keeps the conversation in its file. A file there that `save` did not write, or of which the state is not the
     `whole`, is moved aside, and `tell` gets a sentence."""
-    data = {**state.given, "sources": dict(state.sources), "setup": state.progress.model_dump(mode="json")}
+    data = {
+        **state.given,
+        "sources": dict(state.sources),
+        "setup": state.progress.model_dump(mode="json", by_alias=True),
+    }
     text = _text(path, redact_values(data))
     if kept := write_atomic(path, text, ours=lambda there: whole and _is_conversation(path, there)):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(kept)}.")
@@ -140,7 +144,7 @@ class SetupProgress(FrozenModel):
     """The moderator's restatement or framings of the topic."""
     topic_ok: bool = False
     positions: Literal["auto", "own"] | None = None
-    own: Positions = {}
+    set_aside_positions: Positions = Field(default={}, alias="own")
     """Positions that were put aside when others were wanted, to be offered again for editing."""
     rejected: Annotated[tuple[Positions, ...], Field(max_length=MAX_KEPT)] = ()
     positions_ok: bool = False

@@ -47,7 +47,7 @@ def paragraph(text: str, width: int, style: str = "", *, indent: int = 0) -> lis
     return [Text.assemble(" " * indent, row) for row in lines]
 
 
-def pack(parts: Sequence[str], width: int, style: str = "") -> list[Text]:
+def pack(parts: Sequence[str], width: int, style: str) -> list[Text]:
     """The parts, joined by dots, in as few rows as possible; a part wider than a row is wrapped."""
     lines: list[str] = []
     for part in parts:

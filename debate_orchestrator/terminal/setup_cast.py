@@ -6,7 +6,7 @@ from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import MAX_JUDGES
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.setup.answers import filled, host_problem, seats_needed
+from debate_orchestrator.setup.answers import cast_of, host_problem, seats_needed
 from debate_orchestrator.terminal.prompt import Question
 from debate_orchestrator.terminal.setup_base import Cast, SetupBase, display_name, in_words
 from debate_orchestrator.util import model_spec
@@ -64,16 +64,16 @@ class CastQuestions:
         if standing and {*seats_needed(format)} <= set(standing):
             offered.append(("keep", in_words(standing), standing))
         if models.default:
-            usual = filled(format, lambda seat: models.default[seat])
+            usual = cast_of(format, lambda seat: models.default[seat])
             offered.append(("usual", in_words(usual), usual))
-        offered += [(who, about, filled(format, lambda seat, who=who: who)) for who, about in models.ready()]  # type: ignore[misc]
-        rehearsal = filled(format, lambda seat: model_spec.stand_in(models.default_if_keyed[seat]))
+        offered += [(who, about, cast_of(format, lambda seat, who=who: who)) for who, about in models.ready()]  # type: ignore[misc]
+        rehearsal = cast_of(format, lambda seat: model_spec.stand_in(models.default_if_keyed[seat]))
         return [*offered, (model_spec.REHEARSE, "", rehearsal), ("seats", "", None)]
 
     def _for_all(self, typed: str) -> Cast:
         """A cast of one alone."""
         who = self._check_spec("cast", typed)
-        return filled(self._session.setup_questions.format, lambda seat: who)
+        return cast_of(self._session.setup_questions.format, lambda seat: who)
 
     def _check_spec(self, seat: str, typed: str) -> str:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""

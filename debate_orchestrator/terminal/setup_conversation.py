@@ -13,7 +13,7 @@ from typing import Any
 
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.setup.answers import as_typed, filled, rapporteur_note, seats_needed
+from debate_orchestrator.setup.answers import as_typed, cast_of, rapporteur_note, seats_needed
 from debate_orchestrator.setup.kept_answers import KeptAnswers, from_file, new_file, newest_unfinished
 from debate_orchestrator.setup.plain_positions import positions_without_model
 from debate_orchestrator.setup.risks import Risk, risk_lines
@@ -228,7 +228,7 @@ class SetupConversation(SetupBase):
         standing = self.state.given.get(_CAST, {})
         if self.rehearse:
             best = self.find_models().default_if_keyed
-            cast = filled(self.setup_questions.format, lambda seat: best[seat]) | standing
+            cast = cast_of(self.setup_questions.format, lambda seat: best[seat]) | standing
         else:
             cast = CastQuestions(self).choose()
             cast |= {MODERATOR: standing[MODERATOR]} if MODERATOR in standing else {}

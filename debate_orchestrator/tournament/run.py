@@ -51,9 +51,9 @@ INTERNAL_ERROR = "An error in this program stopped it"
 _MAX_FAILURES = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
 
-Status = Literal["waiting", "running", "complete", "undecided", "stopped", "unusable", "elsewhere"]
+Status = Literal["waiting", "running", "complete", "undecided", "stopped", "unusable", "locked"]
 """`undecided`: complete, without a usable ballot that decides. `unusable`: its journal is damaged or another's, or
-its format or cast can't be used. `elsewhere`: another process has locked its journal."""
+its format or cast can't be used. `locked`: another process has locked its journal."""
 
 
 class DebateStatus(NamedTuple):
@@ -66,7 +66,7 @@ class DebateStatus(NamedTuple):
     """US dollars that the cap counts."""
     why: tuple[str, ...] = ()
     """What stopped it."""
-    for_good: bool = False
+    permanent: bool = False
     """Whether it would stop again for that, in the same run."""
 
     @property
@@ -192,7 +192,7 @@ class TournamentRun:
 
     async def _run(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            pending = [scheduled for scheduled in self.pending() if not self.statuses[scheduled.id].for_good]
+            pending = [scheduled for scheduled in self.pending() if not self.statuses[scheduled.id].permanent]
             self._capped = False
             done = count_completed(self.statuses.values())
             queue = iter(pending)
@@ -220,14 +220,14 @@ class TournamentRun:
     async def run_debate(self, scheduled: ScheduledDebate, stop: asyncio.Event) -> DebateStatus:
         """Takes every turn of one debate that can be taken, and returns its status then. A problem of its journal, its
         format or its cast is in its status, and stops no other debate."""
-        before = self.statuses[scheduled.id]._replace(why=(), for_good=False)
+        before = self.statuses[scheduled.id]._replace(why=(), permanent=False)
         if self._capped and before.status == "waiting":
             return before  # what the cap leaves is for debates that have begun
         names = (scheduled.pro, scheduled.con, *scheduled.judges)
         model_specs = [self.tournament.spec.model_named(name).model_spec for name in names]
         if broken := [model_spec for model_spec in model_specs if self._failures[model_spec] >= _MAX_FAILURES]:
             why = f"{broken[0]} failed in {_MAX_FAILURES} debates in a row, so no more are begun with it."
-            return self._set_status(scheduled, before._replace(why=(why,), for_good=True))
+            return self._set_status(scheduled, before._replace(why=(why,), permanent=True))
         try:
             self._set_status(scheduled, before._replace(status="running"))
             with declared_prices(self.tournament.spec):
@@ -235,7 +235,7 @@ class TournamentRun:
         except ExternalError as error:
             self._capped = self._capped or isinstance(error, OverBudget)
             debate_status = self.statuses[scheduled.id]._replace(status="stopped", why=tuple(error.problems))
-            self._set_status(scheduled, debate_status._replace(for_good=isinstance(error, PermanentFailure)))
+            self._set_status(scheduled, debate_status._replace(permanent=isinstance(error, PermanentFailure)))
             if isinstance(error, JournalWriteError):
                 stop.set()  # the disk is full: what is paid for from now on could not be kept
         except UserError as error:
@@ -346,13 +346,13 @@ def unusable(error: UserError, before: DebateStatus) -> DebateStatus:
     """How a debate stands that can't be read or gone on with, for a reason that another run would find again, or whose
     journal another process holds."""
     locked = isinstance(error, LockedJournal)
-    status: Status = "elsewhere" if locked else "unusable"
-    return before._replace(status=status, why=tuple(error.problems), for_good=not locked)
+    status: Status = "locked" if locked else "unusable"
+    return before._replace(status=status, why=tuple(error.problems), permanent=not locked)
 
 
 def stopped_by_internal_error(error: Exception, before: DebateStatus) -> DebateStatus:
     """How a debate stands that an error in this program stopped; others go on."""
-    return before._replace(status="stopped", why=(internal_error(error),), for_good=True)
+    return before._replace(status="stopped", why=(internal_error(error),), permanent=True)
 
 
 def internal_error(error: Exception) -> str:

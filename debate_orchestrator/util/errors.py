@@ -45,7 +45,7 @@ MAX_NAMES_LENGTH = 500
 """Characters of the names that a problem lists."""
 
 
-def with_hint(problem: str, hint: str = "") -> str:
+def with_hint(problem: str, hint: str) -> str:
     """One problem: a whole sentence, and what to try, as in `name another output`, where there is a hint."""
     return f"{problem} Try: {hint.removesuffix('.')}." if hint else problem
 

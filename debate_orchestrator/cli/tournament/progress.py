@@ -84,7 +84,7 @@ class Progress:
             undecided=counts["undecided"],
             running=counts["running"],
             stopped=counts["stopped"],
-            unusable=counts["unusable"] + counts["elsewhere"],
+            unusable=counts["unusable"] + counts["locked"],
             calls=self.calls,
             in_flight=self.in_flight,
             failed_calls=self.failed_calls,

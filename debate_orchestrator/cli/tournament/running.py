@@ -246,7 +246,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
     run.statuses.update(coordinator.unusable)
     counts = Counter(debate_status.status for debate_status in run.statuses.values())
     final = {"complete": counts["complete"] + counts["undecided"], "undecided": counts["undecided"], "running": 0}
-    final["unusable"] = counts["unusable"] + counts["elsewhere"]
+    final["unusable"] = counts["unusable"] + counts["locked"]
     return coordinator.numbers._replace(**final), interrupted
 
 

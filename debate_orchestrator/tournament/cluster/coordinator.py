@@ -163,7 +163,7 @@ class Coordinator:
                 debates.append((scheduled.id, False))
             elif debate_status.status == "undecided" and self._retry_failed and again:
                 debates.append((scheduled.id, True))
-            elif not debate_status.is_complete and (again or not debate_status.for_good):
+            elif not debate_status.is_complete and (again or not debate_status.permanent):
                 debates.append((scheduled.id, debate_status.status != "waiting"))
         return debates
 
@@ -184,8 +184,8 @@ class Coordinator:
 
     async def _look(self) -> None:
         """Reads how the debates stand, and how far they are."""
-        for debate_id, status, winner, cost, why, for_good in await self.database.rows(_STATUSES, id=self.id):
-            self.statuses[debate_id] = DebateStatus(status, winner, cost, tuple(why), for_good)
+        for debate_id, status, winner, cost, why, permanent in await self.database.rows(_STATUSES, id=self.id):
+            self.statuses[debate_id] = DebateStatus(status, winner, cost, tuple(why), permanent)
         ((calls, failed, spent, cap, in_flight, expected, running),) = await self.database.rows(_COUNTS, id=self.id)
         kinds = [found.status for found in self.statuses.values()]
         self._before = self._before or RunCounts(

@@ -37,7 +37,7 @@ SELECT id, tag, round FROM tournaments WHERE EXISTS (
 _BEGUN = "SELECT count(*) FROM lines WHERE tournament = %(tournament)s AND debate = %(debate)s"
 _RECORD_STATUS = """
 INSERT INTO journals (tournament, debate, status, winner, cost, why, for_good)
-VALUES (%(tournament)s, %(debate)s, %(status)s, %(winner)s, %(cost)s, %(why)s, %(for_good)s)
+VALUES (%(tournament)s, %(debate)s, %(status)s, %(winner)s, %(cost)s, %(why)s, %(permanent)s)
 ON CONFLICT (tournament, debate) DO UPDATE SET status = excluded.status, winner = excluded.winner,
     cost = excluded.cost, why = excluded.why, for_good = excluded.for_good
 """
@@ -203,7 +203,7 @@ class Worker:
             raise Requeue(0 if self._stop.is_set() else round(self._lease))
         if scheduled is None:
             why = ("The tournament has no such debate.",)
-            await self._record_status(tournament, debate_id, DebateStatus("unusable", why=why, for_good=True))
+            await self._record_status(tournament, debate_id, DebateStatus("unusable", why=why, permanent=True))
             return
         ((lines,),) = await self._database.retried_until_reached(
             lambda: self._database.rows(_BEGUN, tournament=tournament, debate=debate_id)
@@ -211,7 +211,7 @@ class Worker:
         await current.cap.settle_left(debate_id)
         current.run.statuses[debate_id] = DebateStatus("stopped" if lines else "waiting")
         debate_status = await current.run.run_debate(scheduled, self._stop)
-        if debate_status.status == "elsewhere":
+        if debate_status.status == "locked":
             return  # the worker that took it over says how it stands
         if self._stop.is_set() and not (debate_status.why or debate_status.is_complete):
             raise Requeue
