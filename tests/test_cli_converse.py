@@ -64,6 +64,11 @@ class TestAtATerminal:
         again = debate(*run, "--rehearse")
         real = debate(*run, "--a=command:cat", "--b=rehearse", "--judge=rehearse")
         assert again.code == 0 and "debate-report.rehearsed-2.md" in again.out
+        Path("capital.answers.yaml").write_text(answers.replace("positions: auto", "positions: Auto"))
+        assert (
+            debate("run", "--answers", "capital.answers.yaml", "--position-a=X.", "--position-b=Y.", "--rehearse").code
+            == 0
+        )
         opened = debate("open", *run[1:], "--output=host.md", "--a=host", "--b=host", "--judge=host")
         assert "Researcher A (Pro): It is right that: Tabs are better than spaces" in again.err
         assert opened.code == 0 and "Researcher A (Pro): It is right that: " in opened.out

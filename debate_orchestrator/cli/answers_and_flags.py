@@ -24,6 +24,7 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import (
     AUTO,
+    as_word,
     cast_by_seat,
     cast_of,
     format_of,
@@ -73,7 +74,7 @@ def settings_with_consent(
     if not from_elsewhere:
         ask_consent(_used_cast(in_file, settings, arguments.model))
     if answers.get("setup") is not None:
-        _check_finished(arguments.answers, name, derived=answers.get("positions") == AUTO)
+        _check_finished(arguments.answers, name, derived=_has_auto_positions(answers))
     return settings
 
 
@@ -180,12 +181,16 @@ def setup_lines(arguments: argparse.Namespace, settings: Settings, files: Debate
     only its risks, since another user may have had that conversation."""
     values, questions = settings.model_dump() | {"output": files.report}, setup_questions(settings.format)
     answers = read_answers(arguments)
-    confirmed = "setup" in answers and answers.get("positions") != AUTO
+    confirmed = "setup" in answers and not _has_auto_positions(answers)
     lines = questions.risk_lines(values) if confirmed else questions.confirmed(values).split("\n")
     chosen = {**answers, **given_settings(arguments)}
     unwanted = chosen.get("issues") is False and chosen.get("brief") is False
     note = "" if unwanted else rapporteur_note(settings, questions.format)
     return [*lines, *([note] if note else [])]
+
+
+def _has_auto_positions(answers: Mapping[str, Any]) -> bool:
+    return bool(as_word(answers.get("positions"), (AUTO,)) == AUTO)
 
 
 def cast_line(settings: Settings) -> str:

@@ -1,4 +1,4 @@
-"""`debate check`: whether a journal is whole, unchanged and complete, and its reports say what it says."""
+"""`debate check`: whether a journal is undamaged and its debate complete, and whether its reports match it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Source, line_problems
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.setup.answers import unknown_keys
+from debate_orchestrator.setup.answers import AUTO, as_word, unknown_keys
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import begins_like_one
 from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
@@ -44,17 +44,17 @@ def load(path: str) -> SetupState:
     progress, sources = data.pop("setup", None), data.pop("sources", None)
     if problems := [problem for name, text in _stated(data) for problem in line_problems(name, text)]:
         raise BadFile(f"{path}: {problem}" for problem in problems)
-    positions = data.get("positions")
-    if positions == "auto":
+    positions = as_word(data.get("positions"), (AUTO,))
+    if positions == AUTO:
         del data["positions"]
     try:
         if progress is not None:
-            if positions == "auto":
-                progress = {**progress, "positions": "auto", "positions_ok": False}
+            if positions == AUTO:
+                progress = {**progress, "positions": AUTO, "positions_ok": False}
             return SetupState(given=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
         topic = data.get("topic")
         topics = (data.pop("topic"),) if isinstance(topic, str) else ()
-        kind = "own" if isinstance(positions, dict) else "auto" if positions == "auto" else None
+        kind = "own" if isinstance(positions, dict) else "auto" if positions == AUTO else None
         return SetupState(
             given=data, sources=dict.fromkeys(data, "file"), progress=SetupProgress(topics=topics, positions=kind)
         )
