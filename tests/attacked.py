@@ -69,7 +69,7 @@ def put(texts: Texts, opening: Opened, declining: str = "") -> Iterator[Put]:
     while due := debate.due:
         for turn in due:
             made = brief(debate, turn)
-            yield Put(debate, turn, made, brief_file(made, debate, turn, "reply"), schedule.heard(debate, turn))
+            yield Put(debate, turn, made, brief_file(made, debate, turn, "reply"), schedule.turns_heard(debate, turn))
         for turn in due:
             debate = apply(debate, (refusal if turn.seat == declining else answer)(debate, turn, texts))
 

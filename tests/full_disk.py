@@ -13,7 +13,7 @@ from typing import Any
 
 from speakers import Speaker, begun, take_turns
 
-from debate_orchestrator.core.events import BriefSent
+from debate_orchestrator.core.events import CallIntended
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import PermanentFailure
@@ -46,12 +46,12 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
         make_room()
         asyncio.run(run())
     reading = read(journal.path)
-    asked = [event.turn for event in reading.events if isinstance(event, BriefSent)]
+    asked = [event.turn for event in reading.events if isinstance(event, CallIntended)]
     briefs = [brief.turn for brief in speaker.briefs]
     return {
         "complete": fold(reading.events).complete,
         "once": len(briefs) == len(set(briefs)) and set(briefs) == set(asked),
-        "torn": reading.torn,
+        "torn": reading.torn_bytes,
         "waited": most,
         "never_asked": [one for one in waited if "a failed call" in one],
     }

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import (
-    BriefSent,
     BudgetChanged,
     CallFailed,
+    CallIntended,
     Declined,
     Event,
     Noted,
@@ -86,7 +86,7 @@ def every_kind() -> list[Event]:
     """One event of every kind, in several scripts."""
     return [
         opened(),
-        BriefSent(turn="1.opening.a", brief_digest="0" * 64, by="host"),
+        CallIntended(turn="1.opening.a", brief_digest="0" * 64, by="host"),
         Spoke(turn="1.opening.a", reply=said("Привет, 世界 👩‍🔬\u2028 and\nso on")),
         Declined(turn="1.opening.b", reply=said("לא")),
         StructuredReplyGiven(
@@ -179,7 +179,7 @@ class Recorded(NamedTuple):
     def same_events(self, folder: Path) -> bool:
         """Whether a journal holds what the recorded one does, in whatever order within a stage."""
         reading = read(folder / "report.journal.jsonl")
-        return reading.torn == 0 and sorted(map(repr, reading.events)) == sorted(map(repr, self.events))
+        return reading.torn_bytes == 0 and sorted(map(repr, reading.events)) == sorted(map(repr, self.events))
 
 
 # Writers with a process of their own

@@ -10,7 +10,7 @@ import pytest
 from speakers import Speaker, take_turns
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed
+from debate_orchestrator.core.events import CallFailed, CallIntended
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
@@ -35,8 +35,8 @@ def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
 
 
 def sent(debate: DebateState, turn: str, price: float | None) -> DebateState:
-    """The debate with the `BriefSent` of a call."""
-    return apply(debate, BriefSent(turn=turn, brief_digest="d", by=OPUS, called=True, estimated_cost=price))
+    """The debate with the `CallIntended` of a call."""
+    return apply(debate, CallIntended(turn=turn, brief_digest="d", by=OPUS, called=True, estimated_cost=price))
 
 
 def test_calls_under_way_count() -> None:
@@ -147,7 +147,7 @@ def test_a_fund_holds_over_several_debates() -> None:
     current = CurrentState(debate)
     other = shared_budget.budget("other", current)
     other.check("1.opening.a", OPUS, asked)
-    current.apply(BriefSent(turn="1.opening.a", brief_digest="d", by=OPUS, called=True, estimated_cost=price))
+    current.apply(CallIntended(turn="1.opening.a", brief_digest="d", by=OPUS, called=True, estimated_cost=price))
     with pytest.raises(OverBudget, match="higher cap"):
         other.check("1.opening.b", OPUS, asked)
     current.apply(CallFailed(turn="1.opening.a", by=OPUS, problem="busy"))

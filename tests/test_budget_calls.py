@@ -1,4 +1,4 @@
-"""Which calls a cap and a report count: each `BriefSent` has one outcome at most, whatever else a journal says."""
+"""Which calls a cap and a report count: each `CallIntended` has one outcome at most, whatever else a journal says."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import (
-    BriefSent,
     CallFailed,
+    CallIntended,
     Event,
     Reassigned,
     Rejected,
@@ -40,8 +40,8 @@ OPUS = "anthropic:claude-opus-5-5"
 FIRST = "1.opening.a"
 
 
-def brief_sent(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> BriefSent:
-    return BriefSent(turn=turn, brief_digest="d", by=by, called=by == OPUS, estimated_cost=estimate)
+def call_intended(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> CallIntended:
+    return CallIntended(turn=turn, brief_digest="d", by=by, called=by == OPUS, estimated_cost=estimate)
 
 
 def failed(n: int = 0, turn: str = FIRST, by: str = OPUS, *, billed: bool = False) -> CallFailed:
@@ -71,19 +71,19 @@ def committed(debate: DebateState) -> float:
 def test_an_outcome_is_that_of_the_latest_intent_of_its_model() -> None:
     """What came of a call is its own: the call of a process that was killed before stays on the count, and so does a
     call of a model whose seat the host has taken since."""
-    assert committed(opened([brief_sent(estimate=0.7), brief_sent(), failed()])) == pytest.approx(0.7)
-    assert committed(opened([brief_sent(estimate=0.1), brief_sent(), failed(billed=True)])) == pytest.approx(0.6)
-    assert committed(opened([brief_sent(), brief_sent(by="host"), unusable(0)])) == pytest.approx(0.5)
-    assert committed(opened([brief_sent(), failed(), failed(1)])) == 0.0
+    assert committed(opened([call_intended(estimate=0.7), call_intended(), failed()])) == pytest.approx(0.7)
+    assert committed(opened([call_intended(estimate=0.1), call_intended(), failed(billed=True)])) == pytest.approx(0.6)
+    assert committed(opened([call_intended(), call_intended(by="host"), unusable(0)])) == pytest.approx(0.5)
+    assert committed(opened([call_intended(), failed(), failed(1)])) == 0.0
 
 
 def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
     """A seat is handed from the host to a model: its calls alone are counted, and none is of unknown price."""
     seated = {"a": ("host",), "b": (OPUS,), "judge": (OPUS,)}
     said = Reply(text="Tabs.", brief_digest="d", by=OPUS, called=True, cost=0.25)
-    taken = [brief_sent(by="host", estimate=None)] * 4
+    taken = [call_intended(by="host", estimate=None)] * 4
     first = debates.opened_event(rounds=1, cast=seated)
-    debate = fold([first, *taken, Reassigned(seat="a", who=(OPUS,)), brief_sent()])
+    debate = fold([first, *taken, Reassigned(seat="a", who=(OPUS,)), call_intended()])
     debate = apply(debate, Spoke(turn=FIRST, reply=said))
     total = costs_of(debate).total
 
@@ -103,7 +103,7 @@ def without_dissent_record(before: Iterable[Event] = ()) -> DebateState:
         outcome = replies.parse_reply(debate, turn, reply, None)
         if turn.phase.name == "dissent":
             outcome = Rejected(turn=turn.id, problems=("No.",), reply=reply, absent=True)
-        for event in (*(before if turn.phase.name == "brief-check" else ()), brief_sent(turn.id), outcome):
+        for event in (*(before if turn.phase.name == "brief-check" else ()), call_intended(turn.id), outcome):
             debate = apply(debate, event)
     return debate
 
@@ -134,7 +134,7 @@ class Bookkeeping:
     def go_on(self) -> bool:
         """Applies one event more; False if there is none."""
         if not self.debate.due:
-            return schedule.asked_again(self.debate) != [] and self._draw(st.booleans()) and self._apply(Reopened())
+            return schedule.turns_to_reopen(self.debate) != [] and self._draw(st.booleans()) and self._apply(Reopened())
         turn = self._draw(st.sampled_from(self.debate.due))
         kinds = ("sent", "host", "failed", "lost", "broken off", "unusable", "absent", "early end", *["reply"] * 6)
         kind = self._draw(st.sampled_from(kinds))
@@ -142,14 +142,14 @@ class Bookkeeping:
             return self._apply(schedule.early_end(self.debate)) or True
         if kind in ("sent", "host"):
             self.under_way[turn.id] += kind == "sent"
-            return self._apply(brief_sent(turn.id, OPUS if kind == "sent" else "host"))
+            return self._apply(call_intended(turn.id, OPUS if kind == "sent" else "host"))
         if self._draw(st.booleans()):
             self.under_way[turn.id] += 1
-            self._apply(brief_sent(turn.id))
+            self._apply(call_intended(turn.id))
         return self._ended(turn, kind)
 
     def _ended(self, turn: Turn, kind: str) -> bool:
-        """Whatever came of a call, with or without its `BriefSent`."""
+        """Whatever came of a call, with or without its `CallIntended`."""
         known = self.under_way[turn.id] > 0
         kind = "failed" if kind == "lost" and not known else kind
         event = self._outcome(turn, kind)

@@ -11,7 +11,7 @@ from scripted_debates import events, label
 
 from debate_orchestrator.cli import driving
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BriefSent, Rejected, Spoke
+from debate_orchestrator.core.events import CallIntended, Rejected, Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
@@ -128,11 +128,11 @@ def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
     spoken = [event for event in read(J).events if isinstance(event, Spoke)]
     ran = debate("resume", J, "--rapporteur", STAND_IN, "--json")
     events = read(J).events
-    asked = [event.turn for event in events if isinstance(event, BriefSent)]
+    asked = [event.turn for event in events if isinstance(event, CallIntended)]
 
     assert ran.code == 0 and "No decision brief" not in ran.json["summary"]
     missing = [sentence.partition(":")[0] for sentence in ran.json["missing"]]
     assert missing == ["No list of issues", "No advice before the debate"]
     assert [event for event in events if isinstance(event, Spoke)] == spoken
-    assert schedule.asked_again(fold(events)) == [] and asked[-2:] == [BRIEF, "final.brief-check.rapporteur"]
+    assert schedule.turns_to_reopen(fold(events)) == [] and asked[-2:] == [BRIEF, "final.brief-check.rapporteur"]
     assert "## Decision Brief" in Path("r.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import Run
 
-from debate_orchestrator.core.settings import DECLARED
+from debate_orchestrator.core.settings import SETTINGS
 from debate_orchestrator.setup.answers import SETTING_TEXTS
 from debate_orchestrator.util.data import read_mapping
 
@@ -151,7 +151,7 @@ def test_where_settings_take_effect() -> None:
 
 def test_every_setting_has_its_texts() -> None:
     """The table of texts has the settings of the model, in the same order."""
-    assert [*SETTING_TEXTS] == [*DECLARED]
+    assert [*SETTING_TEXTS] == [*SETTINGS]
 
 
 def test_a_switch_can_be_turned_off(debate: Run, answers: Path) -> None:

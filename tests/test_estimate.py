@@ -90,7 +90,7 @@ def test_some_seats_are_no_calls(who: str) -> None:
     made = estimate(opened_event(cast={"a": (who,), "b": (who,), "judge": (OPUS,)}))
 
     assert {line.seat for line in made.bill.lines} == {"judge"}
-    assert made.waits == (who != "replay:x.jsonl")
+    assert made.has_slow_seats == (who != "replay:x.jsonl")
 
 
 def test_servers_of_ones_own_are_called_for_nothing() -> None:

@@ -12,7 +12,7 @@ from journals import EARLIER
 from pydantic import ValidationError
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import EVENT, BriefSent, Opened, Spoke
+from debate_orchestrator.core.events import EVENT, CallIntended, Opened, Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.transcript_entries import entry
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -66,7 +66,7 @@ class TestExample:
         """Every line verifies, nothing is torn, and the debate is complete."""
         reading = read(path)
 
-        assert reading.torn == 0
+        assert reading.torn_bytes == 0
         assert fold(reading.events).complete
 
     def test_is_told_the_same(self, path: Path) -> None:
@@ -79,7 +79,7 @@ class TestExample:
     def test_every_reply_answers_a_brief_of_its_own(self, path: Path) -> None:
         """No two turns answered the same brief, and each was asked before it was answered."""
         events = read(path).events
-        asked = [event.brief_digest for event in events if isinstance(event, BriefSent)]
+        asked = [event.brief_digest for event in events if isinstance(event, CallIntended)]
         spoken = [event.reply.brief_digest for event in events if isinstance(event, Spoke)]
 
         assert len(set(asked)) == len(asked)
@@ -123,7 +123,7 @@ EARLIER_FORM = [path for path in (*EARLIER_JOURNALS, *EXAMPLES) if "cast" in _fi
 def test_journals_that_were_shipped_once_are_still_told(path: Path) -> None:
     """Journals of an earlier version verify to the last line, are complete, and are told as markdown and as a page."""
     reading = read(path)
-    assert reading.torn == 0 and fold(reading.events).complete
+    assert reading.torn_bytes == 0 and fold(reading.events).complete
     told = build_report(reading.entries)
     assert all(told.topic.split("?")[0] in render_file(told, form) for form in (".md", ".html"))
 

@@ -18,7 +18,7 @@ from journals import START, every_kind, line, opened, said, sealed, written
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import (
     NONCE_PATTERN,
-    BriefSent,
+    CallIntended,
     ContextFile,
     Declined,
     Event,
@@ -86,7 +86,7 @@ OPENINGS = st.builds(
     context=st.lists(st.builds(ContextFile, name=TEXTS, text=TEXTS), max_size=2).map(tuple),
 )
 REST: st.SearchStrategy[Event] = st.one_of(
-    st.builds(BriefSent, turn=TEXTS, brief=TEXTS, by=TEXTS),
+    st.builds(CallIntended, turn=TEXTS, brief=TEXTS, by=TEXTS),
     st.builds(Spoke, turn=TEXTS, reply=REPLIES),
     st.builds(Declined, turn=TEXTS, reply=REPLIES),
     st.builds(StructuredReplyGiven, turn=TEXTS, ballot=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),
@@ -105,7 +105,7 @@ def test_what_is_written_is_what_is_read(first: Opened, rest: list[Event]) -> No
             for event in rest:
                 writer.append(event)
         reading = read(path)
-        assert (reading.events, reading.torn) == ([first, *rest], 0)
+        assert (reading.events, reading.torn_bytes) == ([first, *rest], 0)
         assert reading.entries == writer.entries
         with JournalWriter(path) as again:
             assert again.entries == writer.entries
@@ -317,7 +317,7 @@ def test_those_who_wait_for_the_disk_all_return(tmp_path: Path) -> None:
 
     async def one(writer: JournalWriter, n: int) -> None:
         writer.append(Noted(note="one agent", detail=str(n)))
-        await writer.synced()
+        await writer.wait_until_synced()
 
     async def all_of_them(writer: JournalWriter) -> None:
         await asyncio.gather(*(one(writer, n) for n in range(30)))

@@ -88,7 +88,7 @@ def test_flipped_bits_are_not_read_over(tmp_path: Path) -> None:
         path.write_bytes(data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :])
         if at == last:
             assert read(path).entries == entries[:-1]
-            assert read(path).torn == len(data) - line_ends(data)[-2]
+            assert read(path).torn_bytes == len(data) - line_ends(data)[-2]
         else:
             with pytest.raises(BadJournal):
                 read(path)
@@ -153,11 +153,11 @@ def test_a_killed_writer_leaves_a_beginning_of_what_it_meant(tmp_path: Path, eac
             continue
         events = [meant(n) for n in range(whole)]
         assert read(path).events == events
-        assert read(path).torn == len(data) - line_ends(data)[-1]
+        assert read(path).torn_bytes == len(data) - line_ends(data)[-1]
         with JournalWriter(path) as writer:
             writer.append(MORE)
         assert read(path).events == [*events, MORE]
-        assert read(path).torn == 0
+        assert read(path).torn_bytes == 0
     assert sum(whole > 1 for whole in kept) >= rounds // 2
 
 
@@ -183,7 +183,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, how: str) -> None:
         assert str(room / "j.jsonl") in problem
         assert "everything before is saved. Try: make room and run the same command again." in problem
     full, after = read(out / "full.jsonl"), read(out / "after.jsonl")
-    assert (len(full.entries), full.torn) == (told["saved"], 0)
+    assert (len(full.entries), full.torn_bytes) == (told["saved"], 0)
     assert after.entries[:-2] == full.entries
     assert after.events[-2:] == [Noted(note="one agent", detail=by) for by in ("the same writer", "a new writer")]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import BriefSent, Rejected, Reopened
+from debate_orchestrator.core.events import CallIntended, Rejected, Reopened
 from debate_orchestrator.core.fold import CurrentState, fold, would_change
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.retry import INITIAL_WAIT, MAX_WAIT, next_delay
@@ -26,12 +26,12 @@ from debate_orchestrator.util.errors import OutOfTurn, Paused, ProviderFailed, T
 
 def test_a_whole_debate(tmp_path: Path) -> None:
     """The loop runs a debate from its opening to its last turn, and the journal folds to the same. Each answer in it
-    follows the `BriefSent` that asked for it, with the same brief."""
+    follows the `CallIntended` that asked for it, with the same brief."""
     with begun(tmp_path / "j") as journal:
         debate = driven(journal, Speaker())
     events, waiting = read(tmp_path / "j").events, dict[str, str]()
     for event in events[1:]:
-        if isinstance(event, BriefSent):
+        if isinstance(event, CallIntended):
             waiting[event.turn] = event.brief_digest
         else:
             assert waiting.pop(event.turn) == event.reply.brief_digest  # type: ignore[union-attr]
@@ -157,7 +157,7 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
             if current.state.due and current.state.due[0].speaking:
                 current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
         assert tally.verdict(current.state) is None
-        unanswered = schedule.unanswered_at_the_end(current.state)
+        unanswered = schedule.turns_without_usable_ballot(current.state)
         assert [turn.id for turn in unanswered] == ["final.verdict.judge", "final.dissent.judge"]
         record_event(journal, current, Reopened())
         judge = Speaker(rounds=1)

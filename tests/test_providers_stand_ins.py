@@ -236,7 +236,7 @@ def test_a_debate_among_people(here: Path) -> None:
     others = fold([opened_event(rounds=2)])
     same = brief(others, schedule.turn(others, "1.opening.a")).digest  # that any other provider would get
     assert (
-        debate.briefs_sent("1.opening.a")[0].brief_digest
+        debate.calls_intended("1.opening.a")[0].brief_digest
         == debate.reply(schedule.turn(debate, "1.opening.a")).brief_digest
         == same
     )

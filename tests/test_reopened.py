@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from debate_orchestrator.core import rapporteur
-from debate_orchestrator.core.events import BriefSent, Rejected, Reopened
+from debate_orchestrator.core.events import CallIntended, Rejected, Reopened
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine import start
@@ -34,7 +34,7 @@ def test_a_decision_brief_that_is_off_the_schedule_breaks_nothing(here: Path) ->
             outcome = replies.parse_reply(debate, turn, reply, None)
             if turn.phase.name == "dissent":
                 outcome = Rejected(turn=turn.id, problems=("No.",), reply=reply, absent=True)
-            for event in (BriefSent(turn=turn.id, brief_digest="d", by="host"), outcome):
+            for event in (CallIntended(turn=turn.id, brief_digest="d", by="host"), outcome):
                 debate = apply(debate, event)
                 journal.append(event)
         journal.append(Reopened())

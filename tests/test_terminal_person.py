@@ -13,7 +13,7 @@ from debates import opened_event
 from human_turns import PEOPLE, Script, due
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BriefSent, Event
+from debate_orchestrator.core.events import CallIntended, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
@@ -115,7 +115,7 @@ def test_the_terminal_is_lent(here: Path) -> None:
     on_event = one.begin_watching(lambda: None, show, show.on_event)
 
     for turn in ("1.opening.a", "1.opening.b"):
-        for taken in (BriefSent(turn=turn, brief_digest="0" * 64, by="x"), event(debate, turn, "Words.")):
+        for taken in (CallIntended(turn=turn, brief_digest="0" * 64, by="x"), event(debate, turn, "Words.")):
             debate = apply(debate, taken)
             on_event(debate, taken)
 
@@ -133,7 +133,7 @@ def test_no_person_sees_the_others_vote(here: Path) -> None:
     on_event = one.begin_watching(lambda: None, show, show.on_event)
     ballot = event(debate, "1.verdict.judge-2", json.dumps(puppets.ballot(rounds=1)))
     for n in (2, 1, 3):
-        asking = BriefSent(turn=f"1.verdict.judge-{n}", brief_digest="0" * 64, by="x")
+        asking = CallIntended(turn=f"1.verdict.judge-{n}", brief_digest="0" * 64, by="x")
         debate = apply(debate, asking)
         on_event(debate, asking)
     for n in (2, 1, 3):

@@ -15,7 +15,7 @@ from conftest import Run
 from contests import JUDGES, OPUS, runner, statuses
 from messages_server import Server
 
-from debate_orchestrator.core.events import BriefSent, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import CallIntended, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.formats import scaffold
 from debate_orchestrator.providers.anthropic import Messages
@@ -108,7 +108,7 @@ def test_a_judge_who_fails_is_replaced(server: Server) -> None:
     run = contests.ran(held)
     events = events_of(held)
     recast = [event for event in events if isinstance(event, Reassigned)]
-    asked = Counter(event.turn for event in events if isinstance(event, BriefSent))
+    asked = Counter(event.turn for event in events if isinstance(event, CallIntended))
 
     assert statuses(run) == ["complete"]
     assert [event.who for event in recast] == [(held.schedule[0].reserve[0], held.schedule[0].judges[1])]
@@ -158,7 +158,7 @@ def test_a_cap_over_all_debates(server: Server) -> None:
     assert 0 < spent <= 0.05 and begun <= 3
     assert any("exceeds the cap of $0.05" in why for one in run.statuses.values() for why in one.why)
     assert set(statuses(again)) == {"complete"}
-    calls = sum(isinstance(event, BriefSent) for n in range(len(held.schedule)) for event in events_of(raised, n))
+    calls = sum(isinstance(event, CallIntended) for n in range(len(held.schedule)) for event in events_of(raised, n))
     assert calls == len(held.schedule) * 8 == len(server.requests)
 
 

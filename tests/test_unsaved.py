@@ -12,7 +12,7 @@ import pytest
 from messages_server import Server
 from started import Started, started
 
-from debate_orchestrator.core.events import BriefSent, StructuredReplyGiven
+from debate_orchestrator.core.events import CallIntended, StructuredReplyGiven
 from debate_orchestrator.storage.journal import read
 
 pytestmark = pytest.mark.slow
@@ -52,14 +52,14 @@ def full(process: Started, server: Server, requests: int) -> None:
     while len(server.requests) < requests:
         assert time.monotonic() < until and process.look() is None, process.end()
         time.sleep(0.01)
-    time.sleep(0.3)  # each `BriefSent` is written
+    time.sleep(0.3)  # each `CallIntended` is written
     limit(process, Path(J).stat().st_size)
     server.held = 0
 
 
 def asked(journal: str = J) -> list[str]:
     """The turns that were asked for, as often as they were."""
-    return [event.turn for event in read(journal).events if isinstance(event, BriefSent)]
+    return [event.turn for event in read(journal).events if isinstance(event, CallIntended)]
 
 
 def test_answers_wait_for_room(server: Server) -> None:
@@ -78,7 +78,7 @@ def test_answers_wait_for_room(server: Server) -> None:
     assert ended.code == 0, ended.err
     assert "as soon as there is room" in ended.err
     assert len(asked()) == len(set(asked())) == len(server.requests)
-    assert read(J).torn == 0 and Path("r.md").exists()
+    assert read(J).torn_bytes == 0 and Path("r.md").exists()
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -101,7 +101,7 @@ def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server:
     for turn in JUDGES:
         assert f"Lost: {turn}: its reply" in ended.err, turn
     assert f"interrupted; 3 replies lost, as named above. 2 replies saved. Go on with `debate resume {J}`." in ended.err
-    assert read(J).torn == 0 and asked() == ["1.opening.a", "1.opening.b", *JUDGES]
+    assert read(J).torn_bytes == 0 and asked() == ["1.opening.a", "1.opening.b", *JUDGES]
     with started("resume", J) as process:
         assert process.end().code == 0
     assert sorted({turn for turn in asked() if asked().count(turn) > 1}) == JUDGES
@@ -129,7 +129,7 @@ def test_a_step_says_what_is_lost(server: Server) -> None:
     assert ended.code == 130, ended
     assert ended.err.count("Lost: ") == 3
     assert "interrupted; 3 replies lost, as named above. 2 replies saved." in ended.err
-    assert read(J).torn == 0
+    assert read(J).torn_bytes == 0
 
 
 @pytest.mark.parametrize("ends", [False, True])

@@ -15,7 +15,7 @@ from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.phases import DEBATING_SEATS
-from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_SOURCE, Settings
+from debate_orchestrator.core.settings import DEFAULT_FORMAT, MAX_COST, SETTINGS, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats import loader
@@ -234,7 +234,7 @@ def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
 
 def seconds(value: float | str) -> float:
     """The value of --retry-for in seconds, as `given_settings` found it. Raises BadSettings."""
-    setting = DECLARED["retry_for"]
+    setting = SETTINGS["retry_for"]
     minimum, maximum = setting.limits or (0, 0)
     if isinstance(value, int | float) and minimum <= value <= maximum:
         return float(value)

@@ -65,8 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         next_step(waits if facts["due"] else again or reports_again)
     if not all(report.ok or report.inconclusive for report in checked):
         return 2
-    left = facts["due"] or schedule.asked_again(debate)
-    return 3 if left or contents.torn or not all(report.ok for report in checked) else 0
+    left = facts["due"] or schedule.turns_to_reopen(debate)
+    return 3 if left or contents.torn_bytes or not all(report.ok for report in checked) else 0
 
 
 def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[str, Any]:
@@ -76,11 +76,11 @@ def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[st
         "journal": path,
         "lines": len(contents.entries),
         "unchanged": True,
-        "torn_bytes": contents.torn,
+        "torn_bytes": contents.torn_bytes,
         "complete": not due,
         "due": due,
-        "missing": [wording.unwritten(debate, turn) for turn in schedule.unwritten(debate)],
-        "in_flight": [turn for turn in due if debate.briefs_sent(turn)],
+        "missing": [wording.unwritten(debate, turn) for turn in schedule.missing_records(debate)],
+        "in_flight": [turn for turn in due if debate.calls_intended(turn)],
         "prompts": "as recorded" if debate.opened.prompts == _installed_prompts(debate) else "changed since",
         "head": contents.entries[-1].hash,
     }

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.engine.debate import (
-    Following,
+    ChangeEvents,
+    FollowUpEvents,
     OpenDebate,
-    PlanChanges,
     continue_debate,
     create_debate,
     create_paid_debate,
@@ -118,7 +118,7 @@ def remember_answers(path: str, answers: Mapping[str, Any], before: str = "", ca
 
 @contextmanager
 def new_debate(
-    opening: Opened | Coroutine[Any, Any, Opened], files: DebateFiles, following: Following = lambda opened: ()
+    opening: Opened | Coroutine[Any, Any, Opened], files: DebateFiles, following: FollowUpEvents = lambda opened: ()
 ) -> Iterator[OpenDebate]:
     """Begins the journal of a debate to whose settings the user has ask_consent, and remembers that for the verbs that
     continue it. If positions are paid for while its first event is made, nothing is awaited from the answer until the
@@ -149,7 +149,7 @@ def new_debate(
 
 
 @contextmanager
-def existing_debate(path: str, changes: PlanChanges = lambda debate: [], *, trusted: bool) -> Iterator[OpenDebate]:
+def existing_debate(path: str, changes: ChangeEvents = lambda debate: [], *, trusted: bool) -> Iterator[OpenDebate]:
     """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
     remembered as agreed to."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BriefSent, Event, ReplyEvent
+from debate_orchestrator.core.events import CallIntended, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
@@ -101,7 +101,7 @@ class Controls:
         if self._offering:
             return [Key("Enter", "go on", self._go_on), Key("c", "change the list", self._change_issues), leave]
         keys = [Key("r", "resume", self.resume) if self.stop.is_set() else Key("p", "pause", self.pause)]
-        keys += [Key("f", "question", self._ask_question)] if schedule.hearers(self._debate) else []
+        keys += [Key("f", "question", self._ask_question)] if schedule.seats_open_to_questions(self._debate) else []
         keys += [Key("e", "end early", lambda: self._confirm(asks=True))] if can_end_early(self._debate) else []
         return [*keys, leave]
 
@@ -146,7 +146,7 @@ class Controls:
 
     def _ask_question(self) -> None:
         """Has a question from the floor typed."""
-        names = {seat: self._debate.format.name_of(seat) for seat in schedule.hearers(self._debate)}
+        names = {seat: self._debate.format.name_of(seat) for seat in schedule.seats_open_to_questions(self._debate)}
 
         async def question(prompter: Prompter) -> Event | None:
             from debate_orchestrator.terminal.prompt import Question
@@ -270,7 +270,7 @@ class Controls:
         self._on_event(debate, event)
         if isinstance(event, ReplyEvent):
             self._offer_issues()
-        if isinstance(event, BriefSent | ReplyEvent):
+        if isinstance(event, CallIntended | ReplyEvent):
             self.show_status()
 
     def show_status(self) -> None:

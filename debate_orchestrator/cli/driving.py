@@ -70,7 +70,7 @@ def drive_to_report(opened: OpenDebate, arguments: argparse.Namespace, estimate_
     elif not quiet:
         print_status(finished_sentence(files.journal))
     written = write_reports(opened)
-    code = 3 if schedule.asked_again(opened.state) else 0
+    code = 3 if schedule.turns_to_reopen(opened.state) else 0
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
         print_json({"status": "done", **outcome(opened.state), **paths})
@@ -202,8 +202,8 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "flips": {"changed": flipped, "of": mirrored} if mirrored else None,
         "blind": _pre_debate_votes(debate, verdict),
         "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},
-        "totals": _points(tally.totals(debate)) if any(result.scores for result in tally.scored(debate)) else None,
-        "missing": [wording.unwritten(debate, turn) for turn in schedule.unwritten(debate)],
+        "totals": _points(tally.totals(debate)) if any(each.scores for each in tally.scored_results(debate)) else None,
+        "missing": [wording.unwritten(debate, turn) for turn in schedule.missing_records(debate)],
         "cost": {"usd": total.cost, "calls": total.calls, "of_unknown_price": total.unknown},
         "rehearsed": any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))),
         "estimate": next((note.detail for note in debate.notes if note.note == "estimate"), None),

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     debate = record(arguments, lambda debate: audience_question(debate, arguments.question, arguments.to or ()))
     asked = debate.questions[-1]
     # A turn whose brief was sent already is not asked again, so it does not hear the question.
-    before = [turn.id for turn in debate.due if debate.briefs_sent(turn.id) and turn.role in asked.to]
+    before = [turn.id for turn in debate.due if debate.calls_intended(turn.id) and turn.role in asked.to]
     if arguments.json:
         print_json({**status(debate, arguments.journal), "to": list(asked.to), "briefs_put_before": before})
         return 0

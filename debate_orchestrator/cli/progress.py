@@ -12,7 +12,7 @@ from debate_orchestrator.cli.output import (
 )
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
@@ -38,7 +38,7 @@ class ProgressLines:
         lines = []
         if isinstance(event, CallFailed | Rejected) and not _rejected_in_earlier_debate(event):
             lines.append(_problem_line(debate, event))
-        if isinstance(event, BriefSent):
+        if isinstance(event, CallIntended):
             self._started.setdefault(event.turn, time.monotonic())
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())

@@ -56,7 +56,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         models = {seat: specs for seat, specs in everywhere.items() if seat in debate.cast} | models
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     problems = casting.cast_problems(typed)
-    reopened = schedule.asked_again(debate)
+    reopened = schedule.turns_to_reopen(debate)
     typed = _in_place_of_failed(debate, typed, reopened)
     cast = {**debate.cast, **typed}
     if typed and debate.complete and not reopened:

@@ -17,7 +17,7 @@ from debate_orchestrator.cli.output import next_step, print_json, print_status, 
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate, PlanChanges
+from debate_orchestrator.engine.debate import ChangeEvents, OpenDebate
 from debate_orchestrator.engine.user_events import changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
 
     replies, problems = _read_replies(arguments.given)
-    changes: PlanChanges = partial(_changes, arguments)
+    changes: ChangeEvents = partial(_changes, arguments)
     stepper = None
     if arguments.wait:
         if replies:  # they are saved before the wait, in which the step may be ended

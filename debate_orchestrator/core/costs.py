@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import BriefSent, CallFailed, ReplyEvent
+from debate_orchestrator.core.events import CallFailed, CallIntended, ReplyEvent
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
@@ -94,24 +94,24 @@ def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
         yield from _billed_in(turn, debate.turn_events.get(turn.id, ()))
 
 
-def calls_under_way(debate: DebateState, turn_id: str) -> list[BriefSent]:
-    """Each `BriefSent` of a turn of which the journal has no outcome, the latest one last."""
+def calls_under_way(debate: DebateState, turn_id: str) -> list[CallIntended]:
+    """Each `CallIntended` of a turn of which the journal has no outcome, the latest one last."""
     return [sent for sent, outcome in _paired(debate.turn_events.get(turn_id, ())) if sent and outcome is None]
 
 
 _Outcome = CallFailed | ReplyEvent
 
 
-def _paired(events: Iterable[BriefSent | _Outcome]) -> list[tuple[BriefSent | None, _Outcome | None]]:
-    """Each `BriefSent` of a turn with what came of it, and the outcomes without one.
+def _paired(events: Iterable[CallIntended | _Outcome]) -> list[tuple[CallIntended | None, _Outcome | None]]:
+    """Each `CallIntended` of a turn with what came of it, and the outcomes without one.
 
-    A turn makes one call at a time, so an outcome is that of the latest open `BriefSent` of the same spec; an earlier
-    one is of a process that was killed. A journal of another origin may hold outcomes of calls that were never made,
-    and these must not stand for calls that were."""
-    pairs: list[tuple[BriefSent | None, _Outcome | None]] = []
+    A turn makes one call at a time, so an outcome is that of the latest open `CallIntended` of the same spec; an
+    earlier one is of a process that was killed. A journal of another origin may hold outcomes of calls that were never
+    made, and these must not stand for calls that were."""
+    pairs: list[tuple[CallIntended | None, _Outcome | None]] = []
     without_outcome: dict[str, list[int]] = {}
     for event in events:
-        if isinstance(event, BriefSent):
+        if isinstance(event, CallIntended):
             without_outcome.setdefault(event.by, []).append(len(pairs))
             pairs.append((event, None))
         elif waiting := without_outcome.get(event.by if isinstance(event, CallFailed) else event.reply.by):
@@ -122,7 +122,7 @@ def _paired(events: Iterable[BriefSent | _Outcome]) -> list[tuple[BriefSent | No
     return pairs
 
 
-def _billed_in(turn: Turn, events: Iterable[BriefSent | _Outcome]) -> Iterator[BilledCall]:
+def _billed_in(turn: Turn, events: Iterable[CallIntended | _Outcome]) -> Iterator[BilledCall]:
     for sent, outcome in _paired(events):
         reply = None if outcome is None else outcome.reply
         failed = outcome if isinstance(outcome, CallFailed) else None

@@ -1,8 +1,8 @@
 """What has happened, as frozen past-tense values. Nothing in here reads a clock or makes up an id.
 
-Some kinds have older names in journals than their classes have here: `asked` is BriefSent, `voted` StructuredReplyGiven
-(a ballot, or what the rapporteur or a clerk was asked for), `spoiled` Rejected, `unanswered` CallFailed, `recast`
-Reassigned, `capped` BudgetChanged, `raised` QuestionAsked, `closed` EndedEarly.
+Some kinds have older names in journals than their classes have here: `asked` is CallIntended, `voted`
+StructuredReplyGiven (a ballot, or what the rapporteur or a clerk was asked for), `spoiled` Rejected, `unanswered`
+CallFailed, `recast` Reassigned, `capped` BudgetChanged, `raised` QuestionAsked, `closed` EndedEarly.
 
 An event names its turn by the turn's derived id (`2.rebuttal.a`). The union is closed: do not
 subclass an event, and do not add one that `fold` does not know.
@@ -229,9 +229,10 @@ class Opened(JournaledModel):
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
         missing = [side for side in self.format.sides if side not in self.settings.positions]
-        missing += [seat for seat in self.format.active_seats(self.settings.chosen_phases) if not self.cast.get(seat)]
         if missing:
-            raise ValueError(f"no position or no model in the seat: {', '.join(dict.fromkeys(missing))}")
+            raise ValueError(f"no position for {', '.join(missing)}")
+        if empty := [seat for seat in self.format.active_seats(self.settings.chosen_phases) if not self.cast.get(seat)]:
+            raise ValueError(f"no model in the seat {', '.join(empty)}")
         crowded = [seat for seat, who in self.cast.items() if len(who) > (MAX_JUDGES if seat == JUDGE else 1)]
         if crowded:
             raise ValueError(f"too many in the seat: {', '.join(crowded)}")
@@ -243,9 +244,9 @@ class Opened(JournaledModel):
         if strangers := set(settings.positions) - set(format.sides):
             raise ValueError(f"positions of no side of this format: {', '.join(sorted(strangers))}")
         if len(self.context) > MAX_FILES:
-            raise ValueError(f"material of {len(self.context):,} files; at most {MAX_FILES} are read")
+            raise ValueError(f"context of {len(self.context):,} files; at most {MAX_FILES} are read")
         if sum(len(file.text) for file in self.context) > MAX_CONTEXT:
-            raise ValueError(f"material of more than {MAX_CONTEXT:,} characters")
+            raise ValueError(f"context of more than {MAX_CONTEXT:,} characters")
         if settings.rounds > MAX_ROUNDS:
             raise ValueError(f"{settings.rounds} rounds; at most {MAX_ROUNDS}")
         if problem := self._turn_problem():
@@ -273,7 +274,7 @@ class Opened(JournaledModel):
         return f"{turns.total():,} turns in all; at most {MAX_TURNS:,}" if turns.total() > MAX_TURNS else None
 
 
-class BriefSent(JournaledModel):
+class CallIntended(JournaledModel):
     """A brief is about to be sent. This is written before the call is made, which may cost money."""
 
     kind: Literal["asked"] = "asked"
@@ -386,10 +387,10 @@ class Noted(FrozenModel):
 
 
 ReplyEvent = Spoke | Declined | StructuredReplyGiven | Rejected
-TurnEvent = BriefSent | CallFailed | ReplyEvent
+TurnEvent = CallIntended | CallFailed | ReplyEvent
 Event = (
     Opened
-    | BriefSent
+    | CallIntended
     | Spoke
     | Declined
     | StructuredReplyGiven

@@ -16,9 +16,9 @@ from itertools import takewhile
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import (
-    BriefSent,
     BudgetChanged,
     CallFailed,
+    CallIntended,
     Declined,
     EndedEarly,
     Event,
@@ -169,7 +169,7 @@ def _ended_after(debate: DebateState, event: EndedEarly) -> str | None:
 
 def _check_reopening(debate: DebateState) -> bool:
     """True if the debate lacks something that may still be written. Raises OutOfTurn in any other debate."""
-    if not schedule.asked_again(debate):
+    if not schedule.turns_to_reopen(debate):
         raise OutOfTurn("This debate can't be reopened: nothing is missing from it for want of a usable reply.")
     if debate.reopened >= MAX_REOPENED:
         raise OutOfTurn(f"This debate was reopened {MAX_REOPENED} times, and no more is allowed.")
@@ -243,7 +243,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
             return _rescheduled(replace(debate, ended_after=_ended_after(debate, event), judged={}))
         case Reopened():
             return _reopened(debate)
-        case BriefSent():
+        case CallIntended():
             return _begun(_noted(debate, event))
         case Spoke() | Declined() | StructuredReplyGiven():
             return _with_reply(_noted(debate, event), event)
@@ -262,7 +262,7 @@ def _noted(debate: DebateState, event: TurnEvent) -> DebateState:
 
 def _reopened(debate: DebateState) -> DebateState:
     """The last turns without a usable reply are due again; what a panel's votes came to without them is forgotten."""
-    turns = schedule.asked_again(debate)
+    turns = schedule.turns_to_reopen(debate)
     turn_ids, slot_ids, rounds = ({getattr(turn, name) for turn in turns} for name in ("id", "slot_id", "round"))
     return _rescheduled(
         replace(
@@ -277,7 +277,7 @@ def _reopened(debate: DebateState) -> DebateState:
 
 def _rescheduled(debate: DebateState) -> DebateState:
     """The stages, worked out again from the replies, and the results of the rounds that are not among `judged`."""
-    debate = replace(debate, stages=(), turns={}, position=SlotPosition())
+    debate = replace(debate, stages=(), turns={}, cursor=SlotPosition())
     for round in debate.plan.voting_turn_ids:
         if round not in debate.judged:
             debate = _with_round_judged(debate, round)
@@ -316,8 +316,8 @@ def _with_round_judged(debate: DebateState, round: int) -> DebateState:
 def _advanced(debate: DebateState) -> DebateState:
     """The state with every stage that its replies have reached."""
     while not debate.stages or all(turn.id in debate.replies for turn in debate.stages[-1]):
-        stage, position = schedule.next_stage(debate)
-        debate = replace(debate, position=position)
+        stage, cursor = schedule.next_stage(debate)
+        debate = replace(debate, cursor=cursor)
         if not stage:
             break
         turns = {turn.id: turn for turn in stage}
@@ -337,7 +337,7 @@ def _with_earlier_questions(debate: DebateState) -> DebateState:
     last."""
     earlier, slot_indexes = debate.opened.earlier_debate, debate.plan.slot_indexes
     left = earlier.questions[debate.earlier_question_count :] if earlier else ()
-    reached = (debate.position.slot_index, debate.position.stages_reached - 1)
+    reached = (debate.cursor.slot_index, debate.cursor.stages_reached - 1)
     questions = [*takewhile(lambda one: (slot_indexes[one.before], one.stage) <= reached, left)]
     return replace(
         debate,

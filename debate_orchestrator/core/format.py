@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
+from pydantic import ConfigDict, model_validator
 from pydantic import Field as Default
-from pydantic import model_validator
 
 from debate_orchestrator.core.phases import (
     CLERK,
@@ -69,6 +69,8 @@ class InvalidFormat(ValueError):
 class Format(FrozenModel):
     """The rules of one kind of debate."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     name: str = Default(pattern=NAME_PATTERN)
     title: Text
     about: Text
@@ -89,7 +91,7 @@ class Format(FrozenModel):
     quotes: Quotes | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
     """What a speaker must not do: it is on record as a fault where it is seen."""
-    after_refusal: Literal["goes on", "verdict"] = "goes on"
+    after_decline: Literal["goes on", "verdict"] = Default(default="goes on", alias="after_refusal")
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
     """Whether the side wins that has more votes, or the one that gained more since the blind ballots."""
@@ -197,7 +199,7 @@ class Format(FrozenModel):
         ]
         for group, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
             for n, phase in enumerate(phases):
-                lists = {"seats": phase.seats, "heard_by": phase.heard_by, "refusals_heard_by": phase.refusals_heard_by}
+                lists = {"seats": phase.seats, "heard_by": phase.heard_by, "refusals_heard_by": phase.declines_heard_by}
                 counted += [((group, n, key), len(listed), len(SEATS)) for key, listed in lists.items()]
         for keys, count, most in counted:
             if count > most:
@@ -264,7 +266,7 @@ class Format(FrozenModel):
         for n, seat in enumerate(phase.seats):
             if seat not in self.seats:
                 yield ("seats", n), f"{which} seats {seat!r}, which is not a seat"
-        for key, listed in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.refusals_heard_by)):
+        for key, listed in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.declines_heard_by)):
             for n, seat in enumerate(listed):
                 if seat not in SEATS:
                     yield (key, n), f"{which} is heard by {seat!r}, which is not a seat"

@@ -111,7 +111,7 @@ class Phase(FrozenModel):
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = DEBATING_SEATS
     """Seats that find the turn in their transcript. No seat sees another judge's ballots."""
-    refusals_heard_by: tuple[str, ...] = DEBATING_SEATS
+    declines_heard_by: tuple[str, ...] = Default(default=DEBATING_SEATS, alias="refusals_heard_by")
     """Those of `heard_by` that hear the turn where a side declined to argue in it."""
     option: Literal["each round", "blind", "issues", "brief"] | None = None
     """Only where the setup asks for it: the judges' ballots after each round, or before the first word; the list of
@@ -252,7 +252,7 @@ class Turn(FrozenModel):
         return JUDGE if self.seat.startswith(JUDGE) else self.seat
 
     @property
-    def hears_as(self) -> str:
+    def transcript_role(self) -> str:
         """The seat whose transcript and context files it is given."""
         return JUDGE if self.role == RAPPORTEUR else self.role
 

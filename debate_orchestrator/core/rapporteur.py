@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 
 ONCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
 """The last problem of a reply that has its shape and could be better: by it such a reply is recognised."""
-_SPARE_FACTOR = 1.1
+_WORD_TOLERANCE = 1.1
 """How many times the words asked for a whole decision brief it may have before it is sent back."""
 
 
@@ -175,7 +175,7 @@ def _is_default(case: Mapping[str, Any]) -> bool:
 def _length_problems(shape: Shape, phase: Phase, reply: Mapping[str, Any]) -> Iterator[str]:
     repeated = sum(count_words(case["then"]) for case in reply.get("by_case") or () if _is_default(case))
     words = _words(shape, {**reply, "changed": ""}) - repeated  # what the debate changed stands behind the report
-    if phase.words and words > _SPARE_FACTOR * phase.words:
+    if phase.words and words > _WORD_TOLERANCE * phase.words:
         yield f"the reply: it has {words} words; write at most {phase.words}, and drop what carries least."
 
 

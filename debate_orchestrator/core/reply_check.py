@@ -28,7 +28,7 @@ from debate_orchestrator.util.sanitize import count_words
 MAX_TEXT_LENGTH = 20_000
 """Characters that one text of a structured reply may have."""
 MAX_URL_LENGTH = 2_000
-_SPARE_FACTOR = 1.5
+_WORD_TOLERANCE = 1.5
 """How many times the words asked for a text it may have before it is sent back."""
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 _TEXT = Field(kind="text")
@@ -49,7 +49,7 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
             yield from beyond_limits(field.fields, entry, f"{place}.")
         elif field.asked_words is not None and isinstance(entry, str):
             words = count_words(entry)
-            if words > _SPARE_FACTOR * field.asked_words:
+            if words > _WORD_TOLERANCE * field.asked_words:
                 yield _excess(place, words, "word", field.asked_words)
 
 

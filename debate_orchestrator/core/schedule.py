@@ -32,9 +32,9 @@ class FloorQuestion(NamedTuple):
 
 
 def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
-    """The stage after those that were reached, whose turns are all taken, and the position behind it; an empty stage at
+    """The stage after those that were reached, whose turns are all taken, and the cursor behind it; an empty stage at
     the end of the debate."""
-    slots, (slot_index, stages_reached, ended) = debate.plan.slots, debate.position
+    slots, (slot_index, stages_reached, ended) = debate.plan.slots, debate.cursor
     while slot_index < len(slots):
         slot = slots[slot_index]
         if stages_reached and not slot.after_rounds and tally.conceding_sides(debate, debate.stages[-1]):
@@ -85,7 +85,7 @@ def no_new_ground_after(debate: DebateState) -> str | None:
 def _declined(debate: DebateState, slot_index: int) -> bool:
     """Whether a declined turn ends the debate with the slot at this index, the last one of a round, or of those
     before the rounds."""
-    if debate.format.after_refusal == "goes on":
+    if debate.format.after_decline == "goes on":
         return False
     slot, *after = debate.plan.slots[slot_index : slot_index + 2]
     if after and after[0].section == slot.section:
@@ -153,7 +153,7 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
     rounds = {turn.round for turn in turns_taken(debate)}
 
     def has_begun(turn: Turn) -> bool:
-        briefs = debate.briefs_sent(turn.id)
+        briefs = debate.calls_intended(turn.id)
         counts = count_uncalled_briefs or turn.round in rounds or any(brief.called for brief in briefs)
         return turn.id in debate.replies or bool(briefs and counts)
 
@@ -177,7 +177,7 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
 def early_end(debate: DebateState) -> EndedEarly:
     """The event that ends a debate early now. A phase in which a person is writing counts as begun, so that their text
     is not lost."""
-    writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent(turn.id))
+    writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.calls_intended(turn.id))
     return EndedEarly(after=last_slot_id(debate, count_uncalled_briefs=writing))
 
 
@@ -192,7 +192,7 @@ def can_change_issues(debate: DebateState) -> bool:
     ):
         return False
     stage = debate.stages[-1]
-    called = any(brief.called for turn in stage for brief in debate.briefs_sent(turn.id))
+    called = any(brief.called for turn in stage for brief in debate.calls_intended(turn.id))
     begun = called or any(turn.id in debate.replies for turn in stage)
     return bool(debate.due) and not begun and rapporteur.issue_list(debate) is not None
 
@@ -212,7 +212,7 @@ def will_hear(debate: DebateState, seat: str) -> bool:
     )
 
 
-def hearers(debate: DebateState) -> tuple[str, ...]:
+def seats_open_to_questions(debate: DebateState) -> tuple[str, ...]:
     """The seats to which a question from the floor can be put now."""
     return tuple(seat for seat in debate.askable if will_hear(debate, seat))
 
@@ -241,7 +241,7 @@ def turns_taken(debate: DebateState) -> list[Turn]:
     return [turn for turn in debate.turns.values() if turn.id in debate.replies]
 
 
-def unanswered_at_the_end(debate: DebateState) -> list[Turn]:
+def turns_without_usable_ballot(debate: DebateState) -> list[Turn]:
     """The judges' turns without a usable reply after the last speech, in a debate that ended without a decision
     because of them; empty for any other debate."""
     if debate.due or not any(vote.absent for vote in tally.final_votes(debate)):
@@ -265,17 +265,17 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
     )
 
 
-def unwritten(debate: DebateState) -> list[Turn]:
+def missing_records(debate: DebateState) -> list[Turn]:
     """The turns of which `is_unwritten` is true, in the order of the schedule."""
     return [turn for turn in turns_taken(debate) if is_unwritten(debate, turn)]
 
 
-def asked_again(debate: DebateState) -> list[Turn]:
+def turns_to_reopen(debate: DebateState) -> list[Turn]:
     """The turns of a complete debate that a Reopened event makes due again: the missing ballots of an undecided
     debate, or else what is unwritten after the verdict. Turns before the first word are not asked again."""
     if debate.due:
         return []
-    return unanswered_at_the_end(debate) or [turn for turn in unwritten(debate) if turn.after_rounds]
+    return turns_without_usable_ballot(debate) or [turn for turn in missing_records(debate) if turn.after_rounds]
 
 
 def may_be_absent(debate: DebateState, turn: Turn) -> bool:
@@ -293,7 +293,7 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
     return len(panel) - len(absent | {turn.seat}) >= max(1, debate.opened.settings.quorum)
 
 
-def heard(debate: DebateState, listener: Turn) -> list[Turn]:
+def turns_heard(debate: DebateState, listener: Turn) -> list[Turn]:
     """The speeches, and what a clerk found, that a seat has heard before this turn, in the order of the schedule: those
     of earlier stages whose phase is heard by the seat. Ballots are never among them, nor replies that did not
     count. They are as they were given; a judge of the mirrored debate is shown them mirrored."""
@@ -301,7 +301,7 @@ def heard(debate: DebateState, listener: Turn) -> list[Turn]:
         turn
         for stage in takewhile(lambda stage: all(turn.id != listener.id for turn in stage), debate.stages)
         for turn in stage
-        if (turn.seat == listener.seat or _hears(debate, listener.hears_as, turn))
+        if (turn.seat == listener.seat or _hears(debate, listener.transcript_role, turn))
         and (turn.phase.reply == "text" or not turn.judging)
         and not isinstance(debate.replies.get(turn.id), Rejected)
     ]
@@ -310,10 +310,10 @@ def heard(debate: DebateState, listener: Turn) -> list[Turn]:
 def _hears(debate: DebateState, seat: str, turn: Turn) -> bool:
     """Whether a seat hears of a turn that is taken."""
     phase = turn.phase
-    return seat in phase.heard_by and (seat in phase.refusals_heard_by or not speech_rules.declined(debate, turn.id))
+    return seat in phase.heard_by and (seat in phase.declines_heard_by or not speech_rules.declined(debate, turn.id))
 
 
-def own_ballots(debate: DebateState, turn: Turn) -> list[Turn]:
+def own_ballot_turns(debate: DebateState, turn: Turn) -> list[Turn]:
     """The turns in which this judge has voted so far, all in the original or all in the mirrored debate, without its
     vote before the first word."""
     return [
@@ -326,7 +326,7 @@ def own_ballots(debate: DebateState, turn: Turn) -> list[Turn]:
 
 def shape_context(debate: DebateState, turn: Turn, *, named: bool = True) -> ShapeContext:
     """What the fields of that turn's shape refer to; without the turns where none are `named`."""
-    rubric, names = debate.format.rubric, [earlier.id for earlier in heard(debate, turn)] if named else []
+    rubric, names = debate.format.rubric, [earlier.id for earlier in turns_heard(debate, turn)] if named else []
     issues = rapporteur.issue_list(debate)
     return ShapeContext(
         sides=debate.format.sides,

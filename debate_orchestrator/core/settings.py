@@ -83,7 +83,7 @@ class Settings(FrozenModel):
     ] = {}
     """Side to the position it argues; empty if they are to be derived."""
     insist: Annotated[_Switch, Setting()] = False
-    """Whether the user wants more rounds than usual: up to the `insist` of its format's `rounds`."""
+    """Whether the user wants more rounds than usual: up to the `maximum_if_insisted` of its format."""
     rounds: Annotated[
         int,
         Strict(),
@@ -199,7 +199,7 @@ class Settings(FrozenModel):
 
     @field_validator("*", mode="wrap")
     @classmethod
-    def _may_be_chosen(cls, choice: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
+    def _validate_choice(cls, choice: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
         """Raises ValueError with one plain sentence for each problem of a value that a user chose."""
         format, name = info.context, str(info.field_name)
         if format is None:
@@ -222,19 +222,19 @@ def setting(info: FieldInfo) -> Setting | None:
     return next((declared for declared in info.metadata if isinstance(declared, Setting)), None)
 
 
-DECLARED: dict[str, Setting] = {
+SETTINGS: dict[str, Setting] = {
     name: declared for name, info in Settings.model_fields.items() if (declared := setting(info)) is not None
 }
 """Every setting by its name, in the order of an answers file."""
-SETTINGS_WITH_SOURCE = tuple(name for name, declared in DECLARED.items() if declared.keeps_source)
-VOTE_SETTINGS = tuple(name for name, declared in DECLARED.items() if declared.rejudge_group == "votes")
-CALL_SETTINGS = tuple(name for name, declared in DECLARED.items() if declared.rejudge_group == "calls")
+SETTINGS_WITH_SOURCE = tuple(name for name, declared in SETTINGS.items() if declared.keeps_source)
+VOTE_SETTINGS = tuple(name for name, declared in SETTINGS.items() if declared.rejudge_group == "votes")
+CALL_SETTINGS = tuple(name for name, declared in SETTINGS.items() if declared.rejudge_group == "calls")
 
 
 def default_of(name: str, format: Format) -> Any:
     """The default of a setting in debates by a format; of a quorum, the one for a single judge."""
-    worked_out = DECLARED[name].format_default
-    default = worked_out(format) if worked_out else None
+    format_default = SETTINGS[name].format_default
+    default = format_default(format) if format_default else None
     return Settings.model_fields[name].default if default is None else default
 
 
@@ -249,7 +249,7 @@ def value_problem(name: str, value: Any, format: Format, *, asked: bool = False)
         return (
             f"sources: {short_repr(value)} does not map names of settings to where their values come from ({origins})."
         )
-    wanted = DECLARED[name].wanted
+    wanted = SETTINGS[name].wanted
     sentence = f"{name}: {short_repr(value)} is not {wanted if isinstance(wanted, str) else wanted(format)}."
     if name != "rounds":
         return sentence
@@ -296,7 +296,7 @@ def duplicate_positions(positions: Mapping[str, str]) -> list[str]:
 
 def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) -> Iterator[str]:
     """What is wrong with a value of the right type; `others` are the valid ones of the settings before it."""
-    limits = DECLARED[name].limits if name in DECLARED else None
+    limits = SETTINGS[name].limits if name in SETTINGS else None
     if limits and not limits[0] <= value <= limits[1]:
         yield value_problem(name, value, format)
     match name:

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from debate_orchestrator.core.events import (
-    BriefSent,
     CallFailed,
+    CallIntended,
     Noted,
     Opened,
     QuestionAsked,
@@ -128,7 +128,7 @@ class DebateState:
     turns_reached: Mapping[str, Turn] = field(default_factory=dict)
     """Every turn that was due at some time, by id: also those that are in no stage since the debate was reopened or
     ended early."""
-    position: SlotPosition = field(default_factory=SlotPosition)
+    cursor: SlotPosition = field(default_factory=SlotPosition)
     due: Stage = ()
     """The turns that must be taken now; empty when the debate is complete. They are independent."""
 
@@ -176,8 +176,8 @@ class DebateState:
     def mirror(self) -> Mirror:
         return self.plan.mirror
 
-    def briefs_sent(self, turn_id: str) -> list[BriefSent]:
-        return [event for event in self.turn_events.get(turn_id, ()) if isinstance(event, BriefSent)]
+    def calls_intended(self, turn_id: str) -> list[CallIntended]:
+        return [event for event in self.turn_events.get(turn_id, ()) if isinstance(event, CallIntended)]
 
     def failed_calls(self, turn_id: str) -> list[CallFailed]:
         return [event for event in self.turn_events.get(turn_id, ()) if isinstance(event, CallFailed)]

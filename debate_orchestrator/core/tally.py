@@ -175,12 +175,12 @@ def result(debate: DebateState, round: int) -> RoundResult | None:
     return debate.judged[round].result if round in debate.judged else None
 
 
-def unjudged(debate: DebateState, round: int) -> bool:
+def has_no_usable_ballot(debate: DebateState, round: int) -> bool:
     """Whether a round's panel has had its turns, and none of its ballots counts."""
     return round in debate.judged and debate.judged[round].result is None
 
 
-def is_judged(debate: DebateState, round: int) -> bool:
+def has_vote_planned(debate: DebateState, round: int) -> bool:
     """Whether a round is one that gets scored, when its turn comes."""
     return round in debate.plan.voting_turn_ids
 
@@ -190,7 +190,7 @@ def results(debate: DebateState) -> list[RoundResult]:
     return [judged for n in range(1, debate.rounds + 1) if (judged := result(debate, n)) is not None]
 
 
-def scored(debate: DebateState) -> list[RoundResult]:
+def scored_results(debate: DebateState) -> list[RoundResult]:
     """Everything that gave scores: the rounds, and final ballots that score the debate as a whole."""
     final = [vote for vote in final_votes(debate) if vote.scores]
     return [*results(debate), *([round_result(0, final, debate.format.sides)] if final else [])]
@@ -198,7 +198,7 @@ def scored(debate: DebateState) -> list[RoundResult]:
 
 def totals(debate: DebateState) -> dict[str, Fraction]:
     """Side to the sum of its scores."""
-    return score_totals(scored(debate), debate.format.sides)
+    return score_totals(scored_results(debate), debate.format.sides)
 
 
 def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
@@ -277,7 +277,7 @@ def verdict(debate: DebateState) -> Verdict | None:
     strengths = [ballot.data.get("strength") for ballot in final_ballots(debate)]
     return final_verdict(
         last_votes,
-        scored(debate),
+        scored_results(debate),
         debate.format.sides,
         quorum=debate.opened.settings.quorum,
         pre_debate_votes=pre_debate_votes(debate),

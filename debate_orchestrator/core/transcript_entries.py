@@ -43,7 +43,7 @@ class TranscriptEntry(FrozenModel):
 
 def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
     """What the seat of a turn has heard before it, in the order in which it is shown."""
-    turns = schedule.heard(debate, listener)
+    turns = schedule.turns_heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
     phases = groupby(turns, key=lambda turn: (turn.round, turn.after_rounds, turn.phase.title, turn.phase.triggered_by))

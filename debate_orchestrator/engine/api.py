@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core.events import BudgetChanged, Event, Noted, Opened, RetryForChanged
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.core.settings import DECLARED, MAX_COST, Settings
+from debate_orchestrator.core.settings import MAX_COST, SETTINGS, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine import rejudge as rejudging
@@ -106,9 +106,9 @@ async def resume(
         BadJournal: the file is not a journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
         Paused, PermanentFailure: as in `run`.
     """
-    minimum, maximum = DECLARED["retry_for"].limits or (0, 0)
+    minimum, maximum = SETTINGS["retry_for"].limits or (0, 0)
     if retry_for is not None and not minimum <= retry_for <= maximum:
-        raise BadSettings(f"retry_for must be {DECLARED['retry_for'].wanted}, and not {retry_for!r}.")
+        raise BadSettings(f"retry_for must be {SETTINGS['retry_for'].wanted}, and not {retry_for!r}.")
     if max_cost is not None and not 0 < max_cost < MAX_COST:
         raise BadSettings(f"max_cost must be US dollars above 0, and not {max_cost!r}.")
 
@@ -211,8 +211,8 @@ async def open_debate(
 
 
 def read_journal(path: Path) -> JournalContents:
-    """The `entries` (number, time in UTC, event, hash) and `events` of a journal, verified, and in `torn` how many
-    bytes an interrupted write left at the end. Raises BadJournal if the file is none, or of a newer version, and
+    """The `entries` (number, time in UTC, event, hash) and `events` of a journal, verified, and in `torn_bytes` how
+    many bytes an interrupted write left at the end. Raises BadJournal if the file is none, or of a newer version, and
     DamagedJournal if a line was changed, is missing, or follows a bad one."""
     return read(path)
 

@@ -1,8 +1,8 @@
 """The cost cap of a debate, checked before each call; running calls and calls of unknown cost count too.
 
 The cost of a call is unknown until its reply is there, and after that if its tokens were not counted. What is expected
-is the price of its brief and of a reply of the usual length, with nothing cached; the journal has it in `BriefSent` and
-beside the reply. A model that thinks for long may exceed the cap by one call, and no more.
+is the price of its brief and of a reply of the usual length, with nothing cached; the journal has it in `CallIntended`
+and beside the reply. A model that thinks for long may exceed the cap by one call, and no more.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Budget:
 
     def check(self, turn_id: str, spec: str, turn_brief: Brief, *, batch: bool = False) -> float | None:
         """What a call is expected to cost, alone or in a batch; None if its price is unknown. It counts from the moment
-        its `BriefSent` is on record. OverBudget if it would exceed the debate's cap or the shared one."""
+        its `CallIntended` is on record. OverBudget if it would exceed the debate's cap or the shared one."""
         price = cost_before_call(spec, turn_brief, batch=batch)
         check_cap(self._current.state.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
         if self._shared_budget is not None:

@@ -35,9 +35,9 @@ from debate_orchestrator.util.numbers import plural
 
 RequireConsent = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
 """Returns if the user consents to these risks of a journal; raises otherwise."""
-Following = Callable[[Opened], Sequence[Event]]
+FollowUpEvents = Callable[[Opened], Sequence[Event]]
 """Makes the events that follow the first one at once."""
-PlanChanges = Callable[[DebateState], list[Event]]
+ChangeEvents = Callable[[DebateState], list[Event]]
 """Checks that a debate can be continued, and returns the events that record its changes. Raises if it can't."""
 
 
@@ -97,7 +97,7 @@ def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event]
 
 
 async def create_paid_debate(
-    opening: Awaitable[Opened], files: DebateFiles, following: Following = lambda opened: ()
+    opening: Awaitable[Opened], files: DebateFiles, following: FollowUpEvents = lambda opened: ()
 ) -> OpenDebate:
     """As `create_debate`, for a first event that calls may have to be paid for. The journal is locked before the event
     is awaited, so that nothing else can take its name. The event then waits for room on a full disk."""
@@ -132,7 +132,7 @@ def _record_all(journal: JournalWriter, files: DebateFiles, following: Sequence[
 
 
 def continue_debate(
-    journal: str | os.PathLike[str], require_consent: RequireConsent, changes: PlanChanges = lambda debate: []
+    journal: str | os.PathLike[str], require_consent: RequireConsent, changes: ChangeEvents = lambda debate: []
 ) -> OpenDebate:
     """Opens the debate of a journal again, with `changes` to its cast or limits.
 
@@ -173,7 +173,7 @@ def _named_by_journal(before: DebateState, changed: DebateState) -> dict[str, tu
 
 def reopening(debate: DebateState) -> list[Event]:
     """The change to a complete debate that makes turns without a usable reply due again; empty if there are none."""
-    return [Reopened()] if schedule.asked_again(debate) else []
+    return [Reopened()] if schedule.turns_to_reopen(debate) else []
 
 
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:

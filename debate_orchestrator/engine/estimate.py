@@ -45,7 +45,7 @@ class CostEstimate(FrozenModel):
     """The model specs whose price is unknown, each once."""
     seconds: float
     """The longest calls of all stages, added up."""
-    waits: bool
+    has_slow_seats: bool
     """Whether the host or a person takes turns too, in their own time."""
     searches: bool
     """Whether debaters may search; searches are in none of the numbers."""
@@ -53,7 +53,7 @@ class CostEstimate(FrozenModel):
     """Whether a person takes turns; they cost nothing."""
     positions_by: str = ""
     """The spec of the model that derives the positions first, if one does; its calls are in none of the numbers."""
-    unplayable: str = ""
+    not_estimated_because: str = ""
     """Why the debate can't be estimated, if it can't, as the end of a sentence. Then all counts are 0."""
 
     @property
@@ -74,15 +74,15 @@ class CostEstimate(FrozenModel):
         first = ""
         if self.positions_by:
             first = f"1 or 2 calls of {model_spec.public_name(self.positions_by)} to derive the positions; then "
-        if self.unplayable:
-            return f"{first}not estimated: {self.unplayable}"
+        if self.not_estimated_because:
+            return f"{first}not estimated: {self.not_estimated_because}"
         return first + self._summary() + ("; a person's turns cost nothing" if self.has_people else "")
 
     def _summary(self) -> str:
         if not self.calls:
             return "no calls"
         parts = [plural(self.calls, "call"), f"about {duration(self.seconds)}"]
-        if self.waits:
+        if self.has_slow_seats:
             parts[-1] += " and what the other seats take"
         if self.cost:
             parts.append(f"{self._money()} (prices of {pricing.table().date})")
@@ -95,7 +95,7 @@ class CostEstimate(FrozenModel):
 
     def short(self) -> str:
         """Calls, minutes and money in a few words."""
-        if self.unplayable:
+        if self.not_estimated_because:
             return "not estimated"
         if not self.calls:
             return "no calls"
@@ -137,7 +137,7 @@ def cost_after_call(spec: str, brief: Brief, reply: Reply, *, batch: bool = Fals
 
 def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
     """US dollars of a call with so many tokens and nothing cached; None if the price is unknown."""
-    if spec != model_spec.unrehearsed(spec):
+    if spec != model_spec.real_spec(spec):
         return 0.0  # a stand-in answers, not the model
     return pricing.cost(spec, Usage(cache_write_5m=input_tokens, output=output_tokens), batch=batch)
 
@@ -161,17 +161,17 @@ def estimate(opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: b
     debate = fold(map(_with_real_cast, [opened, *later_events]) if rehearsal else [opened, *later_events])
     seated = [spec for seat in debate.active_seats for spec in debate.cast[seat]]
     has_people = model_spec.HUMAN in seated
-    waits = has_people or model_spec.HOST in seated
+    has_slow_seats = has_people or model_spec.HOST in seated
     searches = opened.settings.search
     estimate_so_far = CostEstimate(
-        bill=Costs(), unknown=(), seconds=0, waits=waits, has_people=has_people, searches=searches
+        bill=Costs(), unknown=(), seconds=0, has_slow_seats=has_slow_seats, has_people=has_people, searches=searches
     )
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
-        return estimate_so_far.model_copy(update={"unplayable": f"more than {MAX_TURNS} turns are left"})
+        return estimate_so_far.model_copy(update={"not_estimated_because": f"more than {MAX_TURNS} turns are left"})
     try:
         calls, took = _play(debate)
     except _CantBePlayed as error:
-        return estimate_so_far.model_copy(update={"unplayable": str(error)})
+        return estimate_so_far.model_copy(update={"not_estimated_because": str(error)})
     lines: list[CostLine] = []
     unknown: dict[str, None] = {}
     for call in calls:
@@ -187,10 +187,10 @@ def estimate(opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: b
 def _with_real_cast(event: Event) -> Event:
     """The event with each stand-in in a cast replaced by the model it stands for."""
     if isinstance(event, Opened):
-        cast = {seat: tuple(map(model_spec.unrehearsed, specs)) for seat, specs in event.cast.items()}
+        cast = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in event.cast.items()}
         return event.with_settings(cast=cast)
     if isinstance(event, Reassigned):
-        return event.model_copy(update={"who": tuple(map(model_spec.unrehearsed, event.who))})
+        return event.model_copy(update={"who": tuple(map(model_spec.real_spec, event.who))})
     return event
 
 
@@ -230,7 +230,7 @@ def _after_stand_in(debate: DebateState, turn: Turn) -> DebateState:
 def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
     """A call whose beginning has so many tokens that were sent before. Its last block is its own and never cached."""
     spec = spec_in(debate, turn.seat)
-    code = code_for(debate, turn, model_spec.unrehearsed(spec), lambda: b"")
+    code = code_for(debate, turn, model_spec.real_spec(spec), lambda: b"")
     turn_brief, price = brief(debate, turn, code=code), pricing.price_of(spec)
     *shared, last = _blocks(turn_brief)
     if price is None or not price.min_cacheable_tokens <= sum(shared) or not price.min_cacheable_tokens:

@@ -20,8 +20,8 @@ from pydantic import Field, ValidationError
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import Costs, costs_of
 from debate_orchestrator.core.events import (
-    BriefSent,
     CallFailed,
+    CallIntended,
     Declined,
     Event,
     Opened,
@@ -52,7 +52,7 @@ from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError
 from debate_orchestrator.util.messages import ignore
 
 CONCURRENCY = 6  # ballots under way at the same time, of all judges together
-_CALLS = (BriefSent, StructuredReplyGiven, Rejected, CallFailed)
+_CALLS = (CallIntended, StructuredReplyGiven, Rejected, CallFailed)
 
 _T = TypeVar("_T")
 _BySide = Annotated[dict[Side, _T], Field(min_length=2)]
@@ -200,9 +200,9 @@ class ProbeRun:
             bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
             unknown=tuple(dict.fromkeys(judge for ballot in expected for judge in ballot.unknown)),
             seconds=sum(ballot.seconds for ballot in expected) / CONCURRENCY,
-            waits=False,
+            has_slow_seats=False,
             searches=False,
-            unplayable=next((ballot.unplayable for ballot in expected if ballot.unplayable), ""),
+            not_estimated_because=next(filter(None, (ballot.not_estimated_because for ballot in expected)), ""),
         )
 
     async def run(

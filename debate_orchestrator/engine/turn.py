@@ -1,9 +1,9 @@
-"""One turn, from its brief to its reply: `BriefSent`, the call, the reply's event, each in the journal as it happens.
+"""One turn, from its brief to its reply, with an event in the journal for the call and one for the reply.
 
 A reply that can't be used is kept, and the turn is asked again with its problems and that reply. If no usable one
 comes, the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no reply is
 recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
-was billed, so each call has a `BriefSent` of its own.
+was billed, so each call has a `CallIntended` of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
+from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Rejected, ReplyEvent
 from debate_orchestrator.core.fold import CurrentState, would_change
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
@@ -51,7 +51,7 @@ OnEvent = Callable[[DebateState, Event], None]
 OnText = Callable[[Turn, str], None]
 """Called with each piece of a reply as it arrives."""
 OnBrief = Callable[[DebateState, Turn, Brief], None]
-"""Called with each brief after its `BriefSent` was written."""
+"""Called with each brief after its `CallIntended` was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,15 +101,15 @@ class TurnRunner:
             running.append(run.run(cache_writer))
         return running
 
-    async def record(self, event: BriefSent | ReplyEvent | CallFailed) -> None:
+    async def record(self, event: CallIntended | ReplyEvent | CallFailed) -> None:
         """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.
 
-        A `BriefSent` is not synced. A killed process leaves it in the file; after a power cut the worst case is a call
-        without one.
+        A `CallIntended` is not synced. A killed process leaves it in the file; after a power cut the worst case is a
+        call without one.
         """
-        result = not isinstance(event, BriefSent)
+        result = not isinstance(event, CallIntended)
         record_event(self.journal, self.current, event, self.options.on_event, keep=result)
-        await (self.journal.synced() if result else self.journal.handed_over())
+        await (self.journal.wait_until_synced() if result else self.journal.wait_until_handed_over())
 
 
 class _TurnRun:
@@ -139,9 +139,9 @@ class _TurnRun:
                 await cache_writer.wait()
             attempts_left = SPEECH_ATTEMPTS if self._debate.shape(self._turn) is None else STRUCTURED_ATTEMPTS
             while self._turn in self._debate.due and not self._stop.is_set():
-                spec = model_spec.unrehearsed(spec_in(self._debate, self._turn.seat))
+                spec = model_spec.real_spec(spec_in(self._debate, self._turn.seat))
                 code = code_for(self._debate, self._turn, spec, reply_secret.secret)
-                reply = await self._reply(brief(self._debate, self._turn, self._former(), code).redacted())
+                reply = await self._reply(brief(self._debate, self._turn, self._last_rejected(), code).redacted())
                 if reply is None:
                     continue
                 attempts_left -= 1
@@ -163,7 +163,7 @@ class _TurnRun:
         while not self._stop.is_set() and await self._begin(turn_brief):
             try:
                 return await self._call(turn_brief)
-            except ReplyPending:  # the call continues at the provider: its `BriefSent` stands
+            except ReplyPending:  # the call continues at the provider: its `CallIntended` stands
                 raise
             except ExternalError as failure:
                 wait = retries.next_wait(failure)
@@ -177,7 +177,7 @@ class _TurnRun:
         return None
 
     async def _begin(self, turn_brief: Brief) -> bool:
-        """Waits for the provider to have room, reserves the expected cost and writes `BriefSent`. False if the loop
+        """Waits for the provider to have room, reserves the expected cost and writes `CallIntended`. False if the loop
         was told to stop meanwhile; OverBudget if the cap would be exceeded."""
         if not await self._provider.acquire(turn_brief, self._stop):
             return False
@@ -199,7 +199,7 @@ class _TurnRun:
             price = self._runner.budget.check(self._turn.id, name, turn_brief, batch=batch)
         # Nothing is awaited between the check and the record, from which on the call counts.
         fields = {"turn": self._turn.id, "brief_digest": turn_brief.digest, "by": name}
-        await self._runner.record(BriefSent(**fields, called=self._billed, estimated_cost=price))
+        await self._runner.record(CallIntended(**fields, called=self._billed, estimated_cost=price))
         self._options.on_brief(self._debate, self._turn, turn_brief)
 
     async def _call(self, turn_brief: Brief) -> Reply:
@@ -280,7 +280,7 @@ class _TurnRun:
 
     # The reply
 
-    def _former(self) -> Rejected | None:
+    def _last_rejected(self) -> Rejected | None:
         """The last reply to the turn that can't be used, if it is from the same model: no other's reply is shown."""
         rejected = self._debate.rejected_replies(self._turn.id)
         return rejected[-1] if rejected and rejected[-1].reply.by == self._provider.name else None

@@ -29,7 +29,7 @@ MAX_TEMPLATES = 400_000
 ONE_DEEPER = ("shapes", "seats", "labels", "lines")
 SECTIONS = ("before", "round", "after")
 NAME_RULE = "small letters, digits and hyphens, with a letter first"
-_KEYS = ("extends", *(key for key in Format.model_fields if key != "name"))
+_KEYS = ("extends", *(field.alias or name for name, field in Format.model_fields.items() if name != "name"))
 Locations = dict[tuple[str, ...], str]
 """The keys that lead to a value, mapped to its location as `FILE:LINE`."""
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from debate_orchestrator.core import schedule, speech_rules
-from debate_orchestrator.core.events import BriefSent, Noted, Rejected, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.events import CallIntended, Noted, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -135,7 +135,7 @@ class Stepper:
         self.announcer = Announcer()
         self.before = [] if begun else self.announcer.new(opened.state)
         self.providers = seat_providers(opened, permissions)
-        self.waiting = [turn.id for turn in self._due_at_host() if self.state.briefs_sent(turn.id)]
+        self.waiting = [turn.id for turn in self._due_at_host() if self.state.calls_intended(turn.id)]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
         self.rejected: set[str] = set()
@@ -259,9 +259,9 @@ class Stepper:
         return [turn for turn in self.state.due if turn.seat not in self.providers]
 
     def _record_brief_sent(self, turn: Turn, turn_brief: Brief) -> None:
-        earlier = self.state.briefs_sent(turn.id)
+        earlier = self.state.calls_intended(turn.id)
         if not earlier or earlier[-1].brief_digest != turn_brief.digest:
-            self.opened.record(BriefSent(turn=turn.id, brief_digest=turn_brief.digest, by=model_spec.HOST))
+            self.opened.record(CallIntended(turn=turn.id, brief_digest=turn_brief.digest, by=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last

@@ -244,7 +244,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "positions": {side: renamed(settings.positions[actual]) for side, actual in actual_sides.items()},
         "shown_as": {actual: side for side, actual in actual_sides.items()},
         "side_labels": {side: format.seats[actual].side for side, actual in actual_sides.items()},
-        "context": debate.opened.context if turn.hears_as in format.context_heard_by else (),
+        "context": debate.opened.context if turn.transcript_role in format.context_heard_by else (),
         "rounds": settings.rounds,
         "strictness_name": settings.strictness,
         "words": turn.phase.words,
@@ -362,7 +362,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> 
         "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.settings.shape_options)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard if earlier["declined"]],
-        "ballots": [_own(debate, earlier) for earlier in schedule.own_ballots(debate, turn)],
+        "ballots": [_own(debate, earlier) for earlier in schedule.own_ballot_turns(debate, turn)],
         "totals": totals,
         "won": won,
         "gap": None if share is None else percent(share),
@@ -395,7 +395,7 @@ def _own(debate: DebateState, turn: Turn) -> ReplyEvent:
 def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
     """What the sides cite in a round, for a clerk to look up: the turn, the address and the quote of each."""
     cited = []
-    for earlier in schedule.heard(debate, turn):
+    for earlier in schedule.turns_heard(debate, turn):
         reply_event = debate.replies[earlier.id]
         if (
             earlier.round != turn.round

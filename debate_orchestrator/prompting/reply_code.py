@@ -94,7 +94,7 @@ def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     """The letters of a turn's code. They depend on all that the turn hears, so that a code read in a journal does not
     fit a copy of that journal with another speech in it."""
     opened = debate.opened
-    heard = [(other.id, debate.replies[other.id].reply.text) for other in schedule.heard(debate, turn)]
+    heard = [(other.id, debate.replies[other.id].reply.text) for other in schedule.turns_heard(debate, turn)]
     questions = [entry.text for entry in schedule.questions_put_to(debate, turn)]
     digest = hashlib.sha256(opened.model_dump_json().encode()).hexdigest()
     parts = [opened.nonce, digest, turn.id, heard, questions, debate.changed_issues]

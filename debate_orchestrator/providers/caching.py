@@ -123,7 +123,7 @@ def placed_breakpoints(plan: CachePlan, debate: DebateState, blocks: int) -> lis
         return breakpoints(blocks - 1)
     if plan.reads is None:
         return []
-    return [min(len(schedule.heard(debate, schedule.turn(debate, plan.reads))), blocks - 2)]
+    return [min(len(schedule.turns_heard(debate, schedule.turn(debate, plan.reads))), blocks - 2)]
 
 
 def breakpoints(blocks: int) -> list[int]:

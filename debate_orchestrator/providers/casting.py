@@ -35,20 +35,20 @@ def spec_problem(spec: str, seat: str = "") -> str | None:
         return f"{safe_spec} contains a key, and a cast is written into journals. Try: set the key in the environment."
     if not spec.isprintable():  # it stands in lines that a person reads before money is spent
         return f"{short_repr(spec)} is not a model spec: it has a line break or another unprintable character."
-    real_entry, cast_entry = provider_entry(model_spec.unrehearsed(spec)), provider_entry(spec)
+    real_entry, entry = provider_entry(model_spec.real_spec(spec)), provider_entry(spec)
     if real_entry is not None and real_entry.seats == (CLERK,):
         if seat and seat != CLERK:
             return f"{short_repr(spec)} can only be the clerk: it looks up pages and does not speak."
-        spec, cast_entry = model_spec.unrehearsed(spec), real_entry
+        spec, entry = model_spec.real_spec(spec), real_entry
     elif real_entry is not None and real_entry.seats and seat and seat not in real_entry.seats:
         return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
-    if cast_entry is None or not cast_entry.module:
+    if entry is None or not entry.module:
         from debate_orchestrator.providers import discovery  # late: most casts are spelt right
 
         fitting = [other for other in ENTRIES.values() if not (other.seats and seat) or seat in other.seats]
         usable = ", ".join(other.example for other in fitting)
         return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.corrected_spec(spec)}."
-    problem: str | None = _module(cast_entry).problem(spec)
+    problem: str | None = _module(entry).problem(spec)
     return problem
 
 
@@ -107,6 +107,6 @@ def make_provider(spec: str, current: CurrentState, permissions: Permissions = N
     return provider
 
 
-def _module(cast_entry: ProviderEntry) -> Any:
+def _module(entry: ProviderEntry) -> Any:
     """The module of a provider, which imports its library only when it is called."""
-    return import_module(cast_entry.module, __package__)
+    return import_module(entry.module, __package__)

@@ -115,7 +115,7 @@ def use_prices(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
     the higher of both counts, so that no file weakens a cap."""
     by_spec: dict[str, ModelPrice] = {}
     for spec, input, output in prices:
-        real = model_spec.unrehearsed(spec)
+        real = model_spec.real_spec(spec)
         price, before = ModelPrice(input=input, output=output), by_spec.get(real) or _table_price(real)
         if before is not None:
             price = before.at_least(input, output)
@@ -129,7 +129,7 @@ def use_prices(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
 
 def in_table(spec: str) -> bool:
     """Whether the model that a spec names has a price of this installation, or costs nothing."""
-    return free(model_spec.unrehearsed(spec)) or _table_price(spec) is not None
+    return free(model_spec.real_spec(spec)) or _table_price(spec) is not None
 
 
 def models(kind: str) -> tuple[str, ...]:
@@ -140,13 +140,13 @@ def models(kind: str) -> tuple[str, ...]:
 def price_of(spec: str) -> ModelPrice | None:
     """The prices of the model that a spec names; None if they are unknown, as for a model that is served from
     elsewhere than its vendor. A rehearsed model is priced as the real one."""
-    spec = model_spec.unrehearsed(spec)
+    spec = model_spec.real_spec(spec)
     return _declared.get({}).get(spec) or _table_price(spec)
 
 
 def _table_price(spec: str) -> ModelPrice | None:
     """The prices in the table."""
-    spec = model_spec.unrehearsed(spec)
+    spec = model_spec.real_spec(spec)
     kind, model = model_spec.kind(spec), model_spec.rest(spec)
     api = api_of(spec)
     if api is None:

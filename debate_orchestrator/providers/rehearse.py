@@ -126,7 +126,7 @@ def _rapporteur_reply(
     if "findings" in reply and not prefer.get("findings"):
         reply["findings"] = []
     if "recommendation" in reply:
-        speeches = [entry for entry in schedule.heard(debate, turn) if entry.speaking]
+        speeches = [entry for entry in schedule.turns_heard(debate, turn) if entry.speaking]
         for number, row in enumerate(reply["why"] if speeches else ()):  # a format may have none
             speech = speeches[number % len(speeches)]
             row |= {"side": speech.seat, "turns": [speech.id]}

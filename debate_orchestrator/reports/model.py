@@ -331,7 +331,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
     return RoundReport(
         number=n,
         completed=result is not None
-        or (not tally.is_judged(debate, n) and all(turn.round != n for turn in debate.due)),
+        or (not tally.has_vote_planned(debate, n) and all(turn.round != n for turn in debate.due)),
         ballots_counted=result.ballots if result else None,
         scores=result.scores if result else {},
         winner=result.winner if result else None,
@@ -461,7 +461,7 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     name = turn.phase.name
     if name not in (CHALLENGE, REBUTTAL) or speech_rules.declined(debate, turn.id):
         return
-    heard = [other for other in schedule.heard(debate, turn) if other.speaking and other.seat != turn.seat]
+    heard = [other for other in schedule.turns_heard(debate, turn) if other.speaking and other.seat != turn.seat]
     if name == CHALLENGE:
         cases = [other for other in heard if other.phase.name not in (CHALLENGE, REBUTTAL)]
         yield from (ArgumentLink(turn=turn.id, how="attacks", to=case.id) for case in cases[-1:])

@@ -64,10 +64,10 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
         yield _warning(
             "degraded", "Degraded: one agent played both sides and the judge, so the two sides are not independent."
         )
-    unjudged = [str(n) for n in range(1, debate.opened.settings.rounds + 1) if tally.unjudged(debate, n)]
+    unjudged = [str(n) for n in range(1, debate.opened.settings.rounds + 1) if tally.has_no_usable_ballot(debate, n)]
     if unjudged:
         yield _warning("degraded", f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
-    for turn in schedule.unwritten(debate):
+    for turn in schedule.missing_records(debate):
         yield _warning(UNWRITTEN, wording.unwritten(debate, turn), turn.id)
     for side in debate.format.sides:
         declined = [
@@ -359,7 +359,7 @@ def _answering_model(reply: Reply) -> str | None:
 
 def _known_speakers(names: Iterable[str]) -> frozenset[str]:
     """The models and programs among these names; hosts, recordings and people do not tell which model answers."""
-    real = (model_spec.unrehearsed(name) for name in names)
+    real = (model_spec.real_spec(name) for name in names)
     return frozenset(name for name in real if model_spec.speaker(name) not in ("host", "recording", "person"))
 
 

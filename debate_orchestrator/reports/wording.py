@@ -249,7 +249,7 @@ def unheard(debate: DebateState) -> Iterator[str]:
     """A sentence for each question from the floor that no turn is left to hear."""
     turns = schedule.turns_taken(debate)
     heard = {question.number for turn in turns for question in schedule.new_questions(debate, turn)}
-    hearers = set() if debate.complete else {*schedule.hearers(debate)}
+    hearers = set() if debate.complete else {*schedule.seats_open_to_questions(debate)}
     for number, event in enumerate(debate.questions):
         if number not in heard and not {*event.to} & hearers:
             yield f"No turn is left to hear the question to {names(debate, event.to)}: {one_line(event.question)}"
@@ -274,7 +274,7 @@ def next_command(debate: DebateState, journal: str) -> str:
 def asking_again(debate: DebateState, journal: str) -> str:
     """The sentence with the command that asks again for the parts of a complete debate for which no reply could be
     used; empty where none can be asked for."""
-    turns = schedule.asked_again(debate)
+    turns = schedule.turns_to_reopen(debate)
     if not turns:
         return ""
     titles = " and ".join(dict.fromkeys(f"the {turn.phase.title.lower()}" for turn in turns))

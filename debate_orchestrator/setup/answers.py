@@ -14,10 +14,10 @@ import pydantic
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR, SEATS
 from debate_orchestrator.core.settings import (
-    DECLARED,
     DEFAULT_FORMAT,
     MAX_JUDGES,
     MODERATOR,
+    SETTINGS,
     SETTINGS_WITH_SOURCE,
     Settings,
     cast_problems,
@@ -139,7 +139,7 @@ def format_of(given: Mapping[str, Any], default: str = DEFAULT_FORMAT) -> str:
     """The format that answers name, or the default. Raises BadSettings if it is not text."""
     value = given.get("format")
     if value is not None and not isinstance(value, str):
-        raise BadSettings(f"format: {short_repr(value)} is not {DECLARED['format'].wanted}.")
+        raise BadSettings(f"format: {short_repr(value)} is not {SETTINGS['format'].wanted}.")
     return default if value is None else value
 
 
@@ -156,7 +156,7 @@ def make_settings(
     values = {key: value for key, value in given.items() if key in Settings.model_fields}
     if "topic" not in values:
         problems.append(with_hint("topic: no topic is given.", "give `topic`"))
-    for name, declared in DECLARED.items():
+    for name, declared in SETTINGS.items():
         if declared.format_default is not None:
             values.setdefault(name, declared.format_default(format))
     values |= {"format": format_of(given, format.name), "output": given.get("output", default_output)}
@@ -215,7 +215,7 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     """What to try where a value was written as a text, a side was called by its name or has no position, or a judge was
     named for a format without one; empty for the rest."""
     given = values.get(name)
-    if name in DECLARED and isinstance(given, str) and not isinstance(value := from_text(name, given), str | list):
+    if name in SETTINGS and isinstance(given, str) and not isinstance(value := from_text(name, given), str | list):
         text = str(value).lower().removesuffix(".0")
         return "" if _problems_of(name, value, format) else f"{name}: {text}, without quotes"
     if name == ISSUES and isinstance(given, str):
@@ -417,7 +417,7 @@ def unasked_problems(given: Mapping[str, Any], asked: Container[str], format: Fo
     """The problems of answers besides those that are `asked` for: keys that do not exist, and values that a setting
     can't have, whatever the other answers are."""
     problems = [_unknown_key(key, "answers") for key in given if key not in KEYS]
-    for name in filter(given.__contains__, DECLARED):
+    for name in filter(given.__contains__, SETTINGS):
         value = as_word(given[name], format.sides) if name == "first" else given[name]
         if name == ISSUES and isinstance(value, list):
             value = tuple(value)

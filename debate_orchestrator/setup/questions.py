@@ -18,7 +18,7 @@ from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.settings import (
-    DECLARED,
+    SETTINGS,
     Source,
     default_of,
     duplicate_positions,
@@ -76,7 +76,7 @@ class SetupQuestions:
     def __init__(self, format: Format, default_output: str = REPORT):
         self.words, self.format, self.default_output = question_texts(), format, default_output
         self.plain_settings = tuple(
-            key for key in self.words.questions if key in DECLARED and key not in _WITH_SEVERAL_QUESTIONS
+            key for key in self.words.questions if key in SETTINGS and key not in _WITH_SEVERAL_QUESTIONS
         )
         """Settings that a question of the same name asks for, in its order, and that depend on no other answer."""
 

@@ -32,12 +32,12 @@ from debate_orchestrator.storage.journal_lines import (
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import (
     error_text,
-    followed_file,
     is_in_place,
     must_fit,
     name_of,
+    open_following_links,
+    open_regular,
     read_regular,
-    regular_file,
 )
 from debate_orchestrator.util.errors import BadJournal, JournalWriteError, LockedJournal, PermanentFailure
 from debate_orchestrator.util.messages import Tell, command
@@ -75,7 +75,7 @@ def read_bytes(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
 def begins_like_one(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins like a journal; False for one that can't be read."""
     try:
-        with open(path, "rb", opener=followed_file) as file:
+        with open(path, "rb", opener=open_following_links) as file:
             return file.read(len(BEGINNING)) == BEGINNING
     except (OSError, ValueError):
         return False
@@ -84,7 +84,7 @@ def begins_like_one(path: str | os.PathLike[str]) -> bool:
 def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
     """The hash that the first line of a file states. It is not verified. None for a file that does not begin as a
     journal does. Strangers may ask for this: OSError for a link and for a file larger than a journal may be."""
-    with open(path, "rb", opener=regular_file) as file:
+    with open(path, "rb", opener=open_regular) as file:
         must_fit(file.fileno())
         line = file.readline()
     return stated_hash(line[:-1]) if line.startswith(BEGINNING) and line.endswith(b"\n") else None
@@ -144,7 +144,7 @@ class JournalWriter:
             data = self._read_all()
             contents = parse(self.path, data)
         self.entries = contents.entries
-        self._size = len(data) - contents.torn
+        self._size = len(data) - contents.torn_bytes
         self._lines_written = self._lines_synced = len(self.entries)
 
     @classmethod
@@ -175,7 +175,7 @@ class JournalWriter:
         self._set_up(str(path), clock)
         self._syncing = threading.Lock()
         try:
-            self._handle = regular_file(self.path, flags)
+            self._handle = open_regular(self.path, flags)
         except OSError as error:
             raise _unwritable(self.path, error) from None
         with self._closed_on_failure():
@@ -318,7 +318,7 @@ class JournalWriter:
             with suppress(JournalWriteError):
                 self._write_waiting()
 
-    async def synced(self) -> None:
+    async def wait_until_synced(self) -> None:
         """Returns when all that was appended is on the disk. Tasks that wait while another syncs share the next
         sync."""
         from debate_orchestrator.util.threads import in_debate_pool
@@ -350,7 +350,7 @@ class JournalWriter:
                 sync_folder(os.path.dirname(os.path.abspath(self.path)))
             self._lines_synced = lines
 
-    async def handed_over(self) -> None:
+    async def wait_until_handed_over(self) -> None:
         """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""
 
     def is_in_place(self) -> bool:

@@ -49,7 +49,7 @@ class JournalContents(NamedTuple):
     """A journal's complete lines, and the number of bytes that a crash left after them."""
 
     entries: list[Entry]
-    torn: int
+    torn_bytes: int
 
     @property
     def events(self) -> list[Event]:

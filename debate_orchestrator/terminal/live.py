@@ -70,13 +70,13 @@ class Live:
         """An event has happened, and `debate` has taken it."""
         self._debate = debate
         match event:
-            case events.BriefSent() | events.Spoke() | events.Declined() if self._is_of_earlier_debate(
+            case events.CallIntended() | events.Spoke() | events.Declined() if self._is_of_earlier_debate(
                 schedule.turn(debate, event.turn)
             ):
                 self._recall(event)
             case events.Rejected() if self._is_of_earlier_debate(schedule.turn(debate, event.turn)):
                 pass  # rejected, and replaced by another, in the debate that is judged again
-            case events.BriefSent():
+            case events.CallIntended():
                 self._speech(event.turn).begin(self._now())
             case events.Spoke() | events.Declined():
                 speech = self._speech(event.turn)
@@ -94,7 +94,7 @@ class Live:
                 self._say(wording.user_event_text(debate, event) or "", ALARM)
         if self._stage is not None and self._stage.is_final:
             self._end_stage()
-        if isinstance(event, events.ReplyEvent | events.BriefSent):
+        if isinstance(event, events.ReplyEvent | events.CallIntended):
             self._announce()
         if self._ballots_hidden and debate.complete:
             self._ballots_hidden = False
@@ -214,9 +214,9 @@ class Live:
         """Whether a stand-in takes a turn, whose words mean nothing."""
         return model_spec.is_stand_in(spec_in(self._debate, turn.seat))
 
-    def _recall(self, event: events.BriefSent | events.Spoke | events.Declined) -> None:
+    def _recall(self, event: events.CallIntended | events.Spoke | events.Declined) -> None:
         self._announce()
-        if not isinstance(event, events.BriefSent):
+        if not isinstance(event, events.CallIntended):
             heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn))
             words = count_words(speech_rules.without_private_working(self._debate, event.reply.text))
             self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
@@ -354,7 +354,7 @@ def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: 
 
 def totals_rows(debate: DebateState, verdict: Verdict, width: int) -> list[Text]:
     """The points of the whole debate as bars; no rows where nothing was scored."""
-    scored = sum(bool(result.scores) for result in tally.scored(debate))
+    scored = sum(bool(result.scores) for result in tally.scored_results(debate))
     most = scored * Fraction(str(debate.format.rubric.most))
     return _bars(debate, verdict.totals, most, width) if scored else []
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from debate_orchestrator.storage.files import append_line, sync_folder
-from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, regular_file, strict_json
+from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, open_regular, strict_json
 from debate_orchestrator.util.errors import BadFile, PermanentFailure
 
 BATCHES = "batches.jsonl"
@@ -53,7 +53,7 @@ class BatchFile:
         self._of: dict[str, Batch] = {}
         """The id of a call to its batch."""
         try:
-            self._handle = regular_file(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+            self._handle = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
             try:
                 self._read()
                 sync_folder(folder)

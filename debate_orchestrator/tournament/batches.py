@@ -1,8 +1,8 @@
 """Puts the calls of many debates into batches, which cost half, and takes their results.
 
 The calls that all debates wait for are collected into one batch for each model. The calls have ids that follow from the
-debate's journal, so a later run knows the batch of a turn whose `BriefSent` is on record and takes its result. A call
-that a batch does not answer is made again alone.
+debate's journal, so a later run knows the batch of a turn whose `CallIntended` is on record and takes its result. A
+call that a batch does not answer is made again alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from debate_orchestrator.core.costs import calls_under_way
-from debate_orchestrator.core.events import BriefSent
+from debate_orchestrator.core.events import CallIntended
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
@@ -329,8 +329,8 @@ class BatchedProvider(Provider):
             return earlier
         return call_id(self._current.state, brief.turn, self.name, brief.digest)
 
-    def _unanswered(self, brief: Brief) -> BriefSent | None:
-        """The latest `BriefSent` of this model on record for a turn whose call has no result."""
+    def _unanswered(self, brief: Brief) -> CallIntended | None:
+        """The latest `CallIntended` of this model on record for a turn whose call has no result."""
         sent = [call for call in calls_under_way(self._current.state, brief.turn) if call.by == self.name]
         return sent[-1] if sent else None
 

@@ -33,8 +33,8 @@ from debate_orchestrator.util.data import (
     is_link,
     must_fit,
     name_of,
+    open_regular,
     read_text,
-    regular_file,
     strict_json,
 )
 from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
@@ -116,7 +116,7 @@ def is_begun(path: str) -> bool:
     if not os.path.lexists(path):
         return False
     try:
-        with open(path, "rb", opener=regular_file) as file:
+        with open(path, "rb", opener=open_regular) as file:
             must_fit(file.fileno())
             return b"\n" in file.readline()
     except OSError as error:
@@ -137,7 +137,7 @@ def lock(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator
         make_folder(os.path.realpath(folder))
     path = os.path.join(folder, LOCK)
     try:
-        handle = regular_file(path, os.O_RDWR | os.O_CREAT)
+        handle = open_regular(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         problem = f"Can't write to the folder {name_of(folder)} ({error_text(error)})."
         raise BadFile(problem, hint="make it writable, or use a copy") from None

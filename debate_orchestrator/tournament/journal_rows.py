@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import BriefSent, Declined, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import CallIntended, Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import TIE, judge_seats
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
@@ -164,12 +164,12 @@ def _once(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
 def _names(tournament: Tournament | None) -> dict[str, str]:
     """Model spec, as reports show it, to the name that the tournament gives it."""
     models = (*tournament.spec.models, *tournament.spec.judges.pool) if tournament else ()
-    return {model_spec.public_name(model_spec.unrehearsed(model.model_spec)): model.name for model in models}
+    return {model_spec.public_name(model_spec.real_spec(model.model_spec)): model.name for model in models}
 
 
 def _name(spec: str, names: Mapping[str, str]) -> str:
     """The model behind a spec; of a stand-in, that it is one and for which model."""
-    real = model_spec.public_name(model_spec.unrehearsed(spec))
+    real = model_spec.public_name(model_spec.real_spec(spec))
     name = names.get(spec, names.get(real, real))
     return f"stand-in for {name}" if model_spec.is_stand_in(spec) else name
 
@@ -231,7 +231,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     except (ValueError, OverflowError):  # not as this program writes it
         return {}
     for entry, at in zip(entries, times, strict=True):
-        if isinstance(entry.event, BriefSent):
+        if isinstance(entry.event, CallIntended):
             sent.setdefault(entry.event.turn, at)
         elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn in sent:
             passed = at - sent[entry.event.turn]

@@ -261,12 +261,12 @@ def estimate_tournament(
     for scheduled in chosen:
         opened = open_scheduled(spec, scheduled, topics[scheduled.topic_id])
         expected = estimate(opened, rehearsal=True)
-        if expected.unplayable:
-            raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.unplayable}.")
+        if expected.not_estimated_because:
+            raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.not_estimated_because}.")
         seconds += expected.seconds * times
         for seat_model, line in _by_model(expected, opened.cast):
             if rehearsal or not model_spec.is_stand_in(seat_model):
-                _add(amounts.setdefault(model_spec.unrehearsed(seat_model), {}), line, times)
+                _add(amounts.setdefault(model_spec.real_spec(seat_model), {}), line, times)
     batched = batch and not spec.settings.get("search")  # searches are made alone
     with declared_prices(spec):
         loads = tuple(_load(model, total, batch=batched) for model, total in amounts.items())
@@ -324,7 +324,7 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentS
     needs = [(0.0, "")]
     names: defaultdict[str, set[str]] = defaultdict(set)
     for model in (*spec.models, *spec.judges.pool):
-        names[model_spec.unrehearsed(model.model_spec)].add(model.name)
+        names[model_spec.real_spec(model.model_spec)].add(model.name)
     for key, limit in limits.items():
         # A limit names a provider, each of whose servers it holds for, the spec of a model or its name.
         own: defaultdict[str, list[Load]] = defaultdict(list)

@@ -267,12 +267,12 @@ class TournamentRun:
         running = open_journal(journal, DebateFiles.of_journal(journal.path))
         if not made and running.state.due and (note := changed_prompts(running.state)) is not None:
             running.record(note)
-        if schedule.unanswered_at_the_end(running.state) and self._retry_failed:
+        if schedule.turns_without_usable_ballot(running.state) and self._retry_failed:
             running.record(Reopened())
         try:
             while running.state.due and not stop.is_set():
                 await self._drive(scheduled, running, stop)
-            await journal.synced()
+            await journal.wait_until_synced()
         finally:
             self._record_status(scheduled, running.current)
 
@@ -333,7 +333,7 @@ class TournamentRun:
         self.budget.freeze(scheduled.id)
         status: Status = "stopped"
         if debate.complete:
-            status = "undecided" if schedule.unanswered_at_the_end(debate) else "complete"
+            status = "undecided" if schedule.turns_without_usable_ballot(debate) else "complete"
         self._set_status(scheduled, DebateStatus(status, _winner(debate), budget.committed()))
 
     def _set_status(self, scheduled: ScheduledDebate, debate_status: DebateStatus) -> DebateStatus:

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MAX_WORDS
-from debate_orchestrator.core.settings import DECLARED, MAX_COST, MAX_COUNT, MAX_JUDGES, Settings
+from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT, MAX_JUDGES, SETTINGS, Settings
 from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.budget import unpriced_seats
@@ -34,7 +34,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NO_NAME = "must be a name of at most 64 letters, digits, dots, - and _, which begins with a letter or digit"
 _OWN = ("topic", "positions", "output", "context", "cast", "sources", "first", "format", "max_cost", "insist",
         "one_agent", "mirror")  # fmt: skip
-DEBATE_SETTINGS = tuple(name for name in DECLARED if name not in _OWN)
+DEBATE_SETTINGS = tuple(name for name in SETTINGS if name not in _OWN)
 """Settings of a debate that a spec may have too."""
 
 
@@ -210,7 +210,7 @@ def _problems_of(model: Mapping[str, str]) -> list[str]:
     if len(spec) > MAX_NAME_LENGTH:
         return [f"{short_repr(spec)}: at most {MAX_NAME_LENGTH:,} characters are allowed."]
     problems = []
-    if name not in (spec, model_spec.unrehearsed(spec)) and not _NAME.fullmatch(name):
+    if name not in (spec, model_spec.real_spec(spec)) and not _NAME.fullmatch(name):
         problems.append(f"{short_repr(name)} {_NO_NAME}.")
     if model_spec.speaker(spec) in ("host", "person", "clerk"):
         return [*problems, f"{short_repr(spec)} can't take part, since a tournament calls its models."]
@@ -250,7 +250,7 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
         yield "added: a model is listed twice."
     everyone = [*models, *_pool(data)]
     limited = [*registry.ENTRIES, *(model["name"] for model in everyone)]
-    limited += [model_spec.unrehearsed(model["spec"]) for model in everyone]
+    limited += [model_spec.real_spec(model["spec"]) for model in everyone]
     yield from _unknown("limits", data.get("limits"), limited, "a provider or a model of this tournament")
     yield from _unknown("settings", data.get("settings"), DEBATE_SETTINGS, "a setting of a tournament")
 
@@ -353,7 +353,7 @@ def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[Model]:
 @cache
 def _identity(model: str) -> tuple[str, str]:
     """The spec of the model itself, and its vendor."""
-    real = model_spec.unrehearsed(model)
+    real = model_spec.real_spec(model)
     return real, model_spec.vendor(real)
 
 
@@ -362,7 +362,7 @@ def price_notes(spec: TournamentSpec) -> list[str]:
     notes = []
     with declared_prices(spec):
         for model in dict.fromkeys((*spec.models, *spec.judges.pool)):
-            real = model_spec.unrehearsed(model.model_spec)
+            real = model_spec.real_spec(model.model_spec)
             known = pricing.models(model_spec.kind(real))
             if known and "@" not in real and pricing.price_of(real) is None:
                 near = suggest(model_spec.rest(real), known)

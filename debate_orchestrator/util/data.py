@@ -109,7 +109,7 @@ def read_text(path: str | os.PathLike[str], maximum: int, *, follow: bool = True
         raise BadFile(f"{path}: not UTF-8 text: the byte at offset {error.start} is not valid.") from None
 
 
-def followed_file(path: str, flags: int) -> int:
+def open_following_links(path: str, flags: int) -> int:
     """Opens a regular file, or a folder (for which `open` then raises an error).
 
     Raises OSError for a pipe, which may block; for a device, which may have no end; for the kernel's own files, such
@@ -196,7 +196,7 @@ def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
 def read_regular(path: str | os.PathLike[str], *, follow: bool = False, maximum: int = MAX_FILE_SIZE) -> bytes:
     """The bytes of a regular file; OSError for a pipe, a device, a file of more bytes than `maximum` and, unless it may
     be followed, a link."""
-    with open(path, "rb", opener=followed_file if follow else regular_file) as file:
+    with open(path, "rb", opener=open_following_links if follow else open_regular) as file:
         must_fit(file.fileno(), maximum)
         data = file.read(maximum + 1)
     if len(data) > maximum:
@@ -214,9 +214,9 @@ def _too_large(maximum: int) -> OSError:
     return OSError(errno.EFBIG, f"more than {maximum:,} bytes")
 
 
-def regular_file(path: str, flags: int) -> int:
+def open_regular(path: str, flags: int) -> int:
     """Opens a regular file, as an opener for `open`; OSError for a link, a pipe or a device."""
-    return followed_file(path, flags | os.O_NOFOLLOW)
+    return open_following_links(path, flags | os.O_NOFOLLOW)
 
 
 def is_in_place(path: str, handle: int) -> bool:

@@ -74,7 +74,7 @@ def server(spec: str) -> str:
 def vendor(spec: str) -> str:
     """The vendor of the model in a seat, in lower case; empty if the spec does not tell, as for a server at an
     address, a program or a person."""
-    spec, at_address, _ = unrehearsed(spec).partition("@")
+    spec, at_address, _ = real_spec(spec).partition("@")
     name = rest(spec).lower()
     if kind(spec) not in _RESELLERS:
         return kind(spec) if name and is_called(spec) and kind(spec) != COMMAND and not at_address else ""
@@ -83,23 +83,21 @@ def vendor(spec: str) -> str:
     return re.split(r"[:/\d-]", name)[0]
 
 
-def unrehearsed(spec: str) -> str:
+def real_spec(spec: str) -> str:
     """The spec without its rehearsal; `host` where a rehearsal names no model."""
     return (rest(spec) or HOST) if kind(spec) == REHEARSE else spec
 
 
 def stand_in(spec: str) -> str:
     """The spec of the stand-in for this one."""
-    return f"{REHEARSE}:{unrehearsed(spec)}"
+    return f"{REHEARSE}:{real_spec(spec)}"
 
 
 def unrehearsed_cast(cast: Mapping[str, Any]) -> dict[str, list[str]]:
     """The cast that a rehearsal stands in for, seat by seat; without seats for which it names no model."""
     cast_specs = {seat: specs_of({seat: cast[seat]}) for seat in cast}
     nameless = {REHEARSE, stand_in(HOST)}
-    return {
-        seat: [unrehearsed(spec) for spec in specs] for seat, specs in cast_specs.items() if not nameless & {*specs}
-    }
+    return {seat: [real_spec(spec) for spec in specs] for seat, specs in cast_specs.items() if not nameless & {*specs}}
 
 
 def public_name(spec: str) -> str:

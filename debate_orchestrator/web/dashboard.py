@@ -189,7 +189,7 @@ class Dashboard:
             ],
             "hearers": [
                 (seat, format.name_of(seat) if seat in format.sides else "the judges")
-                for seat in schedule.hearers(debate)
+                for seat in schedule.seats_open_to_questions(debate)
             ],
             "can_end_early": can_end_early(debate),
             "hides_turns": bool(blocks.hidden_turns(debate)),

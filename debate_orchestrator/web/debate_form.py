@@ -160,7 +160,7 @@ def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
     answers = answers_of(sent, format, found)
     settings = make_settings(answers, format, answers["output"])
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
-    real = {seat: tuple(map(model_spec.unrehearsed, specs)) for seat, specs in settings.cast.items()}
+    real = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in settings.cast.items()}
     positions_by = start.positions_by(settings.model_copy(update={"cast": real}))
     settings = start.rehearsed(settings) if rehearsal else settings
     settings, _ = start.without_model(settings)
@@ -175,7 +175,7 @@ def expected_cost(prepared: Prepared) -> str:
     """What the debate is expected to take, in a sentence. It is played through for that, which takes a while."""
     settings = prepared.settings
     specs = model_spec.specs_of(settings.cast)
-    specs = [*map(model_spec.unrehearsed, specs)] if prepared.rehearsal else specs
+    specs = [*map(model_spec.real_spec, specs)] if prepared.rehearsal else specs
     called = list(dict.fromkeys(model_spec.public_name(spec) for spec in specs if model_spec.is_called(spec)))
     if not called and prepared.rehearsal:
         return "nothing: it is a rehearsal. What the real debate takes is not known: its stand-ins name no model"

@@ -73,7 +73,7 @@ class Unwritten(JournalWriter):
         self.entries.append(Entry(len(self.entries) + 1, "", event, ""))
         return self.entries[-1]
 
-    async def synced(self) -> None:
+    async def wait_until_synced(self) -> None:
         """Nothing is on a disk."""
 
 

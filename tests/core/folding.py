@@ -197,7 +197,7 @@ def agenda(rounds: int, judges: int, first: str) -> list[tuple[str, ...]]:
 
 def heard(debate: DebateState, turn: str) -> list[str]:
     """The ids of the turns that the seat of a turn has heard."""
-    return [one.id for one in schedule.heard(debate, schedule.turn(debate, turn))]
+    return [one.id for one in schedule.turns_heard(debate, schedule.turn(debate, turn))]
 
 
 def state(debate: DebateState) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def state(debate: DebateState) -> dict[str, Any]:
         "answers": dict(debate.replies),
         "turn events": dict(debate.turn_events),
         "notes": list(debate.notes),
-        "heard": {turn.id: [heard.id for heard in schedule.heard(debate, turn)] for turn in turns},
+        "heard": {turn.id: [heard.id for heard in schedule.turns_heard(debate, turn)] for turn in turns},
         "convergences": [tally.convergence(debate, n) for n in range(1, debate.rounds + 1)],
         "converged_again": tally.rounds_converged_again(debate),
         "conceded": tally.conceded(debate),

@@ -26,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import BriefSent, Event, Noted
+from debate_orchestrator.core.events import CallIntended, Event, Noted
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -68,7 +68,7 @@ def test_out_of_turn_changes_nothing() -> None:
         for make in [spoke, declined, spoiled, lambda turn: voted(turn, {}), None]:
             debate = fold([opened()])
             before = state(debate)
-            event = make(turn) if callable(make) else BriefSent(turn=turn, brief_digest="0", by="host")
+            event = make(turn) if callable(make) else CallIntended(turn=turn, brief_digest="0", by="host")
             with pytest.raises(OutOfTurn, match=r"Due now: 1\.opening\.a"):
                 debate = apply(debate, event)
             assert before == state(debate), (turn, make)
@@ -102,13 +102,13 @@ def test_arrival_order_changes_nothing(data: st.DataObject) -> None:
 
 
 def test_asking_settles_nothing() -> None:
-    """A `BriefSent` is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
+    """A `CallIntended` is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
     debate = fold([opened()])
-    asked = BriefSent(turn="1.opening.a", brief_digest="0", by="host")
+    asked = CallIntended(turn="1.opening.a", brief_digest="0", by="host")
     debate = apply(apply(debate, asked), asked)
     assert (["1.opening.a"], (asked, asked)) == (
         [turn.id for turn in debate.due],
-        tuple(debate.briefs_sent("1.opening.a")),
+        tuple(debate.calls_intended("1.opening.a")),
     )
     debate = apply(debate, spoke("1.opening.a"))
     with pytest.raises(OutOfTurn):
@@ -198,7 +198,7 @@ def test_a_debater_is_never_absent() -> None:
 
 def test_the_same_rejected_reply_twice_is_harmless() -> None:
     """A rejected reply that comes again changes nothing; after another brief it is a reply of its own."""
-    asked = BriefSent(turn="1.opening.a", brief_digest="0" * 64, by="host")
+    asked = CallIntended(turn="1.opening.a", brief_digest="0" * 64, by="host")
     rejected = spoiled("1.opening.a")
     debate = fold([opened(), asked, rejected])
 

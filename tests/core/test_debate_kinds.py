@@ -58,7 +58,7 @@ def test_votes_after_each_round_take_place_where_asked_for(setup: dict[str, bool
     """A phase with the option `each round` is on the agenda where the setup asks for it."""
     debate = debated(2, rules=rules(round=[SPEECH, EACH]), **setup)
     assert [turn for turn in ids(debate) if ".vote." in turn] == votes
-    assert [tally.is_judged(debate, n) for n in (1, 2)] == [bool(votes)] * 2
+    assert [tally.has_vote_planned(debate, n) for n in (1, 2)] == [bool(votes)] * 2
     assert len(tally.results(debate)) == len(votes)
 
 
@@ -68,7 +68,7 @@ def test_a_blind_vote_is_held_before_the_first_word() -> None:
     debate = debated(1, 2, rules=made, blind=True)
     assert ids(debate)[:2] == ["start.blind.judge-1", "start.blind.judge-2"]
     assert heard(debate, "start.blind.judge-2") == []
-    own = schedule.own_ballots(debate, schedule.turn(debate, "final.end.judge-2"))
+    own = schedule.own_ballot_turns(debate, schedule.turn(debate, "final.end.judge-2"))
     assert [turn.id for turn in own] == ["1.vote.judge-2", "final.end.judge-2"]
     assert "start.blind.judge" not in ids(debated(1, rules=made))
 

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from debate_orchestrator.core.costs import CostLine, Costs, costs_of
 from debate_orchestrator.core.events import (
     EVENT,
-    BriefSent,
     BudgetChanged,
     CallFailed,
+    CallIntended,
     ContextFile,
     EndedEarly,
     Event,
@@ -44,7 +44,7 @@ FULL = Reply(
 EVENTS: list[Event] = [
     opened(),
     opened(8, 3, first="b", feedback=False, context=(ContextFile(name="n", text="t"),), sources={"topic": "user"}),
-    BriefSent(turn=TURN, brief_digest="0" * 64, by="host"),
+    CallIntended(turn=TURN, brief_digest="0" * 64, by="host"),
     spoke(TURN).model_copy(update={"reply": FULL}),
     declined(TURN),
     voted("1.verdict.judge", {"scores": {"a": {"x": 7.5}}, "conceded": None, "deep": [[{"k": [1, True]}]]}),
@@ -157,7 +157,7 @@ def test_what_came_to_nothing_is_paid_for_too() -> None:
 
 def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     """A call that went silent, and one that was under way when all stopped, may have been billed."""
-    asked = BriefSent(turn="1.opening.a", brief_digest="0", by=BY, called=True)
+    asked = CallIntended(turn="1.opening.a", brief_digest="0", by=BY, called=True)
     silent = CallFailed(turn="1.opening.a", by=BY, problem="silence", wait=1.0, maybe_billed=True)
     total = costs_of(debate(asked, silent, asked)).total
 

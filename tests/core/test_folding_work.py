@@ -16,7 +16,7 @@ from core.folding import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import BriefSent, EndedEarly, QuestionAsked
+from debate_orchestrator.core.events import CallIntended, EndedEarly, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
@@ -29,7 +29,7 @@ CHOICES = ["plain", "plain", "plain", "asked", "raised", "closed", "concede", "d
 def turned(debate: DebateState, choice: str, turn: Any) -> list[Any]:
     """What happens in a turn that is due, by choice."""
     if choice == "asked":
-        return [BriefSent(turn=turn.id, brief_digest="0" * 64, by="host")]
+        return [CallIntended(turn=turn.id, brief_digest="0" * 64, by="host")]
     if choice == "raised":
         return [QuestionAsked(question="Why?", to=("a", "judge"))]
     if choice == "closed":

@@ -50,7 +50,7 @@ class DatabaseJournals:
         try:
             if not journal.entries:
                 journal.append(make_opened())
-            await journal.handed_over()
+            await journal.wait_until_handed_over()
             yield journal
         except asyncio.CancelledError:
             timeout = AT_THE_END
@@ -59,7 +59,7 @@ class DatabaseJournals:
             try:
                 with suppress(TimeoutError, LockedJournal, PermanentFailure):  # told where the answers are named
                     async with asyncio.timeout(timeout):
-                        await journal.handed_over()
+                        await journal.wait_until_handed_over()
             finally:
                 journal.close()
 
@@ -89,7 +89,7 @@ class DatabaseJournal(JournalWriter):
             raise self._failure
         self._waiting.append(new)
 
-    async def handed_over(self) -> None:
+    async def wait_until_handed_over(self) -> None:
         """Returns when all that was appended is in the database. LockedJournal if another worker goes on with the
         debate, PermanentFailure if the database refuses a line."""
         async with self._writing:
@@ -115,8 +115,8 @@ class DatabaseJournal(JournalWriter):
                 problem = f"{self.path}: another worker has taken this debate over; "
                 raise LockedJournal(f"{problem}its own answers are kept, and no others.")
 
-    async def synced(self) -> None:
-        await self.handed_over()
+    async def wait_until_synced(self) -> None:
+        await self.wait_until_handed_over()
 
     def close(self) -> None:
         """Names the answers that are not in the database."""

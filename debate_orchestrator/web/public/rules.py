@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from debate_orchestrator.core.reply import Usage
-from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, Settings
+from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats.validation import key_path, validate
@@ -130,7 +130,7 @@ def _offers(value: Any, problems: list[str]) -> dict[str, Offer]:
 
 def _offer(name: str, content: Mapping[str, Any], problems: list[str]) -> Offer | None:
     """An offer whose debates could be opened as it is; None with its problems."""
-    settings = {key: content[key] for key in DECLARED if key in content and key not in _OWN}
+    settings = {key: content[key] for key in SETTINGS if key in content and key not in _OWN}
     fields, field_problems = validate(
         OfferFields, _without(content, keys=settings), lambda keys: key_path(("offers", name, *keys))
     )
