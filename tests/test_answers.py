@@ -341,3 +341,11 @@ def test_positions_may_be_left_open() -> None:
     """Positions that are auto, or not given, are to be derived."""
     assert settle(positions="auto").positions == {}
     assert answers.make_settings({"topic": "x"}, RULES, "x.md").positions == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("y", True), ("Yes", True), ("true", True), ("n", False), ("NO", False), ("maybe", "maybe")]
+)
+def test_yes_and_no(text: str, value: bool | str) -> None:
+    """A switch is set by yes, no or their first letters, in any case; other text stays as it is, to be refused."""
+    assert answers.from_text("search", text) == value

@@ -123,7 +123,9 @@ def test_an_odd_list(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a server sends as its list, it is printed as text or not at all."""
     with sending(lambda: [body]) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
-        str(found("ollama")).encode()
+        entry = found("ollama")
+
+    assert str(entry).encode() and all(isinstance(name, str) and name.isprintable() for name in entry.models)
 
 
 def test_a_password_in_an_address_is_not_shown(debate: Run, server: str, monkeypatch: pytest.MonkeyPatch) -> None:

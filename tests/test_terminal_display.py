@@ -102,18 +102,23 @@ def test_no_text_moves_the_cursor() -> None:
 
 
 def test_a_terminal_that_is_closed() -> None:
-    """A terminal that can't be written to any more doesn't stop the debate."""
+    """A terminal that can't be written to any more doesn't stop the debate, and is not written to again."""
+
+    attempts: list[str] = []
 
     class Closed(io.StringIO):
         encoding = "utf-8"
 
         def write(self, text: str) -> int:
+            attempts.append(text)
             raise OSError(5, "closed")
 
     display = Display(Closed(), {"TERM": "xterm"})
     display.acquire()
     display.paint([row("x")], [])
     display.release()
+
+    assert len(attempts) == 1
 
 
 @given(st.lists(st.text("ab 日é👍", min_size=1), max_size=9), st.integers(2, 120))

@@ -90,8 +90,8 @@ def test_formats(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_values_of_another_kind(answers: dict[str, Any]) -> None:
-    """What is no answer at all breaks nothing here; it is refused when it is checked."""
-    risks.of_settings(answers)
+    """What is no answer at all breaks nothing here, and counts as no program; it is refused when it is checked."""
+    assert not {"program", "server"} & {risk.kind for risk in risks.of_settings(answers)}
 
 
 def forged() -> str:
