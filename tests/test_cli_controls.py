@@ -103,8 +103,8 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
     seats = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("host",), "rapporteur": ("rehearse",)}
     monkeypatch.setattr(prompt, "Prompter", lambda: Script("First?\nSecond?"))
 
-    async def hold(opened: OpenDebate) -> DebateState:
-        controls = Controls(opened, None, lambda opened, event: None)
+    async def hold(session: OpenDebate) -> DebateState:
+        controls = Controls(session, None, lambda opened, event: None)
         controls.begin(Keyboard())  # type: ignore[arg-type]
 
         def pressed_at_once(opened: DebateState, event: Event) -> None:
@@ -112,9 +112,9 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
             if isinstance(event, StructuredReplyGiven) and event.turn == "start.issues.rapporteur":
                 controls.press("c")
 
-        options = RunOptions(on_event=pressed_at_once, stop=controls.stop, paused=controls.paused)
-        await drive(opened, seat_providers(opened), options)
-        return opened.state
+        options = RunOptions(on_event=pressed_at_once, stop=controls.stop, wait_for_resume=controls.wait_for_resume)
+        await drive(session, seat_providers(session), options)
+        return session.state
 
     given = opened_event(rounds=1, issues=True, cast=seats)
     with create_debate(given, DebateFiles.of_journal(J)) as held:
@@ -131,8 +131,8 @@ def test_a_question_from_the_floor(here: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(prompt, "Prompter", lambda: typed.pop(0))
     seats = dict.fromkeys(("a", "b", "judge"), ("rehearse",))
 
-    async def hold(opened: OpenDebate) -> DebateState:
-        controls = Controls(opened, None, lambda opened, event: None)
+    async def hold(session: OpenDebate) -> DebateState:
+        controls = Controls(session, None, lambda opened, event: None)
         controls.begin(Keyboard())  # type: ignore[arg-type]
 
         def pressed(opened: DebateState, event: Event) -> None:
@@ -142,9 +142,9 @@ def test_a_question_from_the_floor(here: Path, monkeypatch: pytest.MonkeyPatch) 
                 if getattr(event, "turn", "") == "1.opening.b":
                     asyncio.get_running_loop().call_later(0.2, controls.press, "r")
 
-        options = RunOptions(on_event=pressed, stop=controls.stop, paused=controls.paused)
-        await drive(opened, seat_providers(opened), options)
-        return opened.state
+        options = RunOptions(on_event=pressed, stop=controls.stop, wait_for_resume=controls.wait_for_resume)
+        await drive(session, seat_providers(session), options)
+        return session.state
 
     with create_debate(opened_event(rounds=1, cast=seats), DebateFiles.of_journal(J)) as held:
         debate = asyncio.run(hold(held))

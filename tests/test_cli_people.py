@@ -83,8 +83,8 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr("sys.stdin", nothing)
         person = person_here(PEOPLE, "r.drafts")
         JournalWriter.create("r.journal.jsonl", opened_event(cast=PEOPLE)).close()
-        with continue_debate("r.journal.jsonl", ignore) as debate:
-            providers = seat_providers(debate, turn_taker=person)
+        with continue_debate("r.journal.jsonl", ignore) as session:
+            providers = seat_providers(session, turn_taker=person)
 
     assert person is not None
     assert {human.turn_taker for human in providers.values()} == {person}

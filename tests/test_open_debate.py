@@ -66,8 +66,8 @@ def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
         asked.extend(risk.what for risk in risks)
 
     changes: list[Event] = [Reassigned(seat="a", who=("command:sort",))]
-    with continue_debate(J, agree, lambda state: changes) as debate:
-        assert debate.state.cast["a"] == ("command:sort",)
+    with continue_debate(J, agree, lambda state: changes) as session:
+        assert session.state.cast["a"] == ("command:sort",)
     assert asked == ["tee"]
 
 
@@ -82,21 +82,23 @@ def test_a_pause(here: Path, resumes: bool) -> None:
             stop.set()
 
     async def paused() -> bool:
-        pauses.append(len(debate.state.replies))
+        pauses.append(len(session.state.replies))
         stop.clear()
         return resumes
 
-    with create_debate(opened_event(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))), FILES) as debate:
-        options = RunOptions(on_event=on_event, stop=stop, paused=paused)
-        asyncio.run(drive(debate, seat_providers(debate), options))
-        assert debate.state.complete is resumes and pauses == [1]
+    with create_debate(
+        opened_event(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))), FILES
+    ) as session:
+        options = RunOptions(on_event=on_event, stop=stop, wait_for_resume=paused)
+        asyncio.run(drive(session, seat_providers(session), options))
+        assert session.state.complete is resumes and pauses == [1]
         if not resumes:
             with pytest.raises(Paused, match="turns are left"):
-                finish(debate)
-    with continue_debate(J, ignore) as debate:
-        asyncio.run(drive(debate, seat_providers(debate)))
-        report, problems = finish(debate)
-    assert debate.state.complete and problems == [] and report.status == "complete"
+                finish(session)
+    with continue_debate(J, ignore) as session:
+        asyncio.run(drive(session, seat_providers(session)))
+        report, problems = finish(session)
+    assert session.state.complete and problems == [] and report.status == "complete"
     assert len({event.turn for event in read(J).events if event.kind == "spoke"}) == 2
 
 
@@ -146,25 +148,25 @@ def test_a_reply_to_a_journal_that_was_moved_is_named_as_lost(here: Path) -> Non
             Path(J).write_bytes(Path("moved").read_bytes())
 
     with (
-        create_debate(opened_event(cast=STAND_INS), FILES) as debate,
+        create_debate(opened_event(cast=STAND_INS), FILES) as session,
         pytest.raises(PermanentFailure, match="moved or replaced"),
     ):
-        debate.journal.tell = told.append
-        asyncio.run(drive(debate, seat_providers(debate), RunOptions(on_text=move)))
+        session.journal.tell = told.append
+        asyncio.run(drive(session, seat_providers(session), RunOptions(on_text=move)))
     assert len(told) == 1 and told[0].startswith("Lost: 1.opening.a: its reply")
     assert Path(J).read_bytes() == Path("moved").read_bytes()
-    with continue_debate(J, ignore) as debate:
-        asyncio.run(drive(debate, seat_providers(debate)))
-    assert debate.state.complete
+    with continue_debate(J, ignore) as session:
+        asyncio.run(drive(session, seat_providers(session)))
+    assert session.state.complete
 
 
 def test_no_report_is_written_of_a_journal_that_is_gone(here: Path) -> None:
     """Where the journal no longer stands at its path, a report would tell of what can't be checked there."""
-    with create_debate(opened_event(cast=STAND_INS), FILES) as debate:
-        asyncio.run(drive(debate, seat_providers(debate)))
+    with create_debate(opened_event(cast=STAND_INS), FILES) as session:
+        asyncio.run(drive(session, seat_providers(session)))
         Path(J).rename("moved")
         with pytest.raises(PermanentFailure, match="deleted, moved or replaced"):
-            finish(debate)
+            finish(session)
     assert [path.name for path in here.iterdir()] == ["moved"]
 
 

@@ -51,7 +51,7 @@ from debate_orchestrator.util.model_spec import HOST
 def settings_with_consent(
     arguments: argparse.Namespace, default_model: Callable[[str], str] = lambda seat: HOST
 ) -> Settings:
-    """The settings that the flags of `flags.add_answers` make. The user has ask_consent to what comes from a file.
+    """The settings that the flags of `flags.add_answers` make. The user has consented to what comes from a file.
 
     `default_model` gives the model of a seat that has none. Raises BadSettings with every problem, also if the user
     does not consent, or if the file is a setup conversation that is not finished."""

@@ -120,7 +120,7 @@ def remember_answers(path: str, answers: Mapping[str, Any], before: str = "", ca
 def new_debate(
     opening: Opened | Coroutine[Any, Any, Opened], files: DebateFiles, following: FollowUpEvents = lambda opened: ()
 ) -> Iterator[OpenDebate]:
-    """Begins the journal of a debate to whose settings the user has ask_consent, and remembers that for the verbs that
+    """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
     continue it. If positions are paid for while its first event is made, nothing is awaited from the answer until the
     journal holds it: an interrupt comes before or after that, and says so."""
     created: list[OpenDebate] = []
@@ -142,10 +142,10 @@ def new_debate(
             opening.close()  # where the interrupt came before it began
     if not created:
         raise Interrupted("no debate was opened, and nothing is saved.") from None
-    with _with_saved_named(created[0]) as opened:
+    with _with_saved_named(created[0]) as session:
         if interrupted is not None:
             raise interrupted
-        yield opened
+        yield session
 
 
 @contextmanager
@@ -156,10 +156,10 @@ def existing_debate(path: str, changes: ChangeEvents = lambda debate: [], *, tru
     def ask_consent(journal: JournalWriter, risks: Sequence[Risk]) -> None:
         agree(source_of_journal(journal.path, journal.entries), risks, trusted=trusted)
 
-    with _with_saved_named(continue_debate(path, ask_consent, changes)) as opened:
-        if opened.state.due:
-            _remember_debate(opened.journal, opened.state.cast)
-        yield opened
+    with _with_saved_named(continue_debate(path, ask_consent, changes)) as session:
+        if session.state.due:
+            _remember_debate(session.journal, session.state.cast)
+        yield session
 
 
 def _remember_debate(journal: JournalWriter, cast: Mapping[str, tuple[str, ...]]) -> None:
@@ -170,13 +170,13 @@ def _remember_debate(journal: JournalWriter, cast: Mapping[str, tuple[str, ...]]
 
 
 @contextmanager
-def _with_saved_named(opened: OpenDebate) -> Iterator[OpenDebate]:
+def _with_saved_named(session: OpenDebate) -> Iterator[OpenDebate]:
     """Holds a debate open; an interrupt meanwhile says what is saved and how to continue."""
-    with opened:
+    with session:
         try:
-            yield opened
+            yield session
         except KeyboardInterrupt:
-            raise Interrupted(opened.saved) from None
+            raise Interrupted(session.saved_message) from None
 
 
 def open_risks(source: Source, risks: Sequence[Risk]) -> list[Risk]:

@@ -50,11 +50,11 @@ class Controls:
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
     def __init__(
-        self, opened: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None = None
+        self, session: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None = None
     ):
-        self._open, self._live, self._person_input = opened, live, person_input
+        self._session, self._live, self._person_input = session, live, person_input
         self._message: Callable[[str], None] = live.message if live else print_status
-        opened.journal.tell = self._message
+        session.journal.tell = self._message
         self._on_event = on_event
         self._task = asyncio.current_task()
         self._terminal: TerminalControl | None = None
@@ -72,7 +72,7 @@ class Controls:
 
     @property
     def _debate(self) -> DebateState:
-        return self._open.state
+        return self._session.state
 
     @property
     def _reads_keys(self) -> bool:
@@ -210,8 +210,8 @@ class Controls:
     def _record(self, event: Event) -> None:
         """Writes an event to the journal. If that fails, it is shown, and the debate continues as far as it can."""
         try:
-            self._open.record(event, self._on_event)
-            self._open.journal.sync()
+            self._session.record(event, self._on_event)
+            self._session.journal.sync()
         except DebateError as error:
             self._message("Not on record: " + " ".join(error.problems))
 
@@ -254,7 +254,7 @@ class Controls:
 
     # What the engine calls
 
-    async def paused(self) -> bool:
+    async def wait_for_resume(self) -> bool:
         """Waits, with no call under way, until the user resumes or quits; whether the debate goes on."""
         if self.user_quit:
             return False
@@ -330,12 +330,12 @@ def terminal_control(
 
 @asynccontextmanager
 async def control(
-    opened: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None
+    session: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
     replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises Interrupted if
     work is left then."""
-    controls = Controls(opened, live, on_event, person_input)
+    controls = Controls(session, live, on_event, person_input)
     try:
         with handled_signals(controls.interrupt, controls.terminate):
             async with terminal_control(live, controls.press) as terminal:
@@ -351,5 +351,5 @@ async def control(
             raise
         for problem in error.problems:
             print_status(problem)
-    if controls.user_quit and not opened.state.complete:
+    if controls.user_quit and not session.state.complete:
         raise Interrupted

@@ -57,59 +57,59 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
     return is_silent(arguments) or bool(arguments.json)
 
 
-def drive_to_report(opened: OpenDebate, arguments: argparse.Namespace, estimate_text: str = "") -> int:
+def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate_text: str = "") -> int:
     """Takes every turn that is due, writes the reports and prints the outcome. Returns the exit code: 3 if a part is
     missing that `resume` can still get, such as the decision brief.
 
     `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. In a rehearsal, `estimate_text`
     says what the debate would take with models. Raises ExternalError with the command that resumes, and Paused if
     turns are left that only an agent host can take."""
-    files, quiet = opened.files, is_quiet(arguments)
-    if opened.state.due:
-        _take_turns(opened, arguments, estimate_text)
+    files, quiet = session.files, is_quiet(arguments)
+    if session.state.due:
+        _take_turns(session, arguments, estimate_text)
     elif not quiet:
         print_status(finished_sentence(files.journal))
-    written = write_reports(opened)
-    code = 3 if schedule.turns_to_reopen(opened.state) else 0
+    written = write_reports(session)
+    code = 3 if schedule.turns_to_reopen(session.state) else 0
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
-        print_json({"status": "done", **outcome(opened.state), **paths})
+        print_json({"status": "done", **outcome(session.state), **paths})
         return code
-    if not quiet and (spending := spending_line(opened.state)):
+    if not quiet and (spending := spending_line(session.state)):
         print_status(spending)
     tell_reports(written, quiet=quiet)
-    rehearsal = model_spec.is_rehearsal(opened.state.cast) or getattr(arguments, "rehearse", False)
+    rehearsal = model_spec.is_rehearsal(session.state.cast) or getattr(arguments, "rehearse", False)
     if written.page and not quiet and not rehearsal:
         first = f"`{command('resume', files.journal)}` asks for what is missing; then " if code else ""
         next_step(f"{first}open {written.page} in a browser.")
     return code
 
 
-def _take_turns(opened: OpenDebate, arguments: argparse.Namespace, estimate_text: str) -> None:
+def _take_turns(session: OpenDebate, arguments: argparse.Namespace, estimate_text: str) -> None:
     """Takes every turn that can be taken from here. An error is raised with what is saved and how to continue."""
     if not is_silent(arguments):
-        tell_estimate(opened, estimate_text)
+        tell_estimate(session, estimate_text)
     try:
-        coroutines.run(_drive(opened, arguments))
+        coroutines.run(_drive(session, arguments))
     except ExternalError as error:
-        raise opened.with_saved(error) from error
+        raise session.with_saved(error) from error
 
 
-def tell_estimate(opened: OpenDebate, estimate_text: str = "") -> None:
+def tell_estimate(session: OpenDebate, estimate_text: str = "") -> None:
     """Prints on stderr what the turns that are left are expected to take. Every verb does so before its first call,
     since a file from elsewhere may name dear models, many judges and much context. `estimate_text` is that of
     `drive_to_report`."""
-    rehearsal = estimate_text or model_spec.is_rehearsal(opened.state.cast)
-    text = estimate_text or estimate(opened.state.opened, opened.journal.events[1:]).sentence()
+    rehearsal = estimate_text or model_spec.is_rehearsal(session.state.cast)
+    text = estimate_text or estimate(session.state.opened, session.journal.events[1:]).sentence()
     print_status(f"No model is called. With models it would take {text}." if rehearsal else text)
 
 
-async def _drive(opened: OpenDebate, arguments: argparse.Namespace) -> None:
+async def _drive(session: OpenDebate, arguments: argparse.Namespace) -> None:
     """Drives the debate, with the live view and its keys at a terminal, and lines of text elsewhere."""
-    quiet, debate, files = is_quiet(arguments), opened.state, opened.files
+    quiet, debate, files = is_quiet(arguments), session.state, session.files
     live = None if quiet else live_view(debate, sys.stderr)
     on_event: OnEvent = print_event if arguments.events else ignore
-    for event in opened.journal.events if arguments.events else ():  # a program is told of those before, too
+    for event in session.journal.events if arguments.events else ():  # a program is told of those before, too
         print_event(debate, event)
     on_text: OnText | None = None
     if live is not None:
@@ -119,16 +119,16 @@ async def _drive(opened: OpenDebate, arguments: argparse.Namespace) -> None:
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast)))
     folder = TurnsFolder(files.turns, live.message if live else print_status)
     turn_taker = person_here(debate.cast, files.drafts)
-    async with control(opened, live, on_event, turn_taker) as controls:
-        providers = seat_providers(opened, flags.permissions_of(arguments), turn_taker, controls.on_event)
+    async with control(session, live, on_event, turn_taker) as controls:
+        providers = seat_providers(session, flags.permissions_of(arguments), turn_taker, controls.on_event)
         options = RunOptions(
             on_event=controls.on_event,
             on_text=on_text,
             on_brief=BriefFiles(folder) if rehearses else ignore,
             stop=controls.stop,
-            paused=controls.paused,
+            wait_for_resume=controls.wait_for_resume,
         )
-        await drive(opened, providers, options)
+        await drive(session, providers, options)
 
 
 def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> TerminalPeople | None:
@@ -154,15 +154,15 @@ class WrittenReports(NamedTuple):
     """The path of the HTML report; None if something else is in its place."""
 
 
-def write_reports(opened: OpenDebate) -> WrittenReports:
+def write_reports(session: OpenDebate) -> WrittenReports:
     """Writes the report and its page. If the page can't be written, that is printed as an error; the debate has ended
     all the same. Raises Paused if turns are left that only an agent host can take."""
-    report, problems = finish(opened, print_status)
+    report, problems = finish(session, print_status)
     print_problems(problems)
     behind = report.verdict is not None and report.verdict.behind
-    again = wording.asking_again(opened.state, opened.files.journal)
-    summary = f"{summary_line(report, opened.files.report)} {again}".rstrip()
-    return WrittenReports(summary, wording.BEHIND if behind else "", None if problems else opened.files.page)
+    again = wording.asking_again(session.state, session.files.journal)
+    summary = f"{summary_line(report, session.files.report)} {again}".rstrip()
+    return WrittenReports(summary, wording.BEHIND if behind else "", None if problems else session.files.page)
 
 
 def tell_reports(written: WrittenReports, *, quiet: bool = False) -> None:

@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
             consent.agree(consent.source_of_journal(path, judging.entries), found, trusted=arguments.trust)
 
     judging = rejudge.checked_for_start(judging, files, agree, permissions, **calls)
-    with consent.new_debate(judging.opened, files, lambda opened: judging.speeches) as opened:
-        return drive_to_report(opened, arguments)
+    with consent.new_debate(judging.opened, files, lambda opened: judging.speeches) as session:
+        return drive_to_report(session, arguments)
 
 
 def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, Any]:

@@ -34,17 +34,17 @@ def run(arguments: argparse.Namespace) -> int:
     if takes := start.estimate_before_positions(settings):
         print_status(takes)
     opening = start.opened_with_positions(settings, print_status, permissions)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings)) as opened:
-        settings = start.with_positions_of(settings, opened.state.opened)
-        setup = setup_lines(arguments, settings, opened.files)
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings)) as session:
+        settings = start.with_positions_of(settings, session.state.opened)
+        setup = setup_lines(arguments, settings, session.files)
 
-        def before_calls(opened: OpenDebate) -> None:
+        def before_calls(session: OpenDebate) -> None:
             print_status(cast_line(settings))
-            tell_estimate(opened)
+            tell_estimate(session)
 
         if not arguments.json:
             for line in setup:
                 say(line)
-        folder = TurnsFolder(opened.files.turns, print_status)
-        result = Stepper(opened, folder, permissions, before_calls, begun=True).step({})
-        return print_step(result, opened, arguments, setup if arguments.json else ())
+        folder = TurnsFolder(session.files.turns, print_status)
+        result = Stepper(session, folder, permissions, before_calls, begun=True).step({})
+        return print_step(result, session, arguments, setup if arguments.json else ())

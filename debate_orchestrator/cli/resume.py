@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.journal = find_journal(arguments.journal, unfinished=is_unfinished)
     with existing_debate(
         arguments.journal, lambda debate: _changes(arguments, debate), trusted=arguments.trust
-    ) as opened:
-        return drive_to_report(opened, arguments)
+    ) as session:
+        return drive_to_report(session, arguments)
 
 
 def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:

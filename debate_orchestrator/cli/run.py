@@ -89,14 +89,14 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         takes = estimate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
         expected = takes.model_copy(update={"positions_by": first_by}).sentence()
     opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected)) as opened:
-        settings = start.with_positions_of(settings, opened.state.opened)
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected)) as session:
+        settings = start.with_positions_of(settings, session.state.opened)
         if not quiet:
-            for line in (*setup_lines(arguments, settings, opened.files), cast_line(settings)):
+            for line in (*setup_lines(arguments, settings, session.files), cast_line(settings)):
                 print_status(line)
-        code = drive_to_report(opened, arguments, expected)
+        code = drive_to_report(session, arguments, expected)
         if code == 0 and rehearse and not quiet:
-            print_status(f"Every brief is in {opened.files.turns}.")
+            print_status(f"Every brief is in {session.files.turns}.")
             next_step(_real_debate(arguments, real))
         return code
 

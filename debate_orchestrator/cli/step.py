@@ -55,27 +55,27 @@ def run(arguments: argparse.Namespace) -> int:
     stepper = None
     if arguments.wait:
         if replies:  # they are saved before the wait, in which the step may be ended
-            with existing_debate(arguments.journal, changes, trusted=arguments.trust) as opened:
-                stepper = _take(opened, replies, arguments)
+            with existing_debate(arguments.journal, changes, trusted=arguments.trust) as session:
+                stepper = _take(session, replies, arguments)
             changes = _no_changes
         wait(arguments.journal, arguments.wait, replies)
-    with existing_debate(arguments.journal, changes, trusted=arguments.trust) as opened:
-        if not (opened.state.due or arguments.json):
-            print_status(finished_sentence(opened.files.journal))
+    with existing_debate(arguments.journal, changes, trusted=arguments.trust) as session:
+        if not (session.state.due or arguments.json):
+            print_status(finished_sentence(session.files.journal))
         if stepper is None:
-            stepper = _take(opened, replies, arguments)
+            stepper = _take(session, replies, arguments)
         else:
-            stepper.reattach(opened)
+            stepper.reattach(session)
         result = stepper.step({})
-        show = (*_changed_list(opened.state, arguments), *result.show)
+        show = (*_changed_list(session.state, arguments), *result.show)
         result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
-        return print_step(result, opened, arguments)
+        return print_step(result, session, arguments)
 
 
-def _take(opened: OpenDebate, replies: dict[str, str], arguments: argparse.Namespace) -> Stepper:
+def _take(session: OpenDebate, replies: dict[str, str], arguments: argparse.Namespace) -> Stepper:
     """A step of the debate that has taken the replies."""
-    folder = TurnsFolder(opened.files.turns, print_status)
-    stepper = Stepper(opened, folder, flags.permissions_of(arguments), tell_estimate)
+    folder = TurnsFolder(session.files.turns, print_status)
+    stepper = Stepper(session, folder, flags.permissions_of(arguments), tell_estimate)
     stepper.take(replies, one_agent=arguments.one_agent)
     return stepper
 
@@ -131,19 +131,23 @@ def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
     return replies, problems
 
 
-def print_step(result: StepResult, opened: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()) -> int:
+def print_step(
+    result: StepResult, session: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()
+) -> int:
     """Prints what a step did and the turns that are due, after the lines of the `setup`; writes the reports if it was
     the last. Returns the exit code."""
     with printing_problems(result.problems):
-        _print_results(result, opened, arguments, setup)
+        _print_results(result, session, arguments, setup)
     if result.turns and not arguments.json:
-        next_step(f"write each reply to its file, then `{command('step', opened.files.journal)}`.")
+        next_step(f"write each reply to its file, then `{command('step', session.files.journal)}`.")
     return 2 if result.problems else 0
 
 
-def _print_results(result: StepResult, opened: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str]) -> None:
-    files = opened.files
-    written = write_reports(opened) if result.done else None
+def _print_results(
+    result: StepResult, session: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str]
+) -> None:
+    files = session.files
+    written = write_reports(session) if result.done else None
     summary = written.summary if written else None
     show = [line for line in (*setup, *result.show) if not summary or line not in summary]
     if arguments.json:

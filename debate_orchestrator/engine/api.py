@@ -78,8 +78,8 @@ async def run(
         PermanentFailure: something must be repaired first (`ProviderFailed`: at a provider). Replies are saved.
     """
     default_model = discovery.default_if_keyed if rehearse else discovery.default
-    with await _create(_settings(settings, default_model), rehearse=rehearse) as opened:
-        return await _run(opened, on_event, on_text)
+    with await _create(_settings(settings, default_model), rehearse=rehearse) as session:
+        return await _run(session, on_event, on_text)
 
 
 async def resume(
@@ -119,8 +119,8 @@ async def resume(
         limits += [] if retry_for is None else [RetryForChanged(retry_for=retry_for)]
         return [*reopening(debate), *limits]
 
-    with continue_debate(journal, trusting(trust), changes) as opened:
-        return await _run(opened, on_event, on_text)
+    with continue_debate(journal, trusting(trust), changes) as session:
+        return await _run(session, on_event, on_text)
 
 
 async def rejudge(
@@ -153,8 +153,8 @@ async def rejudge(
         Paused, PermanentFailure: as in `run`.
     """
     judging, files = _judging(os.fspath(source), judges, output, strictness, topic, positions, trust)
-    with create_debate(judging.opened, files, judging.speeches) as opened:
-        return await _run(opened, on_event, on_text)
+    with create_debate(judging.opened, files, judging.speeches) as session:
+        return await _run(session, on_event, on_text)
 
 
 def open_judging(
@@ -206,8 +206,8 @@ async def open_debate(
         Paused, ProviderFailed: positions were to be derived, and the moderator's model failed.
     """
     hosted = _settings(settings, lambda seat: model_spec.HOST)
-    with await _create(hosted, rehearse=rehearse, people=people) as opened:
-        return opened.files
+    with await _create(hosted, rehearse=rehearse, people=people) as session:
+        return session.files
 
 
 def read_journal(path: Path) -> JournalContents:
@@ -266,17 +266,17 @@ async def _create(settings: Settings, *, rehearse: bool = False, people: bool = 
     return await create_paid_debate(start.opened_with_positions(settings), files, notes)
 
 
-async def _run(opened: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:
+async def _run(session: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:
     """Runs what can be run, and writes the report when no turn is left."""
-    if opened.state.due:
-        start.must_be_callable(opened.state.cast)
+    if session.state.due:
+        start.must_be_callable(session.state.cast)
     try:
         options = RunOptions(on_event=on_event or ignore, on_text=on_text)
-        await drive(opened, seat_providers(opened, on_event=options.on_event), options)
+        await drive(session, seat_providers(session, on_event=options.on_event), options)
     except ExternalError as error:
-        raise opened.with_saved(error) from error
-    report, _ = finish(opened)
-    return DebateResult(opened.files, opened.state, report)
+        raise session.with_saved(error) from error
+    report, _ = finish(session)
+    return DebateResult(session.files, session.state, report)
 
 
 def _settings(settings: Settings | Mapping[str, Any], default_model: Callable[[str], str]) -> Settings:

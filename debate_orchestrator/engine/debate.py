@@ -56,20 +56,21 @@ class OpenDebate:
         return self.current.state
 
     @property
-    def saved(self) -> str:
+    def saved_message(self) -> str:
         """What is saved, and the command that continues."""
-        way_on = f"o on with `{next_command(self.state, self.files.journal)}`."
+        continuing = next_command(self.state, self.files.journal)
         if not self.journal.is_in_place():
             gone = "the journal is gone: it was deleted, moved or replaced meanwhile."
-            return f"{gone} Put it back, or a copy of it, then g{way_on}"
+            return f"{gone} Put it back, or a copy of it, then go on with `{continuing}`."
         lost = len(self.journal.unsaved)
         first = f"{plural(lost, 'reply', 'replies')} lost, as named above. " if lost else ""
         replies = {event.turn for event in self.journal.saved_events() if isinstance(event, ReplyEvent)}
-        return f"{first}{plural(len(replies & self.state.replies.keys()), 'reply', 'replies')} saved. G{way_on}"
+        saved = plural(len(replies & self.state.replies.keys()), "reply", "replies")
+        return f"{first}{saved} saved. Go on with `{continuing}`."
 
     def with_saved(self, error: ExternalError) -> ExternalError:
         """The error, which also says what is saved and how to continue."""
-        return type(error)([*error.problems, f"{self.files.journal}: {self.saved}"])
+        return type(error)([*error.problems, f"{self.files.journal}: {self.saved_message}"])
 
     def record(self, event: Event, on_event: OnEvent = ignore) -> bool:
         """Writes an event and folds it into the state, as `record_event` does; False if it is on record already."""
@@ -120,15 +121,15 @@ def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:
 
 def _record_all(journal: JournalWriter, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     try:
-        open_debate = open_journal(journal, files)
+        session = open_journal(journal, files)
         for event in following:
-            open_debate.record(event)
+            session.record(event)
         if following:
             journal.sync()
     except BaseException:
         journal.close()
         raise
-    return open_debate
+    return session
 
 
 def continue_debate(
@@ -143,24 +144,22 @@ def continue_debate(
     if it can't be opened.
     """
     path = os.fspath(journal)
-    open_debate = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
+    session = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
     try:
-        events = changes(open_debate.state)
-        changed = open_debate.state
+        events = changes(session.state)
+        changed = session.state
         for event in events:
             changed = apply(changed, event)  # all of them, before the first is written: one may allow the next
         if changed.due:
-            require_consent(
-                open_debate.journal, risks.of_debate(changed.opened, _named_by_journal(open_debate.state, changed))
-            )
+            require_consent(session.journal, risks.of_debate(changed.opened, _named_by_journal(session.state, changed)))
         for event in events:
-            open_debate.record(event)
+            session.record(event)
         if events:
-            open_debate.journal.sync()
+            session.journal.sync()
     except BaseException:
-        open_debate.journal.close()
+        session.journal.close()
         raise
-    return open_debate
+    return session
 
 
 def _named_by_journal(before: DebateState, changed: DebateState) -> dict[str, tuple[str, ...]]:
@@ -179,16 +178,16 @@ def reopening(debate: DebateState) -> list[Event]:
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
     """Writes one event that calls no model to the journal of a debate that does not run now; returns the state after
     it. Raises LockedJournal if it runs, and OutOfTurn if the event does not fit."""
-    with _record_all(JournalWriter(journal), DebateFiles.of_journal(journal)) as open_debate:
-        open_debate.record(make(open_debate.state))
-        return open_debate.state
+    with _record_all(JournalWriter(journal), DebateFiles.of_journal(journal)) as session:
+        session.record(make(session.state))
+        return session.state
 
 
 # Driving
 
 
 def seat_providers(
-    opened: OpenDebate,
+    session: OpenDebate,
     permissions: Permissions = NO_PERMISSIONS,
     turn_taker: TurnTaker | None = None,
     on_event: OnEvent = ignore,
@@ -196,17 +195,17 @@ def seat_providers(
     """The providers of a debate that goes on, by seat: none for seats of an agent host, and none at all where no turn
     is due. `turn_taker` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
     journal. BadSettings if the cast can't be used."""
-    if not opened.state.due:
+    if not session.state.due:
         return {}
-    providers = casting.make_providers(opened.current, opened.files.evidence, permissions)
+    providers = casting.make_providers(session.current, session.files.evidence, permissions)
     for provider in providers.values():
         provider.turn_taker = turn_taker
-    if (note := changed_prompts(opened.state)) is not None:
-        opened.record(note, on_event)
+    if (note := changed_prompts(session.state)) is not None:
+        session.record(note, on_event)
     return providers
 
 
-async def drive(opened: OpenDebate, providers: Mapping[str, Provider], options: RunOptions | None = None) -> None:
+async def drive(session: OpenDebate, providers: Mapping[str, Provider], options: RunOptions | None = None) -> None:
     """Takes every turn that can be taken from here: until the debate is complete, only seats without a provider are
     due, or it is told to stop. The turns of a stage are independent and run at once.
 
@@ -214,11 +213,11 @@ async def drive(opened: OpenDebate, providers: Mapping[str, Provider], options: 
     exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
     """
     options = options or RunOptions()
-    runner = TurnRunner(opened.journal, opened.current, options.budget or Budget(opened.current), options)
+    runner = TurnRunner(session.journal, session.current, options.budget or Budget(session.current), options)
     try:
-        while turns := [turn for turn in opened.state.due if turn.seat in providers]:
+        while turns := [turn for turn in session.state.due if turn.seat in providers]:
             if options.stop.is_set():
-                if options.paused is None or not await options.paused():
+                if options.wait_for_resume is None or not await options.wait_for_resume():
                     return
                 continue  # what is due may have changed meanwhile
             stage = runner.start_stage([(turn, providers[turn.seat]) for turn in turns])
@@ -241,24 +240,24 @@ def _for_the_host(debate: DebateState, journal: str) -> str:
     )
 
 
-def finish(opened: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[str]]:
+def finish(session: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[str]]:
     """Writes the report of a debate and the page beside it; returns the report, and why the page could not be written.
     `tell` gets a sentence for each file that was kept under another name.
 
     Raises Paused if turns are due that only an agent host can take, PermanentFailure if the journal was deleted, moved
     or replaced meanwhile, and BadFile if the report can't be written.
     """
-    files = opened.files
-    if due := ", ".join(turn.id for turn in opened.state.due):
-        if model_spec.HOST in {spec_in(opened.state, turn.seat) for turn in opened.state.due}:
+    files = session.files
+    if due := ", ".join(turn.id for turn in session.state.due):
+        if model_spec.HOST in {spec_in(session.state, turn.seat) for turn in session.state.due}:
             problem = f"{files.journal} waits for {due}, which `host` takes: an agent host, or you."
-            raise Paused(problem, hint=_for_the_host(opened.state, files.journal))
+            raise Paused(problem, hint=_for_the_host(session.state, files.journal))
         problem = f"{files.journal}: turns are left: {due}."
-        raise Paused(problem, hint=f"`{next_command(opened.state, files.journal)}` to take them")
-    opened.journal.sync()  # no report may outlive what it tells
-    opened.journal.must_be_in_place()
-    report = report_of(files.journal, opened.journal.entries)
+        raise Paused(problem, hint=f"`{next_command(session.state, files.journal)}` to take them")
+    session.journal.sync()  # no report may outlive what it tells
+    session.journal.must_be_in_place()
+    report = report_of(files.journal, session.journal.entries)
     try:
         return report, report_files.write_both(report, files.report, files.page, tell)
     except DiskFull as error:
-        raise opened.with_saved(error) from error
+        raise session.with_saved(error) from error

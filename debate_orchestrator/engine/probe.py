@@ -244,22 +244,22 @@ class ProbeRun:
         opened, speeches = make_opened(ballot.case, ballot.judge)
         make_folder(os.path.dirname(ballot.path))
         if ballot.path in self._debates:
-            open_debate = continue_debate(ballot.path, ignore)  # the user agreed to the judges of the whole run
+            session = continue_debate(ballot.path, ignore)  # the user agreed to the judges of the whole run
         else:
-            open_debate = create_debate(opened, DebateFiles.of_journal(ballot.path))
-        with open_debate:
-            _checked_debate(ballot, open_debate.journal.events)  # it may have changed since
-            self._debates[ballot.path] = open_debate.current
-            on_begin(open_debate.journal)
+            session = create_debate(opened, DebateFiles.of_journal(ballot.path))
+        with session:
+            _checked_debate(ballot, session.journal.events)  # it may have changed since
+            self._debates[ballot.path] = session.current
+            on_begin(session.journal)
             for event in speeches:
-                open_debate.record(event)
-            open_debate.journal.sync()
-            budget = self._shared_budget.budget(ballot.path, open_debate.current)
-            providers = casting.make_providers(open_debate.current, permissions=self._permissions)
+                session.record(event)
+            session.journal.sync()
+            budget = self._shared_budget.budget(ballot.path, session.current)
+            providers = casting.make_providers(session.current, permissions=self._permissions)
             # A judge without a usable ballot is a result here, and no reason to stop.
-            options = RunOptions(on_event=on_event, stop=stop, budget=budget, panel="none")
-            await drive(open_debate, providers, options)
-            if open_debate.state.complete:
+            options = RunOptions(on_event=on_event, stop=stop, budget=budget, required_judges="none")
+            await drive(session, providers, options)
+            if session.state.complete:
                 self._shared_budget.freeze(ballot.path)
 
     def _state(self, ballot: Ballot) -> DebateState | None:

@@ -63,11 +63,11 @@ class RunOptions:
     on_brief: OnBrief = ignore
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     """Once it is set no new call is made, and the replies under way are awaited."""
-    paused: Callable[[], Awaitable[bool]] | None = None
+    wait_for_resume: Callable[[], Awaitable[bool]] | None = None
     """Awaited if turns are left once `stop` is set; the debate goes on if it returns true."""
     budget: Budget | None = None
     """Limits the costs; by default to the debate's own cap."""
-    panel: Literal["quorum", "whole", "none"] = "quorum"
+    required_judges: Literal["quorum", "all", "none"] = "quorum"
     """Which judges the debate can't go on without: as many as its quorum, all of them, or none."""
 
 
@@ -301,8 +301,8 @@ class _TurnRun:
 
     def _may_be_absent(self) -> bool:
         """Whether the debate can go on without a usable reply to the turn."""
-        if self._turn.judging and self._options.panel != "quorum":
-            return self._options.panel == "none"
+        if self._turn.judging and self._options.required_judges != "quorum":
+            return self._options.required_judges == "none"
         return schedule.may_be_absent(self._debate, self._turn)
 
 

@@ -36,7 +36,7 @@ class PageReading(FrozenModel):
 
 
 async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> PageReading:
-    """Looks for a quote in a page, in a worker process. `asked` is the address that redirects began at. Raises
+    """Looks for a quote in a page, in a worker process. `requested_url` is the address that redirects began at. Raises
     Unreadable if the process fails or times out."""
     task = {"kind": page.kind, "charset": page.charset, "quote": quote, "addresses": (requested_url, page.url)}
     reader = await asyncio.create_subprocess_exec(

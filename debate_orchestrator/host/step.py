@@ -97,12 +97,12 @@ def step(
         BadJournal: the file is not a journal, was changed or is in use.
         Paused, PermanentFailure: a seat with a model failed. What was answered is saved.
     """
-    with continue_debate(journal, trusting(trust)) as debate:
-        if debate.state.due:
-            must_be_callable(debate.state.cast)
-        result = Stepper(debate, TurnsFolder(debate.files.turns)).step(replies or {})
+    with continue_debate(journal, trusting(trust)) as session:
+        if session.state.due:
+            must_be_callable(session.state.cast)
+        result = Stepper(session, TurnsFolder(session.files.turns)).step(replies or {})
         if result.done:
-            finish(debate)
+            finish(session)
         return result
 
 
@@ -121,20 +121,20 @@ class Stepper:
 
     def __init__(
         self,
-        opened: OpenDebate,
+        session: OpenDebate,
         folder: TurnsFolder,
         permissions: Permissions = NO_PERMISSIONS,
-        before_calls: Callable[[OpenDebate], None] = lambda opened: None,
+        before_calls: Callable[[OpenDebate], None] = lambda session: None,
         *,
         begun: bool = False,
     ):
         """`before_calls` is called once, before the first call. `begun` says that the debate was opened just now, so
         that its first announcements are new."""
-        self.opened, self.folder, self.before_calls = opened, folder, before_calls
+        self.session, self.folder, self.before_calls = session, folder, before_calls
         self.permissions, self.begun, self.told = permissions, begun, False
         self.announcer = Announcer()
-        self.before = [] if begun else self.announcer.new(opened.state)
-        self.providers = seat_providers(opened, permissions)
+        self.before = [] if begun else self.announcer.new(session.state)
+        self.providers = seat_providers(session, permissions)
         self.waiting = [turn.id for turn in self._due_at_host() if self.state.calls_intended(turn.id)]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
@@ -142,27 +142,27 @@ class Stepper:
 
     @property
     def state(self) -> DebateState:
-        return self.opened.state
+        return self.session.state
 
-    def reattach(self, opened: OpenDebate) -> None:
+    def reattach(self, session: OpenDebate) -> None:
         """Continues this step with the same debate, whose journal was closed and opened again. Raises BadJournal if it
         does not begin with the lines that this step left."""
-        before, now = self.opened.journal.entries, opened.journal.entries
+        before, now = self.session.journal.entries, session.journal.entries
         if len(now) < len(before) or now[len(before) - 1].hash != before[-1].hash:  # each hash covers all lines before
-            problem = f"{opened.files.journal} was replaced or cut while this step waited."
+            problem = f"{session.files.journal} was replaced or cut while this step waited."
             raise BadJournal(problem, hint="put the journal back, and hand the replies in again")
-        self.opened, self.providers = opened, seat_providers(opened, self.permissions)
+        self.session, self.providers = session, seat_providers(session, self.permissions)
 
     def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False) -> None:
         """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken."""
         if one_agent and (note := Noted(note="one agent")) not in self.state.notes:
-            self.opened.record(note)
+            self.session.record(note)
         for turn_id, text in reply_texts.items():
             try:
                 self._take(turn_id, text)
             except (BadReply, OutOfTurn) as error:
                 self._reject(turn_id, error.problems)
-        self.opened.journal.sync()
+        self.session.journal.sync()
 
     def step(self, reply_texts: Mapping[str, str]) -> StepResult:
         """Does as `take`, takes the replies in the folder too, runs the seats that can be called, and lays out what is
@@ -172,12 +172,12 @@ class Stepper:
             while self._collect() or self._call():
                 pass
         finally:
-            self.opened.journal.sync()
+            self.session.journal.sync()
         try:
             turns = tuple(self._lay(turn) for turn in self.state.due)
         except DiskFull as error:
-            raise self.opened.with_saved(error) from error
-        self.opened.journal.sync()
+            raise self.session.with_saved(error) from error
+        self.session.journal.sync()
         new = self.announcer.new(self.state)
         show = new if self.begun or self.accepted else [*self.before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.rejected]
@@ -210,9 +210,9 @@ class Stepper:
         before = len(self.state.replies)
         if not self.told and any(turn.seat in self.providers for turn in self.state.due):
             self.told = True
-            self.before_calls(self.opened)
+            self.before_calls(self.session)
         if self.providers:
-            coroutines.run(drive(self.opened, self.providers))
+            coroutines.run(drive(self.session, self.providers))
         return len(self.state.replies) > before
 
     def _take(self, turn_id: str, text: str) -> None:
@@ -231,7 +231,7 @@ class Stepper:
         event = self._parse(turn, turn_brief, reply)
         if turn_id not in self.state.replies:
             self._record_brief_sent(turn, turn_brief)
-        if self.opened.record(event):
+        if self.session.record(event):
             ignored = speech_rules.ignored_line(self.state, turn, reply)
             remark = self.state.format.lines.advice(ignored) if ignored else None
             words = sanitize.count_words(speech_rules.without_private_working(self.state, text))
@@ -248,7 +248,7 @@ class Stepper:
                 raise
             self._record_brief_sent(turn, turn_brief)
             rejected = Rejected(turn=turn.id, problems=tuple(error.problems), reply=reply, absent=False)
-            self.opened.record(rejected)
+            self.session.record(rejected)
             raise
 
     def _reject(self, turn_id: str, problems: list[str]) -> None:
@@ -261,7 +261,7 @@ class Stepper:
     def _record_brief_sent(self, turn: Turn, turn_brief: Brief) -> None:
         earlier = self.state.calls_intended(turn.id)
         if not earlier or earlier[-1].brief_digest != turn_brief.digest:
-            self.opened.record(CallIntended(turn=turn.id, brief_digest=turn_brief.digest, by=model_spec.HOST))
+            self.session.record(CallIntended(turn=turn.id, brief_digest=turn_brief.digest, by=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last

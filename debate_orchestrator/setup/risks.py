@@ -253,7 +253,7 @@ def _outside(path: str) -> str:
         leads = os.path.realpath(path)
     except OSError:
         return _real(path)
-    except ValueError:  # no file can have that name, and `tell` gets a sentence when it is read
+    except ValueError:  # no file can have that name: reading it fails with a message
         return ""
     parts = os.path.relpath(leads, os.getcwd()).split(os.sep)
     return leads if any(part.startswith(".") for part in parts) else ""

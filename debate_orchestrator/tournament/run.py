@@ -264,19 +264,19 @@ class TournamentRun:
         events = journal.events
         if not made or events[0] is not made[0]:
             self.tournament.must_belong(scheduled, events)
-        running = open_journal(journal, DebateFiles.of_journal(journal.path))
-        if not made and running.state.due and (note := changed_prompts(running.state)) is not None:
-            running.record(note)
-        if schedule.turns_without_usable_ballot(running.state) and self._retry_failed:
-            running.record(Reopened())
+        session = open_journal(journal, DebateFiles.of_journal(journal.path))
+        if not made and session.state.due and (note := changed_prompts(session.state)) is not None:
+            session.record(note)
+        if schedule.turns_without_usable_ballot(session.state) and self._retry_failed:
+            session.record(Reopened())
         try:
-            while running.state.due and not stop.is_set():
-                await self._drive(scheduled, running, stop)
+            while session.state.due and not stop.is_set():
+                await self._drive(scheduled, session, stop)
             await journal.wait_until_synced()
         finally:
-            self._record_status(scheduled, running.current)
+            self._record_status(scheduled, session.current)
 
-    async def _drive(self, scheduled: ScheduledDebate, running: OpenDebate, stop: asyncio.Event) -> None:
+    async def _drive(self, scheduled: ScheduledDebate, session: OpenDebate, stop: asyncio.Event) -> None:
         """Takes the turns of a debate until it is complete, or stops; a judge who fails is replaced from the
         reserve."""
 
@@ -286,23 +286,23 @@ class TournamentRun:
             self._on_change(scheduled, self.statuses[scheduled.id], event)
 
         pages_folder = self._store.pages_folder(scheduled.id)
-        plain = casting.make_providers(running.current, pages_folder, self._permissions)
+        plain = casting.make_providers(session.current, pages_folder, self._permissions)
         providers = self._wrap(scheduled.id, self.limiters.wrap_providers(plain))
         if self._batches is not None:
-            providers = self._batches.wrap_providers(plain, providers, running.current)
-        reserve = self._reserve(scheduled, running.journal.events)
+            providers = self._batches.wrap_providers(plain, providers, session.current)
+        reserve = self._reserve(scheduled, session.journal.events)
         try:
             options = RunOptions(
                 on_event=on_event,
                 stop=stop,
-                budget=self.budget.budget(scheduled.id, running.current),
-                panel="whole" if reserve else "quorum",
+                budget=self.budget.budget(scheduled.id, session.current),
+                required_judges="all" if reserve else "quorum",
             )
-            await drive(running, providers, options)
+            await drive(session, providers, options)
         except (OverBudget, ReplyPending):
             raise
         except ExternalError as error:
-            debate = running.state
+            debate = session.state
             failed = _failed_turns(debate)
             if isinstance(error, PermanentFailure):
                 self._failures.update({spec_in(debate, turn.seat) for turn in failed})
@@ -313,7 +313,7 @@ class TournamentRun:
             panel = list(debate.cast[JUDGE])
             for seat, spec in zip(sorted(seats), reserve, strict=False):
                 panel[debate.judges.index(seat)] = spec
-            running.record(Reassigned(seat=JUDGE, who=tuple(panel)), on_event)
+            session.record(Reassigned(seat=JUDGE, who=tuple(panel)), on_event)
 
     def _reserve(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> list[str]:
         """The judges of the reserve who have not been on the panel yet."""

@@ -103,11 +103,11 @@ class Run:
         """Why it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._tell, self._require_consent = explain, tell, require_consent
         self._alone = alone
-        self.open_debate: OpenDebate | None = None
+        self.session: OpenDebate | None = None
         """The debate while it runs."""
         self._journal: JournalWriter | None = None
         self.opened = asyncio.Event()
-        """Set once `open_debate` is there, or never will be: a thread reads the journal, which may be long."""
+        """Set once `session` is there, or never will be: a thread reads the journal, which may be long."""
         self.current: CurrentState | None = None
         self._stop = asyncio.Event()
         self._shutting_down = False
@@ -144,9 +144,9 @@ class Run:
 
     def record(self, event: Event) -> None:
         """Writes an event of the user's to the journal. Raises OutOfTurn where the debate does not admit it."""
-        assert self.open_debate is not None
-        self.open_debate.record(event, self._on_event)
-        self.open_debate.journal.sync()
+        assert self.session is not None
+        self.session.record(event, self._on_event)
+        self.session.journal.sync()
 
     def messages_so_far(self) -> list[bytes]:
         """How things stand, for a viewer who comes now."""
@@ -164,7 +164,7 @@ class Run:
             try:
                 await self._work()
             finally:
-                self.open_debate = None
+                self.session = None
                 self.opened.set()
         except Paused as error:
             if not self.stopping:
@@ -184,19 +184,19 @@ class Run:
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
         async with self._alone:
-            opened = await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening))
-            self.open_debate, self.current, self._journal = opened, opened.current, opened.journal
-            opened.journal.tell = self._tell_unsaved
-        with opened as open_debate:
+            session = await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening))
+            self.session, self.current, self._journal = session, session.current, session.journal
+            session.journal.tell = self._tell_unsaved
+        with session:
             self.opened.set()
-            self.blocks.take(open_debate.state)
-            if open_debate.state.due:
-                must_be_callable(open_debate.state.cast, people=True)
-            providers = seat_providers(open_debate, turn_taker=self.turn_taker, on_event=self._on_event)
+            self.blocks.take(session.state)
+            if session.state.due:
+                must_be_callable(session.state.cast, people=True)
+            providers = seat_providers(session, turn_taker=self.turn_taker, on_event=self._on_event)
             options = RunOptions(on_event=self._on_event, on_text=self._on_text, stop=self._stop)
-            await drive(open_debate, providers, options)
-            if not open_debate.state.due:
-                await to_its_end(lambda: finish(open_debate))
+            await drive(session, providers, options)
+            if not session.state.due:
+                await to_its_end(lambda: finish(session))
 
     def _tell_failure(self) -> None:
         """Tells the owner why the run failed, unless another process has the debate."""
@@ -344,8 +344,8 @@ class Runs:
         if (run := self.running(path)) is not None:
             await run.opened.wait()
         async with self._lock(path):
-            if (run := self.running(path)) is not None and run.open_debate is not None:
-                run.record(make(run.open_debate.state))
+            if (run := self.running(path)) is not None and run.session is not None:
+                run.record(make(run.session.state))
             else:
                 await to_its_end(lambda: record_alone(path, make))
 
