@@ -79,7 +79,7 @@ def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
     shape = debate.shape(turn)
     if shape is not None:
         role = turn.role if turn.role in (JUDGE, CLERK) else f"reply of {turn.seat}"
-        ballot = filled(shape, schedule.shape_context(debate, turn), lambda field: texts(f"{role}: {field}"))
+        ballot = fill_shape(shape, schedule.shape_context(debate, turn), lambda field: texts(f"{role}: {field}"))
         return StructuredReplyGiven(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
     said = _spoken(debate, turn, texts(f"speech of {turn.seat}"))
     page = FoundPage(url=texts("page"))
@@ -100,7 +100,7 @@ def refusal(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
     return StructuredReplyGiven(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
 
 
-def filled(shape: Shape, terms: ShapeContext, texts: Texts, place: str = "") -> dict[str, Any]:
+def fill_shape(shape: Shape, terms: ShapeContext, texts: Texts, place: str = "") -> dict[str, Any]:
     """A structured reply with all its fields filled in, lists with two items; flags are down."""
     made: dict[str, Any] = {}
     fields = fields_asked(shape, terms)
@@ -138,11 +138,12 @@ def _value(field: Field, terms: ShapeContext, texts: Texts, place: str) -> Any:
         case "scores":
             return {side: {name: terms.scale(name)[1] for name in terms.criteria} for side in terms.sides}
         case "record":
-            return filled(field.fields, terms, texts, place)
+            return fill_shape(field.fields, terms, texts, place)
     if not terms.turns and any(one.kind == "turn" for one in field.fields.values()):
         return []
     return [
-        filled(field.fields, terms, texts, place) if field.fields else texts(place)[:MAX_TEXT_LENGTH] for _ in range(2)
+        fill_shape(field.fields, terms, texts, place) if field.fields else texts(place)[:MAX_TEXT_LENGTH]
+        for _ in range(2)
     ]
 
 

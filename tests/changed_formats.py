@@ -12,7 +12,7 @@ import debates
 import journals
 from core import folding
 from pydantic import ValidationError
-from scripted_debates import rules
+from scripted_debates import shipped_format
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event
@@ -29,7 +29,7 @@ _WHEN = {"round": None, "rounds_at_least": None, "strictness": None, "option": (
 _MOST_EVENTS = 80
 
 
-def changed(format: dict[str, Any], chance: random.Random) -> tuple[str, dict[str, Any]]:
+def change_format(format: dict[str, Any], chance: random.Random) -> tuple[str, dict[str, Any]]:
     """The data of a format with one change in it, and where it is."""
     data = json.loads(json.dumps(format))
     places = [place for name, shape in data["shapes"].items() for place in _fields(shape, f"{name}.")]
@@ -82,12 +82,12 @@ def _fields(shape: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, 
         yield from _fields(field["fields"], f"{where}{name}.")
 
 
-def played(name: str, chance: random.Random, changes: int) -> tuple[str, list[Event]] | None:
+def play_format(name: str, chance: random.Random, changes: int) -> tuple[str, list[Event]] | None:
     """What was changed in a shipped format, and the events of a debate by it, as far as it goes; None where the format
     is refused. The last event may be one that can't be folded."""
-    data, told = rules(name).model_dump(mode="json"), []
+    data, told = shipped_format(name).model_dump(mode="json"), []
     for _ in range(changes):
-        what, data = changed(data, chance)
+        what, data = change_format(data, chance)
         told.append(what)
     try:
         format = Format.model_validate(data)
@@ -110,7 +110,7 @@ def _play(events: list[Event], chance: random.Random) -> None:
             shape = debate.shape(turn)
             said = f"I say {turn.id}."
             if shape is not None:
-                said = filled(json_schema(shape, schedule.shape_context(debate, turn)), chance)
+                said = random_value(json_schema(shape, schedule.shape_context(debate, turn)), chance)
             try:
                 answers = list(debates.answers(debate, turn, lambda _, said=said: said))
             except AssertionError:
@@ -126,18 +126,18 @@ def _play(events: list[Event], chance: random.Random) -> None:
                     return  # it stays in the journal
 
 
-def filled(schema: Any, chance: random.Random) -> Any:
+def random_value(schema: Any, chance: random.Random) -> Any:
     """A value of a JSON Schema, with null now and then where it may be."""
     if "anyOf" in schema:
-        return filled(chance.choice(schema["anyOf"]), chance)
+        return random_value(chance.choice(schema["anyOf"]), chance)
     if "enum" in schema:
         return chance.choice(schema["enum"])
     kinds = schema.get("type", "string")
     match chance.choice(kinds) if isinstance(kinds, list) else kinds:
         case "object":
-            return {name: filled(part, chance) for name, part in schema.get("properties", {}).items()}
+            return {name: random_value(part, chance) for name, part in schema.get("properties", {}).items()}
         case "array":
-            return [filled(schema["items"], chance) for _ in range(chance.randint(0, 2))]
+            return [random_value(schema["items"], chance) for _ in range(chance.randint(0, 2))]
         case "boolean":
             return chance.random() < 0.5
         case "integer":
@@ -152,7 +152,7 @@ def filled(schema: Any, chance: random.Random) -> Any:
 def with_format(journal: bytes, chance: random.Random) -> tuple[str, bytes]:
     """A journal whose format was changed in its first line, with every hash made anew, and what was changed."""
     lines = [json.loads(line) for line in journal.splitlines()]
-    told, lines[0]["event"]["format"] = changed(_whole(lines[0]["event"]["format"]), chance)
+    told, lines[0]["event"]["format"] = change_format(_whole(lines[0]["event"]["format"]), chance)
     made, before = b"", journals.START
     for n, line in enumerate(lines, start=1):
         sealed = journals.line(n, before, line["event"])
@@ -169,4 +169,4 @@ def _whole(format: dict[str, Any]) -> dict[str, Any]:
 def write(path: Path, events: list[Event]) -> None:
     """The journal of these events."""
     path.unlink(missing_ok=True)
-    journals.written(path, events)
+    journals.write_journal(path, events)

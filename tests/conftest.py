@@ -29,7 +29,7 @@ for _name, _examples in (("quick", 10), ("thorough", 25)):
 settings.load_profile("quick")
 
 
-class Ran(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended."""
 
     code: int
@@ -41,7 +41,7 @@ class Ran(NamedTuple):
         return json.loads(self.out)
 
 
-Run = Callable[..., Ran]
+Run = Callable[..., CommandResult]
 MODEL_VARIABLES = {
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID",
     "ANTHROPIC_BASE_URL", "OPENROUTER_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_API_KEY",
@@ -77,12 +77,12 @@ def no_models(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def debate(here: Path, capfd: pytest.CaptureFixture[str]) -> Run:
     """Runs `debate` in the working directory, with nothing at its terminal."""
 
-    def run(*arguments: str) -> Ran:
+    def run(*arguments: str) -> CommandResult:
         capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
             main(list(arguments))
         out, err = capfd.readouterr()
-        return Ran(int(ended.value.code or 0), out, err)
+        return CommandResult(int(ended.value.code or 0), out, err)
 
     return run
 
@@ -118,7 +118,7 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def streamed(*pieces: str) -> str:
+def stream_text(*pieces: str) -> str:
     """What a listener hears of these pieces of an answer, without secrets."""
     heard: list[str] = []
     redactor = StreamRedactor(heard.append)
@@ -140,18 +140,18 @@ def finish(debate: Run, told: dict[str, Any], say: Any = None, **terms: Any) -> 
     return told
 
 
-_HELD: dict[Path, bytes] = {}
+_FINISHED_FILES: dict[Path, bytes] = {}
 _KEY = Path("debate-orchestrator", "reply.key")
 """The machine's secret, in the state folder, by which the replies of a debate were read."""
 
 
-def hold(debate: Run) -> None:
+def place_finished_debate(debate: Run) -> None:
     """Lays here all that the debate of `answers` leaves when it is finished; it is held once for all that ask."""
-    if not _HELD:
+    if not _FINISHED_FILES:
         finish(debate, debate("open", "--answers", "answers.yaml", "--json").json, rounds=2)
-        _HELD.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
-        _HELD[_KEY] = (Path(os.environ["XDG_STATE_HOME"]) / _KEY).read_bytes()
-    for path, data in _HELD.items():
+        _FINISHED_FILES.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
+        _FINISHED_FILES[_KEY] = (Path(os.environ["XDG_STATE_HOME"]) / _KEY).read_bytes()
+    for path, data in _FINISHED_FILES.items():
         target = Path(os.environ["XDG_STATE_HOME"]) / path if path == _KEY else path
         target.parent.mkdir(exist_ok=True, parents=True)
         target.write_bytes(data)

@@ -27,7 +27,7 @@ OPUS, SONNET, HAIKU = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
 JUDGES = ["anthropic:claude-opus-5", "anthropic:claude-sonnet-5", "anthropic:claude-sonnet-4-6"]
 
 
-def given(topics: int = 2, **changes: Any) -> dict[str, Any]:
+def spec_data(topics: int = 2, **changes: Any) -> dict[str, Any]:
     """The values of a spec file: three models, three judges of whom two judge, swapped sides."""
     rows = [{"id": f"t{n}", "motion": f"Motion {n} holds.", "category": "test"} for n in range(topics)]
     spec = {"tag": "test", "models": [OPUS, SONNET, HAIKU], "judges": {"from": JUDGES, "panel": 2}, "topics": rows}
@@ -35,7 +35,7 @@ def given(topics: int = 2, **changes: Any) -> dict[str, Any]:
 
 
 def spec(topics: int = 2, *, rehearse: bool = True, **changes: Any) -> TournamentSpec:
-    return parse_spec(given(topics, **changes), rehearse=rehearse)
+    return parse_spec(spec_data(topics, **changes), rehearse=rehearse)
 
 
 def tournament(path: str | Path = "held", **changes: Any) -> Tournament:
@@ -50,7 +50,7 @@ def runner(held: Tournament, **options: Any) -> TournamentRun:
     return run
 
 
-def ran(held: Tournament, **options: Any) -> TournamentRun:
+def run_tournament(held: Tournament, **options: Any) -> TournamentRun:
     """A run that was run to its end."""
     run = runner(held, **options)
 
@@ -128,7 +128,9 @@ def write_rows(rows: Iterable[Mapping[str, Any]], scores: Mapping[str, Sequence[
     Path("map.yaml").write_text(json.dumps(made), encoding="utf-8")
 
 
-def imported(debate: Run, rows: Iterable[Mapping[str, Any]], scores: Mapping[str, Sequence[str]] | None = None) -> Any:
+def import_rows(
+    debate: Run, rows: Iterable[Mapping[str, Any]], scores: Mapping[str, Sequence[str]] | None = None
+) -> Any:
     """Imports these rows to `t/`; what `debate tournament import --json` printed."""
     write_rows(rows, scores)
     ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t", "--json")

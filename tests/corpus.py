@@ -10,32 +10,32 @@ from typing import TypeVar
 import pytest
 from hypothesis import strategies as st
 
-One = TypeVar("One")
-Hand = Callable[[], str]
+Item = TypeVar("Item")
+NextText = Callable[[], str]
 """Gives each place of a debate the text that stands there."""
 SIZE = 12
-"""How many texts a debate is dealt: as many as two rounds have speeches, so that each is a speech, too."""
+"""How many texts a debate is given: as many as two rounds have speeches, so that each is a speech, too."""
 
 
 @dataclass(frozen=True)
-class Deal:
+class TextGroup:
     """Texts for the places of a debate: each place is given the next, and after the last the first again. Of one
     text alone, all say it everywhere."""
 
     texts: tuple[str, ...]
 
-    def hand(self) -> Hand:
+    def cycle(self) -> NextText:
         """The texts, one after the other, from the first."""
         return cycle(self.texts).__next__
 
 
-def handfuls(texts: Iterable[str], size: int = SIZE) -> list[Deal]:
-    """The whole corpus in deals of neighbours, each text once. Each begins three texts before where the one before it
+def text_groups(texts: Iterable[str], size: int = SIZE) -> list[TextGroup]:
+    """The whole corpus in groups of neighbours, each text once. Each begins three texts before where the one before it
     does, so that a place is not given every so many'th of the corpus, nor misses all of those that are alike and stand
     side by side, such as tables; of a kind with few texts it sees some and not others."""
     all_of_them = tuple(texts)
     return [
-        Deal(_turned(all_of_them[start : start + size], -3 * number))
+        TextGroup(_turned(all_of_them[start : start + size], -3 * number))
         for number, start in enumerate(range(0, len(all_of_them), size))
     ]
 
@@ -45,24 +45,24 @@ def _turned(texts: tuple[str, ...], by: int) -> tuple[str, ...]:
     return texts[by:] + texts[:by]
 
 
-def deals(texts: Iterable[str], size: int = SIZE, *, alone: int = 30) -> list[Deal]:
-    """The whole corpus in deals of neighbours; again in deals of those far apart, so that all kinds meet in one
+def all_text_groups(texts: Iterable[str], size: int = SIZE, *, alone: int = 30) -> list[TextGroup]:
+    """The whole corpus in groups of neighbours; again in groups of texts far apart, so that all kinds meet in one
     debate and each text has other places; and every so many'th text alone."""
     all_of_them = tuple(texts)
     apart = -(-len(all_of_them) // size)
-    far = [Deal(all_of_them[n::apart]) for n in range(apart)]
-    return [*handfuls(all_of_them, size), *far, *(Deal((text,)) for text in all_of_them[::alone])]
+    far = [TextGroup(all_of_them[n::apart]) for n in range(apart)]
+    return [*text_groups(all_of_them, size), *far, *(TextGroup((text,)) for text in all_of_them[::alone])]
 
 
-def dealt_by_chance(texts: st.SearchStrategy[str], size: int = 6) -> st.SearchStrategy[Deal]:
-    """Deals of any such texts."""
-    return st.lists(texts, min_size=1, max_size=size).map(tuple).map(Deal)
+def random_text_groups(texts: st.SearchStrategy[str], size: int = 6) -> st.SearchStrategy[TextGroup]:
+    """Groups of any such texts."""
+    return st.lists(texts, min_size=1, max_size=size).map(tuple).map(TextGroup)
 
 
-def harmful(check: Callable[[One], None], ones: Iterable[One]) -> dict[One, Exception]:
+def find_failures(check: Callable[[Item], None], items: Iterable[Item]) -> dict[Item, Exception]:
     """Those of which a check complains, with its complaints."""
-    found: dict[One, Exception] = {}
-    for one in ones:
+    found: dict[Item, Exception] = {}
+    for one in items:
         try:
             check(one)
         except Exception as problem:
@@ -70,25 +70,25 @@ def harmful(check: Callable[[One], None], ones: Iterable[One]) -> dict[One, Exce
     return found
 
 
-def hold(check: Callable[[Deal], None], deal: Deal) -> None:
-    """A check holds for a deal; where it does not, those of its texts are named that do harm alone."""
+def assert_harmless(check: Callable[[TextGroup], None], group: TextGroup) -> None:
+    """A check holds for a group; where it does not, those of its texts are named that do harm alone."""
     try:
-        check(deal)
+        check(group)
     except Exception as problem:
-        alone = harmful(check, [Deal((text,)) for text in deal.texts])
-        names = ", ".join(f"{one.texts[0]!r:.300}" for one in alone) or f"none alone of {deal.texts!r:.3000}"
+        alone = find_failures(check, [TextGroup((text,)) for text in group.texts])
+        names = ", ".join(f"{one.texts[0]!r:.300}" for one in alone) or f"none alone of {group.texts!r:.3000}"
         raise AssertionError(f"harm is done by {names}\n{problem}") from problem
 
 
-def for_each(ones: Iterable[One]) -> Callable[[Callable[[One], None]], Callable[[], None]]:
+def for_each(items: Iterable[Item]) -> Callable[[Callable[[Item], None]], Callable[[], None]]:
     """Makes one test of a test of one thing, such as a text, and many such things; all for which it does not hold are
     named, with what is wrong with the first. For what is quickly checked: a test for each costs more than they do."""
-    all_of_them = tuple(ones)
+    all_of_them = tuple(items)
     assert all_of_them
 
-    def made(check: Callable[[One], None]) -> Callable[[], None]:
+    def made(check: Callable[[Item], None]) -> Callable[[], None]:
         def test() -> None:
-            found: list[tuple[One, BaseException]] = []
+            found: list[tuple[Item, BaseException]] = []
             for one in all_of_them:
                 try:
                     check(one)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import puppets
-from corpus import Deal, Hand
+from corpus import NextText, TextGroup
 
 from debate_orchestrator.core.events import Event, Noted, Opened, Rejected
 from debate_orchestrator.core.fold import apply, fold
@@ -55,7 +55,7 @@ def opened_event(
     return made.model_copy(update=fixed).with_settings(**settled)
 
 
-def played(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
+def play_events(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
     """The events of a debate in which all seats say what `say` tells, or what the stand-ins say; it stops
     where the turn `until` is due. A judge whose reply is not in the shape asked for spoils it twice."""
     first = opened_event(**setup)
@@ -87,16 +87,16 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
             return
 
 
-def saying(**said: Any) -> puppets.Say:
+def script_of(**said: Any) -> puppets.Say:
     """Says what is given for a turn, its dots written as underscores (`_2_verdict_judge`); stand-ins say the rest."""
     return lambda turn: said.get("_" + turn["turn"].replace(".", "_").replace("-", "_"))
 
 
-def hostile(text: str | Deal | Hand, *, rounds: int = 3, strict: bool = True) -> puppets.Say:
-    """Says `text`, or the next that is dealt, in every speech, and puts it into every free text of every structured
-    reply. A deal is dealt twice: to the speeches, and to the free texts."""
-    deal = Deal((text,)) if isinstance(text, str) else text
-    speeches, hand = (deal.hand(), deal.hand()) if isinstance(deal, Deal) else (deal, deal)
+def hostile_script(text: str | TextGroup | NextText, *, rounds: int = 3, strict: bool = True) -> puppets.Say:
+    """Says `text`, or the next of a group, in every speech, and puts it into every free text of every structured
+    reply. A group is used twice: for the speeches, and for the free texts."""
+    group = TextGroup((text,)) if isinstance(text, str) else text
+    speeches, next_text = (group.cycle(), group.cycle()) if isinstance(group, TextGroup) else (group, group)
 
     def say(turn: dict[str, Any]) -> str | dict[str, Any]:
         usual = puppets.reply(turn, rounds=rounds, strict=strict)
@@ -104,18 +104,18 @@ def hostile(text: str | Deal | Hand, *, rounds: int = 3, strict: bool = True) ->
             return speeches()
         if "unsupported_claims" in usual:
             usual |= {"unsupported_claims": [{"seat": "a", "claim": "x"}, {"seat": "b", "claim": "x"}]}
-        return reworded(usual, hand)
+        return replace_texts(usual, next_text)
 
     return say
 
 
-def reworded(value: Any, hand: Hand) -> Any:
-    """A structured reply with what is dealt for each of its free texts."""
+def replace_texts(value: Any, next_text: NextText) -> Any:
+    """A structured reply with what is given for each of its free texts."""
     if isinstance(value, dict):
-        return {key: one if key in CHOICES else reworded(one, hand) for key, one in value.items()}
+        return {key: one if key in CHOICES else replace_texts(one, next_text) for key, one in value.items()}
     if isinstance(value, list):
-        return [reworded(one, hand) for one in value]
-    return hand() if isinstance(value, str) else value
+        return [replace_texts(one, next_text) for one in value]
+    return next_text() if isinstance(value, str) else value
 
 
 def one_agent(events: list[Event]) -> list[Event]:
@@ -128,11 +128,11 @@ def entries(events: list[Event]) -> list[Entry]:
     return [Entry(n, "2026-02-03T04:05:06.789Z", event, "") for n, event in enumerate(events, start=1)]
 
 
-def told(say: puppets.Say | None = None, **setup: Any) -> ReportModel:
+def report_model(say: puppets.Say | None = None, **setup: Any) -> ReportModel:
     """The story of a debate played so."""
-    return build_report(entries(played(say, **setup)))
+    return build_report(entries(play_events(say, **setup)))
 
 
 def report(say: puppets.Say | None = None, **setup: Any) -> str:
     """The markdown report of a debate played so."""
-    return markdown.render(told(say, **setup))
+    return markdown.render(report_model(say, **setup))

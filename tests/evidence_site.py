@@ -139,7 +139,7 @@ def _handle(site: Site, line: socket.socket) -> None:
 class GivenUp(NamedTuple):
     """How the fetch of a page ended, on a clock of its own."""
 
-    trouble: NotFetched
+    error: NotFetched
     seconds: float
 
 
@@ -159,9 +159,9 @@ def given_up(says: Mapping[str, Iterable[tuple[float, bytes]]], seconds: float, 
         with closing(await asyncio.start_server(respond, HERE, 0)) as server:
             port = server.sockets[0].getsockname()[1]
             fetcher = Fetcher(resolver=resolver or Names(), allowed=here, ports=frozenset({port}), seconds=seconds)
-            with pytest.raises(NotFetched) as trouble:
+            with pytest.raises(NotFetched) as error:
                 await fetcher.fetch(f"http://{NAME}:{port}/")
-            return GivenUp(trouble.value, leaped())
+            return GivenUp(error.value, leaped())
 
     with asyncio.Runner(loop_factory=Leap) as runner:
         return runner.run(visit())

@@ -170,7 +170,7 @@ class Shown:
 
 def whole(columns: int = 80, **setup: Any) -> tuple[Shown, list[str]]:
     """A whole debate, and every line that was shown of it."""
-    events = debates.played(**setup)
+    events = debates.play_events(**setup)
     shown = Shown(columns=columns, events=events[:1])
     shown.happen(*events[1:])
     return shown, shown.close()

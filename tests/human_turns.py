@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from debates import played
-from persons import BREAK, ENTER, Screen, fed
+from debates import play_events
+from persons import BREAK, ENTER, Screen, keys_input
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event
@@ -30,7 +30,7 @@ PEOPLE: dict[str, tuple[str, ...]] = {"a": ("human",), "b": ("human",), "judge":
 def standing(*keys: str, columns: int = 100) -> Iterator[tuple[Prompter, Screen]]:
     """A terminal at which exactly these keys are pressed, and then nothing more comes."""
     screen = Screen(columns)
-    with fed("".join(keys)) as pipe:
+    with keys_input("".join(keys)) as pipe:
         yield Prompter(pipe, screen), screen
 
 
@@ -79,7 +79,7 @@ class Script(Prompter):
 
 def due(turn: str, **setup: Any) -> DebateState:
     """A debate in which that turn is due, with people in all seats."""
-    return fold(played(until=turn, **({"cast": PEOPLE, "rounds": 2} | setup)))
+    return fold(play_events(until=turn, **({"cast": PEOPLE, "rounds": 2} | setup)))
 
 
 def taken(turn: str, prompter: Any, folder: Path, debate: DebateState | None = None, **setup: Any) -> PersonTurn:

@@ -77,7 +77,7 @@ def opened(**changes: Any) -> Opened:
     return Opened(**made)
 
 
-def said(text: str) -> Reply:
+def reply_of(text: str) -> Reply:
     """A reply with that text."""
     return Reply(text=text, brief_digest="0" * 64, by="host")
 
@@ -87,13 +87,13 @@ def every_kind() -> list[Event]:
     return [
         opened(),
         CallIntended(turn="1.opening.a", brief_digest="0" * 64, by="host"),
-        Spoke(turn="1.opening.a", reply=said("Привет, 世界 👩‍🔬\u2028 and\nso on")),
-        Declined(turn="1.opening.b", reply=said("לא")),
+        Spoke(turn="1.opening.a", reply=reply_of("Привет, 世界 👩‍🔬\u2028 and\nso on")),
+        Declined(turn="1.opening.b", reply=reply_of("לא")),
         StructuredReplyGiven(
-            turn="1.verdict.judge", data={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=said("{}")
+            turn="1.verdict.judge", data={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=reply_of("{}")
         ),
-        Rejected(turn="final.verdict.judge", problems=("one", "two"), reply=said("{")),
-        CallFailed(turn="1.opening.a", by="x", problem="silence", wait=1.5, reply=said("This is ha")),
+        Rejected(turn="final.verdict.judge", problems=("one", "two"), reply=reply_of("{")),
+        CallFailed(turn="1.opening.a", by="x", problem="silence", wait=1.5, reply=reply_of("This is ha")),
         Reassigned(seat="judge", who=("host",)),
         BudgetChanged(max_cost=0.5),
         RetryForChanged(retry_for=1_800),
@@ -101,12 +101,12 @@ def every_kind() -> list[Event]:
     ]
 
 
-def meant(n: int) -> Event:
+def nth_event(n: int) -> Event:
     """The n-th event of an endless writer: now a short line, now one of many pages."""
     return opened() if n == 0 else Noted(note="one agent", detail=f"{n} " + "ж" * (50_000 if n % 9 == 5 else n % 300))
 
 
-def written(path: Path, events: Iterable[Event]) -> bytes:
+def write_journal(path: Path, events: Iterable[Event]) -> bytes:
     """The bytes of a new journal at `path` that holds `events`."""
     first, *rest = events
     assert isinstance(first, Opened)
@@ -116,7 +116,7 @@ def written(path: Path, events: Iterable[Event]) -> bytes:
     return path.read_bytes()
 
 
-def sealed(body: bytes) -> bytes:
+def add_hash(body: bytes) -> bytes:
     """A line with the checksum that belongs to those bytes, made from the format's description alone."""
     return body[:-1] + b',"hash":"' + hashlib.sha256(body).hexdigest().encode() + b'"}\n'
 
@@ -124,7 +124,7 @@ def sealed(body: bytes) -> bytes:
 def line(n: Any, prev: str, event: Any) -> bytes:
     """A well-sealed line that says whatever it is told to."""
     record = {"n": n, "at": "2025-01-01T00:00:00.000Z", "prev": prev, "event": event}
-    return sealed(json.dumps(record, separators=(",", ":")).encode())
+    return add_hash(json.dumps(record, separators=(",", ":")).encode())
 
 
 def line_ends(data: bytes) -> list[int]:
@@ -134,7 +134,7 @@ def line_ends(data: bytes) -> list[int]:
 
 def ten_lines(path: Path) -> bytes:
     """The bytes of a new journal of ten lines."""
-    return written(path, [*every_kind(), *(Noted(note="one agent", detail=str(n)) for n in range(3))][:10])
+    return write_journal(path, [*every_kind(), *(Noted(note="one agent", detail=str(n)) for n in range(3))][:10])
 
 
 def out_of_place(lines: list[bytes]) -> dict[str, list[bytes]]:
@@ -190,7 +190,7 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, __file__, *(str(one) for one in arguments)]
 
 
-def grown(path: Path, beyond: int) -> int:
+def wait_for_size(path: Path, beyond: int) -> int:
     """The size of a file once it is more than `beyond`."""
     for _ in range(2_000):
         if path.exists() and path.stat().st_size > beyond:
@@ -208,18 +208,18 @@ def killed(folder: str, rounds: str, each: str, seed: str) -> None:
         if child == 0:
             _endless(path, synced=each == "synced")
         if n % 2:
-            grown(path, 3_000)
+            wait_for_size(path, 3_000)
         time.sleep(chance.uniform(0, 0.02))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 
 
 def _endless(path: Path, *, synced: bool) -> None:
-    first = meant(0)
+    first = nth_event(0)
     assert isinstance(first, Opened)
     writer = JournalWriter.create(path, first)
     for n in range(1, 20_000):
-        writer.append(meant(n))
+        writer.append(nth_event(n))
         if synced:
             writer.sync()
     os._exit(0)
@@ -227,14 +227,14 @@ def _endless(path: Path, *, synced: bool) -> None:
 
 def lasting(path: str) -> None:
     """A writer that goes on until its standard input ends, and then prints how many events it wrote."""
-    first = meant(0)
+    first = nth_event(0)
     assert isinstance(first, Opened)
     with JournalWriter.create(path, first) as writer:
         for n in count(1):
             if select.select([sys.stdin], [], [], 0.002)[0]:
                 print(n)
                 return
-            writer.append(meant(n))
+            writer.append(nth_event(n))
 
 
 def filling(folder: str, out: str, how: str) -> None:

@@ -1,7 +1,7 @@
 """A server that speaks the Messages API as far as debates need it, with the faults and counts that others lack.
 
 It answers every brief as the stand-ins of `puppets` do, counts tokens by the documented cache rules, and
-does what `trouble` says to any request. Run as a program, it prints its address and serves until it is ended.
+does what `fault` says to any request. Run as a program, it prints its address and serves until it is ended.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import reply_codes
 from aiohttp import web
 from messages_cache import Cache, Counted, tokens
 
-Trouble = Callable[[dict[str, Any], int], dict[str, Any] | None]
+FaultFor = Callable[[dict[str, Any], int], dict[str, Any] | None]
 """A request and how many came before it, to what goes wrong; None where nothing does.
 
 `status` (with `headers`, `kind`, `message`) refuses; `close` drops the line at once; `html` answers a page;
@@ -46,7 +46,7 @@ class Server:
         """Whether the line of an answer stays open after its last event, until this is False."""
         self.between: Callable[[dict[str, Any]], float] = lambda request: 0.0
         """A request to the seconds between two pieces of its answer."""
-        self.problem: Trouble = lambda request, n: None
+        self.problem: FaultFor = lambda request, n: None
         self.say: Callable[[dict[str, Any]], str | None] = lambda request: None
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
@@ -63,7 +63,7 @@ class Server:
         """The ids of calls that batches answered: each is paid for."""
         self.batches_open = False
         """Whether batches take long: they do not end until this is False."""
-        self.batch_trouble: Callable[[dict[str, Any]], str] = lambda request: ""
+        self.batch_fault: Callable[[dict[str, Any]], str] = lambda request: ""
         """A request of a batch to what becomes of it: `expired`, `errored`, `canceled`, or nothing else than usual."""
         self.creations: Callable[[int], str] = lambda n: ""
         """How many batches were asked for before to what goes wrong: `refuse`, or nothing."""
@@ -81,31 +81,31 @@ class Server:
         self.requests.append(request)
         self.headers.append(dict(http.headers))
         self.keys.append(http.headers.get("Authorization", ""))
-        trouble = self.problem(request, n) or {}
-        if "status" in trouble:
-            error = {"type": trouble.get("kind", "api_error"), "message": trouble.get("message", "no")}
+        fault = self.problem(request, n) or {}
+        if "status" in fault:
+            error = {"type": fault.get("kind", "api_error"), "message": fault.get("message", "no")}
             body = {"type": "error", "error": error}
-            return web.json_response(body, status=trouble["status"], headers=trouble.get("headers", {}))
-        if "close" in trouble:
+            return web.json_response(body, status=fault["status"], headers=fault.get("headers", {}))
+        if "close" in fault:
             assert http.transport is not None
             http.transport.abort()
             return web.Response()
-        if "html" in trouble:
+        if "html" in fault:
             return web.Response(text="<html>a proxy's page</html>", content_type="text/html")
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             counted = self.cache.count(request, now, now + self.first_byte)
             self.counted.append(counted)
-            return await self._stream(http, request, counted, trouble)
+            return await self._stream(http, request, counted, fault)
         finally:
             self.at_once -= 1
 
     async def create_batch(self, http: web.Request) -> web.StreamResponse:
         """POST /v1/messages/batches."""
-        trouble = self.creations(self.asked_to_create)
+        fault = self.creations(self.asked_to_create)
         self.asked_to_create += 1
-        if trouble == "refuse":
+        if fault == "refuse":
             return web.json_response({"type": "error", "error": {"type": "overloaded_error"}}, status=529)
         id = f"msgbatch_{len(self.batches)}"
         self.batches[id] = (await http.json())["requests"]
@@ -134,9 +134,9 @@ class Server:
 
     def _batched(self, request: dict[str, Any]) -> dict[str, Any]:
         """The result of one request."""
-        if trouble := self.batch_trouble(request["params"]):
+        if fault := self.batch_fault(request["params"]):
             error = {"error": {"type": "error", "error": {"type": "api_error", "message": "no"}}}
-            return {"custom_id": request["custom_id"], "result": {"type": trouble} | error}
+            return {"custom_id": request["custom_id"], "result": {"type": fault} | error}
         self.batch_paid.append(request["custom_id"])
         text = coded(request["params"], self.say(request["params"]) or answer(request["params"]))
         usage = {"input_tokens": 1000, "output_tokens": 100}
@@ -145,19 +145,19 @@ class Server:
         return {"custom_id": request["custom_id"], "result": {"type": "succeeded", "message": message}}
 
     async def _stream(
-        self, http: web.Request, request: dict[str, Any], counted: Counted, trouble: dict[str, Any]
+        self, http: web.Request, request: dict[str, Any], counted: Counted, fault: dict[str, Any]
     ) -> web.StreamResponse:
-        text = trouble.get("text")
+        text = fault.get("text")
         text = text if text is not None else coded(request, self.say(request) or answer(request))
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await asyncio.sleep(self.first_byte)
         await response.prepare(http)
         pieces = re.findall(rf"(?s).{{1,{self.piece}}}", text)
-        events = list(_events(request, counted, pieces, trouble))
+        events = list(_events(request, counted, pieces, fault))
         pause = max(0.0, self.whole - self.first_byte)
         for place, event in enumerate(events):
-            if place == trouble.get("after", -1):
-                return await self._break(response, trouble["then"])
+            if place == fault.get("after", -1):
+                return await self._break(response, fault["then"])
             if pause and place == len(events) - 1:
                 await asyncio.sleep(pause)
             while place == len(events) - 1 and 0 < self.held <= len(self.requests):
@@ -200,7 +200,7 @@ def _sse(event: dict[str, Any]) -> bytes:
 
 
 def _events(
-    request: dict[str, Any], counted: Counted, pieces: list[str], trouble: dict[str, Any]
+    request: dict[str, Any], counted: Counted, pieces: list[str], fault: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     usage = {
         "input_tokens": counted.uncached_input,
@@ -215,7 +215,7 @@ def _events(
     message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": request["model"]}
     yield {"type": "message_start", "message": {**message, "usage": usage, "stop_reason": None, "stop_sequence": None}}
     place = -1
-    for place, block in enumerate(trouble.get("blocks", [])):
+    for place, block in enumerate(fault.get("blocks", [])):
         yield {"type": "content_block_start", "index": place, "content_block": block}
         yield {"type": "content_block_stop", "index": place}
     if pieces:
@@ -223,13 +223,13 @@ def _events(
         for piece in pieces:
             delta = {"type": "text_delta", "text": piece}
             yield {"type": "content_block_delta", "index": place + 1, "delta": delta}
-        for citation in trouble.get("citations", []):
+        for citation in fault.get("citations", []):
             delta = {"type": "citations_delta", "citation": citation}
             yield {"type": "content_block_delta", "index": place + 1, "delta": delta}
         yield {"type": "content_block_stop", "index": place + 1}
-    output = {"output_tokens": tokens("".join(pieces))} | trouble.get("usage", {})
-    why = {"type": "refusal", "category": "general_harms", "explanation": trouble["why"]} if "why" in trouble else None
-    delta = {"stop_reason": trouble.get("stop", "end_turn"), "stop_sequence": None, "stop_details": why}
+    output = {"output_tokens": tokens("".join(pieces))} | fault.get("usage", {})
+    why = {"type": "refusal", "category": "general_harms", "explanation": fault["why"]} if "why" in fault else None
+    delta = {"stop_reason": fault.get("stop", "end_turn"), "stop_sequence": None, "stop_details": why}
     yield {"type": "message_delta", "delta": delta, "usage": output}
     yield {"type": "message_stop"}
 
@@ -304,7 +304,7 @@ def serving(server: Server) -> Iterator[Server]:
         thread.join(10)
 
 
-def chaotic(share: float, seed: int) -> Trouble:
+def chaotic(share: float, seed: int) -> FaultFor:
     """Every fault there is, drawn by chance for such a share of the requests."""
     chance = random.Random(seed)
     faults: list[dict[str, Any]] = [

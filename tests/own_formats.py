@@ -91,7 +91,7 @@ EXTENDING = "# As the adversarial one.\nextends: adversarial\ntitle: Short\nroun
 """A format.yaml that is nothing but what it changes."""
 
 
-def written(folder: Path, **changes: str) -> Path:
+def write_format(folder: Path, **changes: str) -> Path:
     """The small format in a folder, with other texts for some files (`speech_md_j2="..."`)."""
     named = {name.replace(".", "_"): name for name in FILES}
     files = FILES | {named.get(name, name): text for name, text in changes.items()}
@@ -107,12 +107,12 @@ def pointed_at(text: str) -> tuple[str, int]:
     return text.replace(POINTER, ""), before.count("\n") + 1 if found else 0
 
 
-def spoiled(folder: Path, file: str, old: str, new: str) -> int:
+def spoil_format(folder: Path, file: str, old: str, new: str) -> int:
     """Writes the small format with a change in one file; the line of the pointer in the change."""
     text = FILES.get(file, "")
     assert text.count(old) >= 1, old
     text, line = pointed_at(text.replace(old, new, 1))
     assert line, "a change must say where its complaint should point"
-    written(folder)
+    write_format(folder)
     (folder / file).write_text(text, encoding="utf-8")
     return line

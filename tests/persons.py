@@ -81,7 +81,7 @@ class Screen(DummyOutput):
 
 
 @contextmanager
-def fed(keys: str) -> Iterator[PipeInput]:
+def keys_input(keys: str) -> Iterator[PipeInput]:
     """An input at which these are typed, and then nothing more comes."""
     with create_pipe_input() as pipe:
 
@@ -104,11 +104,11 @@ def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Prompter, Screen]]:
     """A terminal at which these are typed, each ended with Enter unless it ends with a key that ends it, and then
     nothing more comes."""
     screen = Screen(columns)
-    with fed("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys)) as pipe:
+    with keys_input("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys)) as pipe:
         yield Prompter(pipe, screen), screen
 
 
-class Held(NamedTuple):
+class SetupResult(NamedTuple):
     """How a conversation ended."""
 
     state: SetupState
@@ -118,7 +118,7 @@ class Held(NamedTuple):
     conversation: SetupConversation
 
 
-def coming(found: FoundModels) -> Future[FoundModels]:
+def future_of(found: FoundModels) -> Future[FoundModels]:
     made: Future[FoundModels] = Future()
     made.set_result(found)
     return made
@@ -128,7 +128,7 @@ def no_check(state: SetupState) -> DebateFiles:
     return DebateFiles.of_output(state.given["output"])
 
 
-def hold(
+def run_setup(
     *keys: str,
     found: FoundModels = NO_MODELS,
     file: str | None = None,
@@ -136,14 +136,14 @@ def hold(
     columns: int = 80,
     goes_on: bool = False,
     **options: Any,
-) -> Held:
+) -> SetupResult:
     """A conversation in the working directory, in which these keys are typed; afresh unless it `goes_on`."""
     for path in [] if goes_on else Path().glob(".debate-setup*.yaml"):
         path.unlink()
     with typing(*keys, columns=columns) as (terminal, screen):
         of = partial(setup_questions, default_output="debate-report.md")
         rehearse = options.get("rehearse", False)
-        conversation = SetupConversation(terminal, of, coming(found), check, rehearse=rehearse)
+        conversation = SetupConversation(terminal, of, future_of(found), check, rehearse=rehearse)
         ended = "confirmed"
         try:
             topic = options.get("topic", "")
@@ -160,10 +160,10 @@ def hold(
             ended = "later"
         except (Quit, KeyboardInterrupt):
             ended = "left"
-        return Held(conversation.state, ended, screen.text, conversation)
+        return SetupResult(conversation.state, ended, screen.text, conversation)
 
 
-def settled(held: Held) -> dict[str, Any]:
+def settled(held: SetupResult) -> dict[str, Any]:
     """What was answered, but for the cast."""
     return {key: value for key, value in held.state.given.items() if key != "cast"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from debates import entries, played
+from debates import entries, play_events
 from scripted_debates import events as events_of
 
 from debate_orchestrator.core.fold import fold
@@ -16,27 +16,27 @@ DIGEST = "d" * 64
 KINDS = ("adversarial", "panel", "question", "claim", "conversation", "transcript")
 
 
-def sealed(made: list[Entry]) -> list[Entry]:
+def with_digest(made: list[Entry]) -> list[Entry]:
     """Entries whose last has the digest that ballots here are cast on, and the one before it another."""
     *first, one, last = made
     return [*first, one._replace(hash="e" * 64), last._replace(hash=DIGEST)]
 
 
-def debated(**setup: Any) -> list[Entry]:
+def adversarial_entries(**setup: Any) -> list[Entry]:
     """The entries of an adversarial debate."""
-    return sealed(entries(played(**setup)))
+    return with_digest(entries(play_events(**setup)))
 
 
-def kind(name: str, **how: Any) -> list[Entry]:
+def entries_of(name: str, **how: Any) -> list[Entry]:
     """The entries of a debate of any format."""
-    return sealed(entries(events_of(name, **how)))
+    return with_digest(entries(events_of(name, **how)))
 
 
-def paper(made: list[Entry]) -> ReviewForm:
+def review_form(made: list[Entry]) -> ReviewForm:
     return ReviewForm(fold(entry.event for entry in made))
 
 
-def filled(
+def ballot_for(
     asked: ReviewForm, reviewer: str = "ada", *, side: str = "a", number: float = 7, **changes: Any
 ) -> dict[str, Any]:
     """A ballot for `side`, in which every criterion has so many points for it and two less for any other."""
@@ -59,6 +59,6 @@ def _part(asked: ReviewForm, shape: Shape, side: str, number: float) -> dict[str
     return {name: values[name] for name in shape}
 
 
-def gathered(asked: ReviewForm, *given: dict[str, Any], left_out: tuple[str, ...] = ()) -> GatheredReviews:
+def gather_reviews(asked: ReviewForm, *given: dict[str, Any], left_out: tuple[str, ...] = ()) -> GatheredReviews:
     """These ballots, as if they had lain beside the journal."""
     return GatheredReviews(counted=tuple(asked.ballot(one) for one in given), left_out=left_out)

@@ -23,7 +23,7 @@ FETCHED: Cast = {"a": ("host",), "b": ("host",), "judge": ("host",), "clerk": ("
 """A claim's cast, in which pages are fetched."""
 
 
-def rules(name: str, **changes: Any) -> Format:
+def shipped_format(name: str, **changes: Any) -> Format:
     """A shipped format, with changes to it."""
     made = loader.load(name)
     return Format.model_validate(made.model_dump() | changes) if changes else made
@@ -43,7 +43,7 @@ def events(
     **setup: Any,
 ) -> list[Event]:
     """The events of a debate in which all goes by the script; every answer is by the one cast for the seat."""
-    own = rules(made) if isinstance(made, str) else made
+    own = shipped_format(made) if isinstance(made, str) else made
     context = (ContextFile(name="passage.txt", text=material),) if material else ()
     opened = folding.opened(rounds, panel, rules=own, context=context, **setup)
     opened = opened.with_settings(
@@ -70,17 +70,17 @@ def entries(made: list[Event]) -> list[Entry]:
     return [Entry(n, "2026-02-03T04:05:06.789Z", event, "0" * 64) for n, event in enumerate(made, start=1)]
 
 
-def told(made: Format | str, script: Script | None = None, **how: Any) -> ReportModel:
+def report_model(made: Format | str, script: Script | None = None, **how: Any) -> ReportModel:
     """The story of a debate played so."""
     return build_report(entries(events(made, script, **how)))
 
 
 def report(made: Format | str, script: Script | None = None, **how: Any) -> str:
     """Its report."""
-    return markdown.render(told(made, script, **how))
+    return markdown.render(report_model(made, script, **how))
 
 
-def said(made: Format | str, script: Script | None = None, **how: Any) -> list[str]:
+def announcement_texts(made: Format | str, script: Script | None = None, **how: Any) -> list[str]:
     """What was announced of it."""
     return [line.text for line in announcements(fold(events(made, script, **how)))]
 
@@ -90,9 +90,9 @@ def label(name: str | None, score: int | None = None, **changes: Any) -> dict[st
     return {"label": name, "score": score} | changes
 
 
-def scored(a: float, b: float) -> dict[str, Any]:
+def panel_scores(a: float, b: float) -> dict[str, Any]:
     """The fields of a panel's ballot, with one score for every criterion of each side."""
-    criteria = rules("panel").rubric.criteria
+    criteria = shipped_format("panel").rubric.criteria
     return {"scores": {"a": dict.fromkeys(criteria, a), "b": dict.fromkeys(criteria, b)}}
 
 

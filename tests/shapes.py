@@ -9,9 +9,9 @@ import puppets
 import test_reports_earlier
 import test_reports_markdown
 import test_reports_model
-from debates import CONCEDE, DECLINE, entries, played, saying
-from debates import told as adversarial
-from scripted_debates import FETCHED, check, checks, evidence, label, refusal, rules, told
+from debates import CONCEDE, DECLINE, entries, play_events, script_of
+from debates import report_model as adversarial
+from scripted_debates import FETCHED, check, checks, evidence, label, refusal, report_model, shipped_format
 
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.report_files import FILE_TYPES
@@ -24,15 +24,15 @@ CLAIM = {
     "1.check.clerk": checks(check("1.argument.a", title="So", date="2026-01", similarity=0.875)),
     "final.verdict.judge": label("misleading", 4, sources=[{"turn": "1.argument.a", "credibility": "low", "why": "x"}]),
 }
-AHEAD = {side: dict.fromkeys(rules("panel").rubric.criteria, points) for side, points in (("a", 4), ("b", 9))}
+AHEAD = {side: dict.fromkeys(shipped_format("panel").rubric.criteria, points) for side, points in (("a", 4), ("b", 9))}
 """Scores of a panel's judge who has B ahead."""
-INTERVENED = saying(_1_verdict_judge=puppets.converging("both"), _2_verdict_judge=puppets.converging())
+INTERVENED = script_of(_1_verdict_judge=puppets.converging("both"), _2_verdict_judge=puppets.converging())
 
 
 def again() -> ReportModel:
     """A debate of two rounds, judged again by another judge who sees it otherwise."""
-    say = saying(_final_verdict_judge=puppets.final("b"))
-    return test_reports_earlier.again(played(rounds=2), say)
+    say = script_of(_final_verdict_judge=puppets.final("b"))
+    return test_reports_earlier.again(play_events(rounds=2), say)
 
 
 SHAPES: dict[str, Callable[[], ReportModel]] = {
@@ -41,24 +41,26 @@ SHAPES: dict[str, Callable[[], ReportModel]] = {
     "paused": lambda: adversarial(until="2.rebuttal.b"),
     "just opened": lambda: adversarial(until="1.opening.a"),
     "panel of three": lambda: adversarial(rounds=2, judges=3),
-    "no ballot that counts": lambda: adversarial(saying(_1_verdict_judge="no", _final_verdict_judge="no"), rounds=1),
+    "no ballot that counts": lambda: adversarial(script_of(_1_verdict_judge="no", _final_verdict_judge="no"), rounds=1),
     "intervened": lambda: adversarial(INTERVENED, rounds=3),
-    "conceded": lambda: adversarial(saying(_2_constructive_b=f"Well.\n{CONCEDE}"), rounds=3),
-    "declined": lambda: adversarial(saying(_1_opening_b=DECLINE), rounds=1),
-    "mirrored": lambda: told("adversarial", rounds=2, mirror=True),
-    "mirrored panel that changes": lambda: told(
+    "conceded": lambda: adversarial(script_of(_2_constructive_b=f"Well.\n{CONCEDE}"), rounds=3),
+    "declined": lambda: adversarial(script_of(_1_opening_b=DECLINE), rounds=1),
+    "mirrored": lambda: report_model("adversarial", rounds=2, mirror=True),
+    "mirrored panel that changes": lambda: report_model(
         "panel", {"final.verdict.judge-2": {"scores": AHEAD}}, panel=3, mirror=True, quorum=2
     ),
-    "blind": lambda: told("question", {"final.verdict.judge": {"winner": "b"}}, blind=True, material="It is so."),
-    "a judge alone": lambda: told("question-blind"),
+    "blind": lambda: report_model(
+        "question", {"final.verdict.judge": {"winner": "b"}}, blind=True, material="It is so."
+    ),
+    "a judge alone": lambda: report_model("question-blind"),
     "no rounds of its own": lambda: build_report(test_reports_markdown.entries()),
-    "claim looked up": lambda: told("claim", CLAIM, cast=FETCHED, topic="As of 2019, it is so."),
-    "claim, every round": lambda: told("claim", rounds=2, each_round=True, mirror=True),
-    "rehearsed": lambda: told("adversarial", rounds=2, cast=REHEARSED),
+    "claim looked up": lambda: report_model("claim", CLAIM, cast=FETCHED, topic="As of 2019, it is so."),
+    "claim, every round": lambda: report_model("claim", rounds=2, each_round=True, mirror=True),
+    "rehearsed": lambda: report_model("adversarial", rounds=2, cast=REHEARSED),
     "paid for": lambda: build_report(entries(test_reports_model.paid())),
     "paid for, at an unknown price": lambda: build_report(entries(test_reports_model.paid(cost=None, usage=None))),
     "judged again": again,
-    **{name: partial(told, name) for name in resources.format_names()},
+    **{name: partial(report_model, name) for name in resources.format_names()},
 }
 """What is special about it -> its story."""
 

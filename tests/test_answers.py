@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import BALLOT, ONE_SIDED, PLAIN, many, phase, rules
+from core.folding import BALLOT, ONE_SIDED, PLAIN, make_format, many, phase
 from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -213,9 +213,9 @@ def test_any_answers_are_settled_or_refused(given: dict[str, Any]) -> None:
 # Mirrors, quorums, and what a format leaves open
 
 SPEECH = phase("speech", "a", "b")
-OPEN = rules(before=[BALLOT | {"option": "blind"}], round=[SPEECH, BALLOT | {"option": "each round"}])
-SILENT = rules(seats={side: PLAIN["seats"][side] for side in "ab"}, after=[], judged_by="plain")
-ALONE = rules(**ONE_SIDED)
+OPEN = make_format(before=[BALLOT | {"option": "blind"}], round=[SPEECH, BALLOT | {"option": "each round"}])
+SILENT = make_format(seats={side: PLAIN["seats"][side] for side in "ab"}, after=[], judged_by="plain")
+ALONE = make_format(**ONE_SIDED)
 
 
 def settled(made: Format, **given: Any) -> Settings:
@@ -321,7 +321,7 @@ def test_a_clerk_fetches_unless_another_is_named() -> None:
         phase("case", "a", "b", reply="case", heard_by=["a", "b", "judge", "clerk"]),
         phase("c", "clerk", reply="checks"),
     ]
-    made = rules(seats=PLAIN["seats"] | {"clerk": {"name": "C", "tag": "C"}}, shapes=shapes, round=steps)
+    made = make_format(seats=PLAIN["seats"] | {"clerk": {"name": "C", "tag": "C"}}, shapes=shapes, round=steps)
     assert settled(made).cast["clerk"] == ("fetch",)
     assert settled(made, cast="anthropic:x").cast == dict.fromkeys(("a", "b", "judge"), ("anthropic:x",)) | {
         "clerk": ("fetch",)

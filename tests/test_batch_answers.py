@@ -13,7 +13,7 @@ from typing import Any, cast
 import local_http
 import pytest
 import started
-from core.folding import debated
+from core.folding import play_debate
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.providers.casting import make_provider
@@ -31,7 +31,7 @@ ERROR = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Ov
 
 def made(kind: str) -> BatchApi:
     """A provider with batches."""
-    return cast(BatchApi, make_provider(f"{kind}:x", CurrentState(debated())))
+    return cast(BatchApi, make_provider(f"{kind}:x", CurrentState(play_debate())))
 
 
 async def asked(provider: BatchApi, request: Callable[[BatchApi], Any]) -> Any:

@@ -13,7 +13,7 @@ import batch_vendor
 import local_http
 import pytest
 from batch_vendor import Vendor
-from core.folding import debated
+from core.folding import play_debate
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +31,7 @@ CALLS = ("c0", "c1", "c2")
 
 async def asked(kind: str, folder: str, calls: tuple[str, ...]) -> dict[str, Reply | ExternalError]:
     """What comes of these calls in one run."""
-    model, current = f"{kind}:x", CurrentState(debated())
+    model, current = f"{kind}:x", CurrentState(play_debate())
     run = Batches(folder, quiet=0.01, first_poll=0.01)
     provider = make_provider(model, current)
     run.wrap_providers({"a": provider}, {"a": provider}, current)

@@ -10,8 +10,8 @@ from typing import Any
 
 import puppets
 import pytest
-from corpus import Deal, for_each, handfuls, hold
-from debates import CONCEDE, DECLINE, NONCE, hostile, opened_event, played, saying
+from corpus import TextGroup, assert_harmless, for_each, text_groups
+from debates import CONCEDE, DECLINE, NONCE, hostile_script, opened_event, play_events, script_of
 from hostile_texts import SAID
 
 from debate_orchestrator.core import schedule
@@ -99,7 +99,9 @@ def converging(n: int) -> dict[str, Any]:
 @cache
 def calm_debate(rounds: int) -> dict[str, str]:
     """What each turn of a debate of harmless words is shown."""
-    return shown(played(hostile("calm", rounds=rounds), topic="calm", positions=("calm", "calm"), rounds=rounds))
+    return shown(
+        play_events(hostile_script("calm", rounds=rounds), topic="calm", positions=("calm", "calm"), rounds=rounds)
+    )
 
 
 def settled(text: str) -> str:
@@ -107,11 +109,11 @@ def settled(text: str) -> str:
     return "settled before the nonce was drawn" if MOTION_CODE in text else text
 
 
-def must_hold(rounds: int, deal: Deal) -> None:
-    """No brief of a debate in which all said what they were dealt lets it out of its block."""
-    calm, hand = calm_debate(rounds), deal.hand()
-    setup = {"topic": settled(hand()), "positions": (settled(hand()), settled(hand())), "rounds": rounds}
-    events = played(hostile(deal, rounds=rounds), **setup)
+def must_hold(rounds: int, group: TextGroup) -> None:
+    """No brief of a debate in which all said what they were given lets it out of its block."""
+    calm, next_text = calm_debate(rounds), group.cycle()
+    setup = {"topic": settled(next_text()), "positions": (settled(next_text()), settled(next_text())), "rounds": rounds}
+    events = play_events(hostile_script(group, rounds=rounds), **setup)
     wild = shown(events)
 
     assert list(wild) == list(calm)
@@ -125,13 +127,13 @@ def must_hold(rounds: int, deal: Deal) -> None:
 @for_each(ESCAPES)
 def test_no_speech_leaves_its_block(text: str) -> None:
     """Speech that knows other codes, or plays the system, the judge or another turn, stays between its lines."""
-    must_hold(2, Deal((text,)))
+    must_hold(2, TextGroup((text,)))
 
 
 def test_no_speaker_has_seen_the_code_of_its_own_block() -> None:
     """What a seat is shown before it speaks holds neither the nonce nor the code of the block that its speech, or its
     reply that can't be used, stands in afterwards; and that code stays the same for all who hear it."""
-    events = played(hostile("calm", rounds=2), rounds=2)
+    events = play_events(hostile_script("calm", rounds=2), rounds=2)
     sent = {turn.id: made.model_dump_json() for _, turn, made in all_briefs(events)}
     assert not [turn for turn, text in sent.items() if NONCE in text]
     for spoke in (event for event in events if isinstance(event, Spoke)):
@@ -146,16 +148,16 @@ def test_no_speaker_has_seen_the_code_of_its_own_block() -> None:
     assert code not in sent[turn.id]
 
 
-@pytest.mark.parametrize("deal", handfuls([*SAID, *ESCAPES]))
-def test_no_hostile_speech_leaves_its_block(deal: Deal) -> None:
+@pytest.mark.parametrize("group", text_groups([*SAID, *ESCAPES]))
+def test_no_hostile_speech_leaves_its_block(group: TextGroup) -> None:
     """Nor does speech that is made against reports and terminals."""
-    hold(partial(must_hold, 1), deal)
+    assert_harmless(partial(must_hold, 1), group)
 
 
-@for_each(handfuls([*SAID, *ESCAPES], 3))
-def test_no_motion_leaves_its_block(deal: Deal) -> None:
+@for_each(text_groups([*SAID, *ESCAPES], 3))
+def test_no_motion_leaves_its_block(group: TextGroup) -> None:
     """Nor does a topic or a position."""
-    topic, a, b, *_ = (settled(text) for text in deal.texts * 3)
+    topic, a, b, *_ = (settled(text) for text in group.texts * 3)
     debates = fold([opened_event(topic=topic, positions=(a, b))]), fold([opened_event()])
     made, calm = (whole(brief(one, one.due[0])) for one in debates)
     assert fences(made) == fences(calm)
@@ -191,7 +193,7 @@ def test_material_stays_in_its_block(text: str) -> None:
 
 def test_a_refusal_is_marked_in_its_block() -> None:
     """A refusal is shown as one, and the judge is told of it."""
-    made = shown(played(saying(_1_opening_a=f"It would do harm.\n\n{DECLINE}"), rounds=1))
+    made = shown(play_events(script_of(_1_opening_a=f"It would do harm.\n\n{DECLINE}"), rounds=1))
 
     assert block_of(made["1.opening.b"], "1.opening.a") == (f"It would do harm.\n\n{DECLINE}")
     assert f"\nEND {CODE} >>>\n{CODE}: here Researcher A declined to argue, in these words.\n" in made["1.opening.b"]
@@ -202,7 +204,7 @@ def test_a_refusal_is_marked_in_its_block() -> None:
 def test_ballots_stay_with_their_judge(judges: int) -> None:
     """No brief shows a ballot to any but the judge who cast it."""
     seats = ["judge"] if judges == 1 else [f"judge-{n}" for n in range(1, judges + 1)]
-    events = played(lambda turn: marked(turn) if "verdict" in turn["turn"] else None, judges=judges)
+    events = play_events(lambda turn: marked(turn) if "verdict" in turn["turn"] else None, judges=judges)
 
     for turn_id, made in shown(events).items():
         seen = {seat for seat in seats if f"secret of {seat}." in made}
@@ -219,7 +221,7 @@ def marked(turn: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("phase", ["challenge", "rebuttal", "divergence"])
 def test_turns_at_once_do_not_hear_each_other(phase: str) -> None:
     """A challenge does not hold the other's challenge of the round, a rebuttal not the other's rebuttal."""
-    events = played(saying(**converging(1)))
+    events = play_events(script_of(**converging(1)))
 
     made, late = shown(events), fold(events)
 
@@ -231,7 +233,7 @@ def test_turns_at_once_do_not_hear_each_other(phase: str) -> None:
 
 def test_all_seats_hear_what_was_said_before() -> None:
     """A turn hears every speech of earlier stages, the forced ones too, in the agenda's order."""
-    made = shown(played(saying(**converging(1)), rounds=2))
+    made = shown(play_events(script_of(**converging(1)), rounds=2))
     ids = [
         *(f"1.{phase}.{side}" for phase in ("opening", "challenge", "rebuttal", "divergence") for side in "ab"),
         *(f"2.{phase}.{side}" for phase in ("constructive", "challenge", "rebuttal") for side in "ab"),
@@ -253,7 +255,7 @@ def test_feedback_reaches_its_side_alone(feedback: bool) -> None:
         n, phase, _ = turn["turn"].split(".")
         return puppets.ballot(feedback={"a": f"Advice {n}A.", "b": f"Advice {n}B."}) if phase + n in VERDICTS else None
 
-    made = shown(played(say, feedback=feedback))
+    made = shown(play_events(say, feedback=feedback))
     found = {turn: sorted(one for one in ADVICE if one in text) for turn, text in made.items() if "judge" not in turn}
     reached = {turn: advice for turn, advice in found.items() if advice}
 
@@ -277,7 +279,7 @@ ADVICE = [f"Advice {n}{side}." for n in (1, 2, 3) for side in "AB"]
 def test_what_is_sent_only_grows_at_its_end(judges: int) -> None:
     """All parts of a brief but its last stand, unchanged, at the beginning of every later one."""
     sent: list[tuple[str, ...]] = []
-    for _, _, made in all_briefs(played(saying(**converging(judges)), judges=judges)):
+    for _, _, made in all_briefs(play_events(script_of(**converging(judges)), judges=judges)):
         (message,) = made.messages
         for earlier in sent:
             assert message.parts[: len(earlier) - 1] == earlier[:-1]
@@ -287,7 +289,7 @@ def test_what_is_sent_only_grows_at_its_end(judges: int) -> None:
 
 def test_all_seats_share_one_system_text() -> None:
     """The system text is the same for every seat and turn, and names none of them."""
-    systems = {made.system for _, _, made in all_briefs(played(saying(**converging(3)), judges=3))}
+    systems = {made.system for _, _, made in all_briefs(play_events(script_of(**converging(3)), judges=3))}
 
     assert len(systems) == 1
     assert "Researcher" not in systems.pop()
@@ -298,14 +300,14 @@ def test_no_seat_learns_who_fills_another() -> None:
     cast = {"a": ("anthropic:claude-x",), "b": ("command:grok-y",), "judge": ("openai:gpt-z", "replay:w")}
     names = ("anthropic", "claude", "grok", "openai", "gpt", "replay", "command")
 
-    for debate, turn, made in all_briefs(played(saying(**converging(2)), cast=cast, rounds=2)):
+    for debate, turn, made in all_briefs(play_events(script_of(**converging(2)), cast=cast, rounds=2)):
         text = brief_file(made, debate, turn, "reply.md").lower()
         assert [name for name in names if name in text] == []
 
 
 def test_judges_are_asked_for_a_shape_and_debaters_for_text() -> None:
     """A ballot's brief holds the schema that its reply must fit; a speech's brief holds none."""
-    for _, turn, made in all_briefs(played(rounds=1)):
+    for _, turn, made in all_briefs(play_events(rounds=1)):
         assert made.wants == ("json" if turn.judging else "text")
         assert (made.json_schema is not None) == turn.judging
         if turn.judging:
@@ -315,7 +317,7 @@ def test_judges_are_asked_for_a_shape_and_debaters_for_text() -> None:
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_feedback_is_for_a_next_round_only_where_there_is_one(rounds: int) -> None:
     """The judge of the last round is not asked for advice that no round can follow."""
-    made = shown(played(rounds=rounds))
+    made = shown(play_events(rounds=rounds))
     verdicts = [f"{n}.verdict.judge" for n in range(1, rounds + 1)]
     asked = [turn for turn in verdicts if "next round" in made[turn]]
 
@@ -324,7 +326,7 @@ def test_feedback_is_for_a_next_round_only_where_there_is_one(rounds: int) -> No
 
 def test_a_concession_is_told_to_the_final_judge() -> None:
     """Who conceded is told to the judge of the whole debate, and no side is asked to speak after it."""
-    made = shown(played(saying(_1_rebuttal_a=CONCEDE)))
+    made = shown(play_events(script_of(_1_rebuttal_a=CONCEDE)))
 
     assert "- Researcher A conceded the whole position: consensus was reached." in made["final.verdict.judge"]
     assert list(made)[-2:] == ["final.verdict.judge", "final.dissent.judge"]
@@ -333,7 +335,7 @@ def test_a_concession_is_told_to_the_final_judge() -> None:
 
 def test_a_handout_is_all_that_an_agent_needs() -> None:
     """A handout holds the system text, every part of the brief and the name of the file for the reply."""
-    debate = fold(played(until="2.verdict.judge"))
+    debate = fold(play_events(until="2.verdict.judge"))
     (turn,) = debate.due
     made = brief(debate, turn)
     text = brief_file(made, debate, turn, "2.verdict.judge.reply.json")
@@ -347,7 +349,7 @@ def test_a_handout_is_all_that_an_agent_needs() -> None:
 def test_a_judge_of_a_panel_is_told_its_own_sums() -> None:
     """What a judge is told of the score comes from its own ballots: sums of the panel would give away the others'."""
     ballots_by_judge = {f"_1_verdict_judge_{n}": puppets.ballot(a=n + 4, b=5, rounds=1) for n in (1, 2, 3)}
-    briefs = shown(played(saying(**ballots_by_judge), rounds=1, judges=3))
+    briefs = shown(play_events(script_of(**ballots_by_judge), rounds=1, judges=3))
 
     told = [f"- Researcher A: {n + 4} points" in briefs[f"final.verdict.judge-{n}"] for n in (1, 2, 3)]
     assert told == [True, True, True]

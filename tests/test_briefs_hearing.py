@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus import Deal, handfuls, hold
-from debates import DECLINE, answers, opened_event, played, saying
+from corpus import TextGroup, assert_harmless, text_groups
+from debates import DECLINE, answers, opened_event, play_events, script_of
 from hostile_texts import NASTY
-from own_formats import written
+from own_formats import write_format
 from test_briefs import CODE, ESCAPES, block_of, shown, whole, with_one_code
 
 from debate_orchestrator.core.events import ContextFile, Event, QuestionAsked
@@ -38,7 +38,7 @@ def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dic
     first = first.model_copy(update={"format": first.format.model_copy(update={"round": phases, **rules})})
     debate, events = fold([first]), list[Event]([first])
     while due := debate.due:
-        for event in [event for turn in due for event in answers(debate, turn, saying(**said))]:
+        for event in [event for turn in due for event in answers(debate, turn, script_of(**said))]:
             debate = apply(debate, event)
             events.append(event)
     return shown(events)
@@ -90,9 +90,9 @@ FLOOR = f"<<< FLOOR {CODE}"
 
 def asked(question: str = WHY, *to: str, until: str = "1.challenge.a", **how: object) -> list[Event]:
     """A debate to the turn `until`, where the question is put, and from there to its end."""
-    before = played(until=until, **how)  # type: ignore[arg-type]
+    before = play_events(until=until, **how)  # type: ignore[arg-type]
     events: list[Event] = [*before, QuestionAsked(question=question, to=to or ("a",))]
-    whole_of_it = played(**how)  # type: ignore[arg-type]
+    whole_of_it = play_events(**how)  # type: ignore[arg-type]
     return [*events, *whole_of_it[len(before) :]]
 
 
@@ -120,7 +120,10 @@ def test_those_it_is_put_to_find_it() -> None:
 
 def test_what_was_sent_before_is_sent_again() -> None:
     """It stands in the last part of a brief, so that everything before it stays what caches have."""
-    plain, with_it = (fold(played(until="1.challenge.a")), fold(asked()[: len(played(until="1.challenge.a")) + 1]))
+    plain, with_it = (
+        fold(play_events(until="1.challenge.a")),
+        fold(asked()[: len(play_events(until="1.challenge.a")) + 1]),
+    )
     before, after = (brief(debate, debate.due[0]) for debate in (plain, with_it))
     assert after.messages[:-1] == before.messages[:-1] and after.system == before.system
     assert after.messages[-1].parts[:-1] == before.messages[-1].parts[:-1]
@@ -138,7 +141,7 @@ def test_a_mirrored_judge_hears_it_of_the_sides_as_they_are_there() -> None:
 @cache
 def before() -> tuple[Event, ...]:
     """A debate of two rounds to its first challenge."""
-    return tuple(played(until="1.challenge.a", rounds=2))
+    return tuple(play_events(until="1.challenge.a", rounds=2))
 
 
 def lines_with(questions: tuple[str, ...]) -> list[str]:
@@ -150,14 +153,14 @@ def lines_with(questions: tuple[str, ...]) -> list[str]:
     return [line for line in made.split("\n") if CODE in line or line.startswith("#")]
 
 
-def must_stay_in_its_block(deal: Deal) -> None:
-    assert lines_with(deal.texts) == lines_with((WHY,) * len(deal.texts))
+def must_stay_in_its_block(group: TextGroup) -> None:
+    assert lines_with(group.texts) == lines_with((WHY,) * len(group.texts))
 
 
-@pytest.mark.parametrize("deal", handfuls(text for text in [*NASTY, *ESCAPES] if text.strip()))
-def test_it_can_not_leave_its_block(deal: Deal) -> None:
+@pytest.mark.parametrize("group", text_groups(text for text in [*NASTY, *ESCAPES] if text.strip()))
+def test_it_can_not_leave_its_block(group: TextGroup) -> None:
     """Whatever questions hold, a brief has the lines that open and close blocks of one with plain questions."""
-    hold(must_stay_in_its_block, deal)
+    assert_harmless(must_stay_in_its_block, group)
 
 
 def debate(folder: Path) -> DebateState:
@@ -174,14 +177,14 @@ def first(folder: Path) -> briefs.Brief:
 
 def test_what_travels_is_rendered(tmp_path: Path) -> None:
     """The task is the user's template, with what it includes; the system text is the shared one."""
-    made = first(written(tmp_path / "mine"))
+    made = first(write_format(tmp_path / "mine"))
     assert made.messages[-1].parts[-1].startswith("You are Anna in round 1.\nSpeak for Anna has a point. against Ben.")
     assert made.system.startswith("You take part in a structured debate.")
 
 
 def test_a_system_text_of_ones_own(tmp_path: Path) -> None:
     """A system.md.j2 in the format's folder stands in place of the shared one."""
-    assert first(written(tmp_path / "mine", **{"system.md.j2": "Hello, {{ topic }}\n"})).system == (
+    assert first(write_format(tmp_path / "mine", **{"system.md.j2": "Hello, {{ topic }}\n"})).system == (
         "Hello, Whether a stand-in has a point."
     )
 
@@ -197,9 +200,9 @@ def test_what_is_inherited_is_rendered_as_it_is_there(tmp_path: Path) -> None:
 def test_an_error_is_told_by_template_and_line(tmp_path: Path) -> None:
     """A template that can't be rendered is told by its path and line, one of prompts/ as such."""
     with pytest.raises(BadFormat, match=r"^formats/mine/speech\.md\.j2:2: the template .*: 'topicc' is undefined\."):
-        first(written(tmp_path / "mine", speech_md_j2="\n{{ topicc }}"))
+        first(write_format(tmp_path / "mine", speech_md_j2="\n{{ topicc }}"))
     with pytest.raises(BadFormat, match=r"^prompts/shared/judge\.md\.j2:\d+: .* The installed prompts are not"):
-        first(written(tmp_path / "mine", speech_md_j2='{% include "shared/judge.md.j2" %}'))
+        first(write_format(tmp_path / "mine", speech_md_j2='{% include "shared/judge.md.j2" %}'))
 
 
 @pytest.mark.parametrize(("former", "now"), [("advice", "feedback"), ("holder", "shown_as")])
@@ -207,6 +210,7 @@ def test_templates_in_journals_keep_the_names_that_they_use(tmp_path: Path, form
     """A template that travels in a journal is rendered by the name that a value had when the debate was opened."""
     texts = [f"It is {{{{ {name} | compact }}}}." for name in (former, now)]
     tasks = [
-        first(written(tmp_path / "mine", speech_md_j2=text)).messages[-1].parts[-1].split("\n")[0] for text in texts
+        first(write_format(tmp_path / "mine", speech_md_j2=text)).messages[-1].parts[-1].split("\n")[0]
+        for text in texts
     ]
     assert tasks[0] == tasks[1] and tasks[0] in ("It is [].", 'It is {"a": "a", "b": "b"}.')

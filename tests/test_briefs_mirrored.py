@@ -7,8 +7,8 @@ from typing import Any
 
 import puppets
 import pytest
-from corpus import Deal, handfuls, hold
-from debates import CONCEDE, DECLINE, hostile, played, saying
+from corpus import TextGroup, assert_harmless, text_groups
+from debates import CONCEDE, DECLINE, hostile_script, play_events, script_of
 from hostile_texts import NASTY
 from test_briefs import CODE, ESCAPES, block_of, fences, shown, with_one_code
 
@@ -21,7 +21,7 @@ VERDICT = "1.verdict.judge"
 
 
 def mirrored(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
-    return played(say, until=until, mirror=True, **setup)
+    return play_events(say, until=until, mirror=True, **setup)
 
 
 def pair(turn: str = VERDICT, say: puppets.Say | None = None, **setup: Any) -> tuple[Brief, Brief]:
@@ -59,7 +59,7 @@ def test_positions_change_names_and_keep_their_sides() -> None:
 def test_every_speech_is_under_the_others_name() -> None:
     """What A said stands in a block of B's, with B's tag and id, and its own words call it so."""
     said = {f"_1_opening_{side}": f"I, {NAMES[side]}, say so in 1.opening.{side}." for side in "ab"}
-    original, other = (parts(made) for made in pair(say=saying(**said), rounds=1))
+    original, other = (parts(made) for made in pair(say=script_of(**said), rounds=1))
     assert (
         [opened(part) for part in original[1:3]]
         == [opened(part) for part in other[1:3]]
@@ -70,7 +70,7 @@ def test_every_speech_is_under_the_others_name() -> None:
     )
     assert block_of(original[1], "1.opening.a") == "I, Researcher A, say so in 1.opening.a."
     assert block_of(other[1], "1.opening.a") == "I, Researcher A, say so in 1.opening.a."
-    assert parts(pair(say=saying(**said | {"_1_opening_b": "No."}), rounds=1)[1])[1].split("\n")[1] == "No."
+    assert parts(pair(say=script_of(**said | {"_1_opening_b": "No."}), rounds=1)[1])[1].split("\n")[1] == "No."
 
 
 @pytest.mark.parametrize("first", ["a", "b"])
@@ -95,7 +95,7 @@ def test_the_order_within_a_phase_is_exchanged(first: str) -> None:
 
 def test_no_judge_is_told_which_presentation_it_is() -> None:
     """No mirrored brief says so, also where the judge is shown its earlier ballots of that presentation."""
-    events = mirrored(saying(**{f"_{n}_verdict_judge_mirrored": puppets.ballot(5, 5) for n in (1, 2, 3)}))
+    events = mirrored(script_of(**{f"_{n}_verdict_judge_mirrored": puppets.ballot(5, 5) for n in (1, 2, 3)}))
     made = shown(events)
     for turn, text in made.items():
         assert "mirror" not in text.lower(), turn
@@ -106,7 +106,7 @@ def test_earlier_ballots_are_those_of_the_presentation() -> None:
     """A judge's own ballots come back as it cast them in that presentation; sums of them are in its terms."""
     lead = {f"_{n}_verdict_judge": puppets.ballot(8, 5, justification="Straight.") for n in (1, 2, 3)}
     lead |= {f"_{n}_verdict_judge_mirrored": puppets.ballot(6, 7, justification="Other.") for n in (1, 2, 3)}
-    original, other = (parts(made)[-1] for made in pair("final.verdict.judge", saying(**lead)))
+    original, other = (parts(made)[-1] for made in pair("final.verdict.judge", script_of(**lead)))
     assert ("Straight." in original, "Other." in original) == (True, False)
     assert ("Straight." in other, "Other." in other) == (False, True)
     assert "- Researcher A: 24 points, 3 rounds won\n- Researcher B: 15 points, 0 rounds won" in original
@@ -117,19 +117,19 @@ def test_earlier_ballots_are_those_of_the_presentation() -> None:
 def test_concessions_and_refusals_change_names(side: str) -> None:
     """Who conceded, and who declined to argue, is told by the names of the presentation."""
     other = NAMES["ba"["ab".index(side)]]
-    say = saying(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}", f"_1_rebuttal_{side}": CONCEDE})
+    say = script_of(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}", f"_1_rebuttal_{side}": CONCEDE})
     original, made = pair("final.verdict.judge", say)
     told = "conceded the whole position: consensus was reached"
     assert f"{NAMES[side]} {told}" in parts(original)[-1]
     assert f"{other} {told}" in parts(made)[-1]
-    _, made = pair(say=saying(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}"}), rounds=1)
+    _, made = pair(say=script_of(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}"}), rounds=1)
     assert f"On record: {other} declined to argue in 1.opening.{'ba'['ab'.index(side)]}." in parts(made)[-1]
     assert any(f"{CODE}: here {other} declined to argue, in these words." in part for part in parts(made))
 
 
 def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
     """Every part of a mirrored brief but its last stands, unchanged, at the beginning of every later one."""
-    events, sent = mirrored(saying(_1_verdict_judge=puppets.converging("both")), rounds=2), list[list[str]]()
+    events, sent = mirrored(script_of(_1_verdict_judge=puppets.converging("both")), rounds=2), list[list[str]]()
     for n in range(1, len(events) + 1):
         debate = fold(events[:n])
         for turn in debate.due:
@@ -140,16 +140,16 @@ def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
     assert {len(made) for made in sent} == {8, 16}
 
 
-def must_hold(deal: Deal) -> None:
-    """A mirrored brief of a debate in which all said what they were dealt lets it out of its block no more than a
+def must_hold(group: TextGroup) -> None:
+    """A mirrored brief of a debate in which all said what they were given lets it out of its block no more than a
     straight one."""
-    original, other = pair("2.verdict.judge", say=hostile(deal, rounds=2), rounds=2)
+    original, other = pair("2.verdict.judge", say=hostile_script(group, rounds=2), rounds=2)
     lines = fences("\n".join(parts(other)))
     assert [line for line in lines if line != f"{CODE}:"] == fences("\n".join(parts(original)))
     assert lines.count(f"{CODE}:") == 2, "the notes that one statement of a round was given after the other"
 
 
-@pytest.mark.parametrize("deal", handfuls(f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip()))
-def test_no_hostile_speech_leaves_its_block_mirrored(deal: Deal) -> None:
+@pytest.mark.parametrize("group", text_groups(f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip()))
+def test_no_hostile_speech_leaves_its_block_mirrored(group: TextGroup) -> None:
     """Speech that plays the system, knows a code or is made against reports stays in its block, mirrored too."""
-    hold(must_hold, deal)
+    assert_harmless(must_hold, group)

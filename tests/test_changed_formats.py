@@ -22,7 +22,7 @@ from conftest import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from public_site import visiting_public
-from scripted_debates import entries, events, rules
+from scripted_debates import entries, events, shipped_format
 from web_visitor import visiting
 
 from debate_orchestrator.cli import main
@@ -57,7 +57,7 @@ def folder_of_debates() -> Iterator[None]:
     with TemporaryDirectory() as made:
         os.chdir(made)
         try:
-            journals.written(Path(GOOD), debates.played(rounds=1))
+            journals.write_journal(Path(GOOD), debates.play_events(rounds=1))
             Path("held").mkdir()
             shutil.copy(GOOD, f"held/{GOOD}")
             yield
@@ -89,7 +89,7 @@ def check_told() -> None:
 @given(seed=st.integers(0, 2**32), name=st.sampled_from(changed_formats.SHIPPED), changes=st.integers(1, 3))
 def test_a_debate_by_a_changed_format(seed: int, name: str, changes: int) -> None:
     """Whatever is changed in a shipped format, a debate that is held by it is told, or refused in a sentence."""
-    made = changed_formats.played(name, random.Random(seed), changes)
+    made = changed_formats.play_format(name, random.Random(seed), changes)
     if made is None:
         return
     with folder_of_debates():
@@ -119,7 +119,7 @@ def unscored() -> bytes:
 
 def _panel() -> bytes:
     with TemporaryDirectory() as made:
-        return journals.written(Path(made) / GOOD, events("panel"))
+        return journals.write_journal(Path(made) / GOOD, events("panel"))
 
 
 def chained(data: list[Any]) -> bytes:
@@ -159,7 +159,7 @@ def test_an_event_out_of_turn_ends_no_tournament(here: Path, debate: Run, few_dr
     """A journal with right hashes and an event in the wrong place is a damaged debate of its tournament, by its name;
     the others are run, rated and told."""
     held = contests.tournament(topics=1)
-    contests.ran(held)
+    contests.run_tournament(held)
     path = Path(held.journal_path(held.schedule[0].id))
     data = [json.loads(line)["event"] for line in path.read_bytes().splitlines()]
     path.write_bytes(chained([*data[:2], data[-1], *data[2:]]))
@@ -173,7 +173,7 @@ def test_an_event_out_of_turn_ends_no_tournament(here: Path, debate: Run, few_dr
 
 def test_what_breaks_a_journal_is_kept_as_its_cause(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error that was not foreseen is told in a sentence with the journal's name, and is there for a traceback."""
-    journals.written(Path(GOOD), debates.played(rounds=1))
+    journals.write_journal(Path(GOOD), debates.play_events(rounds=1))
 
     def broken(*_: Any) -> Any:
         raise KeyError("scores")
@@ -191,7 +191,7 @@ def test_what_breaks_a_journal_is_kept_as_its_cause(here: Path, monkeypatch: pyt
 
 def test_an_event_out_of_turn_is_its_cause() -> None:
     """The engine refuses it as out of turn; a journal that holds it is damaged."""
-    first, *rest = debates.played(rounds=1)
+    first, *rest = debates.play_events(rounds=1)
     with pytest.raises(OutOfTurn):
         core_fold.fold([first, *rest[1:]])
     with pytest.raises(DamagedJournal, match=r"This journal can't be read: it has an event out of turn\..*not due"):
@@ -201,7 +201,7 @@ def test_an_event_out_of_turn_is_its_cause() -> None:
 def test_what_a_format_may_leave_out_is_not_told(here: Path) -> None:
     """Convergence of no side by name is that of both, a claim that only one side holds stands alone, and a final ballot
     without a follow-up says so; a consideration may hold more than the report shows."""
-    shapes = rules("adversarial").model_dump()["shapes"]
+    shapes = shipped_format("adversarial").model_dump()["shapes"]
     shapes["ballot"]["convergence"]["fields"]["side"] |= {"only_if": {}, "optional": True}
     shapes["final"]["follow_up"]["optional"] = True
     del shapes["dissent"]["rows"]["fields"]["b"], shapes["dissent"]["rows"]["fields"]["status"]
@@ -212,8 +212,8 @@ def test_what_a_format_may_leave_out_is_not_told(here: Path) -> None:
         "1.verdict.judge": {"convergence": {"detected": True, "criteria": ["same claim"], "side": None}},
         "final.dissent.judge": {"rows": [{"claim": "It is green.", "a": "A holds it.", "turns": []}]},
     }
-    made = events(rules("adversarial", shapes=shapes), script, issues=True, brief=True)
-    journals.written(Path(GOOD), made)
+    made = events(shipped_format("adversarial", shapes=shapes), script, issues=True, brief=True)
+    journals.write_journal(Path(GOOD), made)
 
     text, page = api.render(Path(GOOD)), api.render(Path(GOOD), "html")
     for told in (text, page):

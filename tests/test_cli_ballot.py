@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import Run
 from persons import CTRL_C, typing
-from reviewers import filled, paper
+from reviewers import ballot_for, review_form
 from test_cli_converse import Person
 
 from debate_orchestrator.cli.ballot import _show
@@ -40,7 +40,7 @@ def ballot(name: str = "ada", **changes: object) -> str:
     entries = read(J).entries
     path = f"{name}-filled.yaml"
     side = str(changes.pop("side", "a"))
-    made = filled(paper(entries), name, side=side) | {"journal": entries[-1].hash} | changes
+    made = ballot_for(review_form(entries), name, side=side) | {"journal": entries[-1].hash} | changes
     Path(path).write_text(to_yaml(made), encoding="utf-8")
     return path
 

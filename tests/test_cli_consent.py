@@ -10,7 +10,7 @@ import pytest
 from conftest import STATED, Run
 from debates import opened_event
 from messages_server import Server, serving
-from own_formats import written
+from own_formats import write_format
 from viewer import watching
 
 from debate_orchestrator.setup.risks import WANTS
@@ -123,7 +123,7 @@ def test_nothing_is_written_over(debate: Run, flags: tuple[str, ...], there: str
 
 def test_a_format_of_its_own(debate: Run, here: Path) -> None:
     """A format given by its path brings prompts along: it is neither read nor tried out without consent."""
-    written(here / "town")
+    write_format(here / "town")
     answers("format: ./town\ncast: rehearse\n")
     refused = debate("run", "--answers", "a.yaml")
     trusted = debate("run", "--answers", "a.yaml", "--trust")
@@ -230,7 +230,7 @@ def test_a_seat_that_is_recast(debate: Run) -> None:
 def test_templates_of_a_journal(debate: Run, here: Path, verb: str) -> None:
     """Prompts that travel in a stranger's journal are not sent without consent; for one's own debate no question is
     asked."""
-    written(here / "town")
+    write_format(here / "town")
     flags = [f"--{seat}=rehearse" for seat in ("a", "b", "judge")] if verb == "judge" else []
     ran = debate("run" if flags else "open", *TYPED, "--format=./town", "--output=r.md", *flags)
     assert ran.code == 0, ran.err

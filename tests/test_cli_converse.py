@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Run
+from conftest import CommandResult, Run
 from messages_server import Server, serving
 from persons import CTRL_C, SETUP, typing
 
@@ -24,7 +24,7 @@ class Person:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
         self._patch, self._captured = monkeypatch, capfd
 
-    def __call__(self, *arguments: str, keys: tuple[str, ...]) -> tuple[Ran, str]:
+    def __call__(self, *arguments: str, keys: tuple[str, ...]) -> tuple[CommandResult, str]:
         with typing(*keys) as (terminal, screen), self._patch.context() as patch:
             patch.setattr(prompt, "Prompter", lambda stream=None: terminal)
             for stream in (sys.stdin, sys.stdout):
@@ -32,7 +32,7 @@ class Person:
             with pytest.raises(SystemExit) as ended:
                 main(list(arguments))
         out, err = self._captured.readouterr()
-        return Ran(int(ended.value.code or 0), out, err), screen.text
+        return CommandResult(int(ended.value.code or 0), out, err), screen.text
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
-from own_formats import FORMAT, written
+from own_formats import FORMAT, write_format
 
 SETUP = ["--topic=Tea is better.", "--position-a=Tea is.", "--position-b=Coffee is.", "--no-issues", "--no-brief"]
 SETUP += ["--output=r.md"]
@@ -15,7 +15,7 @@ SETUP += ["--output=r.md"]
 @pytest.fixture
 def mine(here: Path) -> Path:
     """The small format in a folder here."""
-    return written(here / "mine")
+    return write_format(here / "mine")
 
 
 # Showing
@@ -57,7 +57,7 @@ def test_ones_own_is_unrolled(debate: Run, mine: Path) -> None:
 
 def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
     """What is wrong is told line by line, with exit code 2, and for programs in the JSON."""
-    written(here / "mine", format_yaml=FORMAT.replace("title: Small", "titel: Small"), vote_md_j2="{{ crteria }}")
+    write_format(here / "mine", format_yaml=FORMAT.replace("title: Small", "titel: Small"), vote_md_j2="{{ crteria }}")
     ran = debate("formats", "./mine", "--json")
     places = [one.split(": ")[0] for one in ran.json["complaints"]]
     assert (ran.code, ran.json["status"]) == (2, "error")
@@ -89,7 +89,7 @@ def test_a_copy_is_made_and_checked(debate: Run, here: Path) -> None:
 
 def test_its_mistakes_stop_a_debate_before_it_begins(debate: Run, here: Path) -> None:
     """Nothing is opened by a format with a mistake; that and all other mistakes are told at once."""
-    written(here / "mine", speech_md_j2="{{ othr }}")
+    write_format(here / "mine", speech_md_j2="{{ othr }}")
     ran = debate("open", "--format", "./mine", *SETUP, "--rounds", "99")
     assert ran.code == 2
     assert "./mine/speech.md.j2:1: no brief provides the name 'othr'" in ran.err and "rounds: 99 is not" in ran.err
@@ -99,7 +99,7 @@ def test_its_mistakes_stop_a_debate_before_it_begins(debate: Run, here: Path) ->
 @pytest.mark.parametrize("file", ["speech.md.j2", "rubric.yaml", "format.yaml"])
 def test_a_format_is_made_of_its_own_files(debate: Run, here: Path, file: str) -> None:
     """A link that leads out of a format's folder is a mistake: a private file would become part of the prompts."""
-    written(here / "mine")
+    write_format(here / "mine")
     (here / "mine" / file).rename(here / "private")
     (here / "mine" / file).symlink_to(here / "private")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import puppets
 import pytest
 from conftest import Run, finish
-from debates import played, saying
-from journals import written
+from debates import play_events, script_of
+from journals import write_journal
 
 from debate_orchestrator.storage.journal import read
 
@@ -20,9 +20,9 @@ TALK = "# Cats?\n\n## Round 1\n\n### Ann (Pro)\n\nFor cats.\n\n### Bo (Con)\n\nA
 @pytest.fixture
 def recorded(here: Path) -> Path:
     """A finished debate of two rounds, and another judging of it that can be played from."""
-    written(here / OLD, played(rounds=2))
-    says = saying(_1_verdict_judge=puppets.ballot(2, 9, rounds=2), _final_verdict_judge=puppets.final("b"))
-    written(here / OTHER, played(says, rounds=2))
+    write_journal(here / OLD, play_events(rounds=2))
+    says = script_of(_1_verdict_judge=puppets.ballot(2, 9, rounds=2), _final_verdict_judge=puppets.final("b"))
+    write_journal(here / OTHER, play_events(says, rounds=2))
     return here
 
 
@@ -87,7 +87,7 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
 
 def test_a_host_judges(debate: Run, here: Path) -> None:
     """A judging that waits for its host says whose turn it is, and the command that takes it."""
-    written(here / OLD, played())
+    write_journal(here / OLD, play_events())
     ran = debate("judge", OLD, "--judge", "host", "--output", "h.md")
 
     assert ran.code == 3
@@ -97,7 +97,7 @@ def test_a_host_judges(debate: Run, here: Path) -> None:
 
 def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
     """A debate that is not finished is named with the command that finishes it, and nothing is written."""
-    written(here / OLD, played(until="2.opening.a", rounds=2)[:4])
+    write_journal(here / OLD, play_events(until="2.opening.a", rounds=2)[:4])
     ran = debate("judge", OLD, "--judge", "host")
 
     assert ran.code == 2

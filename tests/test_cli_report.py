@@ -13,7 +13,7 @@ from pathlib import Path
 import page_reading
 import puppets
 import pytest
-from conftest import Run, hold
+from conftest import Run, place_finished_debate
 from test_reports_verify import with_new_checksum
 from viewer import watching
 
@@ -26,7 +26,7 @@ J = "report.journal.jsonl"
 @pytest.fixture
 def finished(debate: Run, answers: Path) -> bytes:
     """The report of a finished debate, whose journal lies beside it."""
-    hold(debate)
+    place_finished_debate(debate)
     return Path("report.md").read_bytes()
 
 
@@ -138,7 +138,7 @@ def reports_here() -> list[str]:
 @pytest.fixture
 def reported(debate: Run, answers: Path) -> Run:
     """A finished debate with both forms of its report beside the journal."""
-    hold(debate)
+    place_finished_debate(debate)
     assert debate("report", J, "--to", "report.json").code == 0
     return debate
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import contests
 import pytest
-from conftest import Ran, Run
+from conftest import CommandResult, Run
 from postgres import Postgres
 from started import started
 
@@ -26,7 +26,7 @@ def spec(here: Path) -> None:
 
 
 def write_spec(**changes: Any) -> None:
-    Path("spec.yaml").write_text(to_yaml(contests.given(1, **changes)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, **changes)), encoding="utf-8")
 
 
 def data(where: str) -> dict[str, bytes]:
@@ -34,7 +34,7 @@ def data(where: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in Path(where, "debates").glob("*.journal.jsonl")}
 
 
-def held(debate: Run, url: str, *command: str) -> Ran:
+def held(debate: Run, url: str, *command: str) -> CommandResult:
     """How a command ends while a worker holds its debates."""
     with started("worker", url) as worker:
         ran = debate(*command, "--cluster", url)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 def write_spec(topics: int, **changes: Any) -> None:
-    Path("spec.yaml").write_text(to_yaml(contests.given(topics, **changes)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(topics, **changes)), encoding="utf-8")
 
 
 def coordinator(url: str, *flags: str) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ran, Run
+from conftest import CommandResult, Run
 from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
@@ -264,7 +264,7 @@ def test_no_verb_waits_for_a_pipe(debate: Run, here: Path, name: str) -> None:
     os.mkfifo(name)
     for verb in ("check", "report", "replay", "step", "resume", "judge", "compare"):
         refused = ended(lambda verb=verb: debate(verb, name, *WITH.get(verb, [name] * (verb == "compare"))))
-        assert isinstance(refused, Ran) and refused.code == 2 and name in refused.err, (verb, refused)
+        assert isinstance(refused, CommandResult) and refused.code == 2 and name in refused.err, (verb, refused)
     refused = ended(lambda: read_reply("1.opening.a", name))
     assert isinstance(refused, BadReply)
 

@@ -15,8 +15,8 @@ from typing import get_args
 
 import pytest
 from conftest import Run
-from debates import entries, told
-from reviewers import debated, filled, gathered, paper
+from debates import entries, report_model
+from reviewers import adversarial_entries, ballot_for, gather_reviews, review_form
 from started import started
 from test_reports_model import paid
 
@@ -195,7 +195,7 @@ PYTHON = "\n".join(re.findall(r"^    (import hashlib.*|data = .*|digest = .*|ass
 def report(request: pytest.FixtureRequest, here: Path) -> Path:
     """A sealed report of each form."""
     path = here / f"debate-report{request.param}"
-    story = told(rounds=1)
+    story = report_model(rounds=1)
     path.write_text(report_files.render_file(story, request.param), encoding="utf-8")
     return path
 
@@ -244,8 +244,8 @@ def test_what_is_rounded_is_told() -> None:
 
 def test_what_a_report_is_made_from_is_told() -> None:
     """Reviewers' ballots make another report of the same journal, and whatever says what it is made from says so."""
-    journal = debated(rounds=1)
-    reviewed = build_report(journal, gathered(paper(journal), filled(paper(journal))))
+    journal = adversarial_entries(rounds=1)
+    reviewed = build_report(journal, gather_reviews(review_form(journal), ballot_for(review_form(journal))))
 
     assert report_files.render_file(reviewed, ".md") != report_files.render_file(build_report(journal), ".md")
     for page in (REPORTS, (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")):
@@ -261,7 +261,7 @@ def test_the_table_has_every_state() -> None:
 def test_the_forms_are_those_that_there_are() -> None:
     """The table of forms has every form, and the checksum that the page shows reads like one."""
     shown = next(line for line in REPORTS.split("\n") if line.startswith("    Made by "))
-    real = report_files.checksum_sentence(told(rounds=1))
+    real = report_files.checksum_sentence(report_model(rounds=1))
     plain = re.compile(r"sha256:[0-9a-f.]*?(?=[,.] )|\d+ lines|\d+\.\d+\.\d+(?=\. )")
 
     assert re.findall(r"^\| `(\.\w+)` \|", REPORTS, re.MULTILINE) == list(report_files.FILE_TYPES)
@@ -291,7 +291,7 @@ def test_the_commands_run(debate: Run, here: Path) -> None:
         if "--take" in words:
             entries = read(JOURNAL).entries
             assert read_mapping("ada.yaml")["journal"] == entries[-1].hash
-            Path("ada.yaml").write_text(to_yaml(filled(paper(entries)) | {"journal": entries[-1].hash}))
+            Path("ada.yaml").write_text(to_yaml(ballot_for(review_form(entries)) | {"journal": entries[-1].hash}))
         ran = debate(*words)
         assert ran.code == 0, (command, ran.err)
         if ">" in command:
@@ -305,7 +305,7 @@ def test_the_table_has_every_key() -> None:
     table = REVIEWING.partition("| key |")[2].partition("\n\n")[0]
     named = {key for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
     examples = resources.folder("examples")
-    asked = paper(read(examples / "compulsory-voting" / JOURNAL).entries)
+    asked = review_form(read(examples / "compulsory-voting" / JOURNAL).entries)
 
     assert named == set(asked.shape)
 

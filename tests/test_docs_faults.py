@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import puppets
 import pytest
-from conftest import Ran, Run
+from conftest import CommandResult, Run
 from messages_server import Server, serving
 
 from debate_orchestrator.core.events import CallFailed, CallIntended, Declined, Rejected, Spoke
@@ -31,7 +31,7 @@ ANEW = ("asked again once, with the problem", "asked again up to three times, wi
 class Fault(NamedTuple):
     """How a row comes about."""
 
-    trouble: dict[str, Any]
+    response: dict[str, Any]
     turn: str = "1.opening.b"
 
 
@@ -99,7 +99,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield made
 
 
-def run(debate: Run, *flags: str, patience: float = 60) -> Ran:
+def run(debate: Run, *flags: str, patience: float = 60) -> CommandResult:
     """A debate of one round, from flags alone."""
     setup = (
         "--topic=T",
@@ -113,18 +113,18 @@ def run(debate: Run, *flags: str, patience: float = 60) -> Ran:
     return debate("run", *setup, f"--retry-for={patience}", *flags)
 
 
-def in_trouble(server: Server, fault: Fault, times: int) -> None:
+def make_server_fail(server: Server, fault: Fault, times: int) -> None:
     """Has the server do that to the calls of the turn, so many times."""
     left = [times]
 
-    def trouble(request: dict[str, Any], n: int) -> dict[str, Any] | None:
+    def response(request: dict[str, Any], n: int) -> dict[str, Any] | None:
         words = {"1.opening.b": "# Your seat: Researcher B", "1.verdict.judge": "# Your task: Judge Verdict"}
         if words[fault.turn] not in request["messages"][-1]["content"][-1]["text"] or not left[0]:
             return None
         left[0] -= 1
-        return fault.trouble
+        return fault.response
 
-    server.problem = trouble
+    server.problem = response
 
 
 def events(kind: type, turn: str) -> list[Any]:
@@ -155,20 +155,20 @@ TRIED = [pytest.param(row, marks=[] if row in FIRST.values() else pytest.mark.sl
 def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
     """A fault that comes once is treated as its row says, and where it passes the debate is judged whole."""
     fault = FAULTS[row[0]]
-    in_trouble(server, fault, 1)
+    make_server_fail(server, fault, 1)
     ran = run(debate, patience=4)
-    asked, troubles = events(CallIntended, fault.turn), events(CallFailed, fault.turn)
+    asked, failures = events(CallIntended, fault.turn), events(CallFailed, fault.turn)
     nothing_leaks(ran.out, ran.err)
     if row[1] == STOPS:
         assert ran.code == int(row[2][-1])
-        assert len(troubles) == 1 and troubles[0].wait is None
+        assert len(failures) == 1 and failures[0].wait is None
         assert "debate resume r.journal.jsonl" in ran.err
         ran = debate("resume", "r.journal.jsonl")
     elif row[1].startswith(ANEW):
         assert len(events(Rejected, fault.turn)) == 1
         assert len(asked) == 2 and asked[0].brief_digest != asked[1].brief_digest
     elif row[1].startswith(AGAIN):
-        assert len(troubles) == 1 and troubles[0].wait is not None
+        assert len(failures) == 1 and failures[0].wait is not None
         assert len(asked) == 2 and asked[0].brief_digest == asked[1].brief_digest
     assert ran.code == 0, ran.err
     assert "Winner: A (narrow)" in ran.out
@@ -180,7 +180,7 @@ def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
 def test_if_it_lasts(row: tuple[str, str, str], debate: Run, server: Server) -> None:
     """A fault that lasts ends as its row says: saved and resumable; nothing goes on without a judge."""
     fault = FAULTS[row[0]]
-    in_trouble(server, fault, 1_000)
+    make_server_fail(server, fault, 1_000)
     ran = run(debate, patience=2)
     nothing_leaks(ran.out, ran.err)
     if row[1] == ANEW[1]:
@@ -190,7 +190,7 @@ def test_if_it_lasts(row: tuple[str, str, str], debate: Run, server: Server) -> 
     assert events(Spoke, fault.turn) == []
     assert not Path("r.md").exists()
     before = len(server.requests)
-    in_trouble(server, fault, 0)
+    make_server_fail(server, fault, 0)
     again = debate("resume", "r.journal.jsonl")
     assert again.code == 0, again.err
     # The speech or ballot that was missing, and what comes after it.
@@ -199,7 +199,7 @@ def test_if_it_lasts(row: tuple[str, str, str], debate: Run, server: Server) -> 
 
 def test_a_refusal_is_on_record(debate: Run, server: Server) -> None:
     """A debater's refusal is kept in its own words, told to the judge, and counts as no concession."""
-    in_trouble(server, FAULTS["a debater declines to argue"], 1)
+    make_server_fail(server, FAULTS["a debater declines to argue"], 1)
     ran = run(debate)
     refusals = events(Declined, "1.opening.b")
 
@@ -211,7 +211,7 @@ def test_a_refusal_is_on_record(debate: Run, server: Server) -> None:
 
 def test_a_cut_speech_is_marked(debate: Run, server: Server) -> None:
     """A speech that the token limit cut is heard and reported with a note."""
-    in_trouble(server, FAULTS["speech cut at the token limit"], 1)
+    make_server_fail(server, FAULTS["speech cut at the token limit"], 1)
     run(debate)
 
     assert "a limit of length cut the speech above short" in str(server.requests[-1]["messages"])
@@ -220,7 +220,7 @@ def test_a_cut_speech_is_marked(debate: Run, server: Server) -> None:
 
 def test_what_a_server_can_not_do_is_noted(debate: Run, server: Server) -> None:
     """Without structured output the same brief is asked for at once, from then on without; it costs no retry."""
-    in_trouble(server, FAULTS["option of the request not supported, with any status (400, 404, 422, 500)"], 1)
+    make_server_fail(server, FAULTS["option of the request not supported, with any status (400, 404, 422, 500)"], 1)
     run(debate)
     asking = ["output_config" in request for request in server.requests]
 
@@ -254,7 +254,7 @@ def test_no_key(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_had_come_is_kept(debate: Run, server: Server) -> None:
     """Of an answer that broke off, the words and the tokens that had come are on record, and on the bill."""
-    in_trouble(server, FAULTS["connection dropped in the stream"], 1)
+    make_server_fail(server, FAULTS["connection dropped in the stream"], 1)
     run(debate)
     (broken,) = events(CallFailed, "1.opening.b")
 

@@ -10,8 +10,8 @@ from typing import Any
 import puppets
 import pytest
 from core.folding import play
-from debates import CONCEDE, DECLINE, answers, entries, one_agent, opened_event, played, saying
-from journals import written
+from debates import CONCEDE, DECLINE, answers, entries, one_agent, opened_event, play_events, script_of
+from journals import write_journal
 from speakers import Speaker, take_turns
 
 from debate_orchestrator.core import schedule, tally
@@ -54,7 +54,7 @@ def again(
     """Those events, written down and judged again by a speaker."""
     tmp_path.mkdir(exist_ok=True)
     old = tmp_path / f"old{JOURNAL}"
-    written(old, events)
+    write_journal(old, events)
     speaker = Speaker(how.get("say", lambda brief: None), rounds=fold(events).rounds)
     opened = rejudge.opened_from_journal(read(old).entries, str(old), judges, how.get("strictness"))[0]
     return judged(tmp_path / f"new{JOURNAL}", opened, speaker), speaker
@@ -62,7 +62,7 @@ def again(
 
 def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
     """Every speech is given again, word for word, however often it was asked for; the new judges alone are asked."""
-    first, *rest = played(rounds=2)
+    first, *rest = play_events(rounds=2)
     spoke = next(event for event in rest if isinstance(event, Spoke))
     empty = spoke.reply.model_copy(update={"text": " "})
     events = [first, Rejected(turn=spoke.turn, problems=("empty",), reply=empty), *rest]
@@ -111,7 +111,9 @@ def test_questions_from_the_floor_are_heard_where_they_were(tmp_path: Path, judg
 
 def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
     """The brief of each ballot holds the speeches up to then, no later one, and nothing of the earlier ballots."""
-    events = played(saying(_1_verdict_judge=puppets.ballot(3, 9, rounds=2, justification="OLD BALLOT")), rounds=2)
+    events = play_events(
+        script_of(_1_verdict_judge=puppets.ballot(3, 9, rounds=2, justification="OLD BALLOT")), rounds=2
+    )
     _, speaker = again(tmp_path, events)
     texts = {one.turn: "".join(part for message in one.messages for part in message.parts) for one in speaker.briefs}
 
@@ -123,7 +125,7 @@ def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
 
 def test_the_course_is_kept(tmp_path: Path) -> None:
     """An intervention of then happens again, and what the panel decided is beside the new opening."""
-    events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
+    events = play_events(script_of(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
     debate, _ = again(tmp_path, events)
     second = tmp_path / f"new{JOURNAL}"
     opened = rejudge.opened_from_journal(read(second).entries, str(second), ("speaker", "speaker"))[0]
@@ -150,7 +152,9 @@ def test_the_course_is_kept(tmp_path: Path) -> None:
 
 def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
     """A refusal is a refusal again, and a concession in words ends the debate again."""
-    debate, _ = again(tmp_path, played(saying(_1_opening_b=DECLINE, _1_rebuttal_a=f"Yes.\n\n{CONCEDE}"), rounds=2))
+    debate, _ = again(
+        tmp_path, play_events(script_of(_1_opening_b=DECLINE, _1_rebuttal_a=f"Yes.\n\n{CONCEDE}"), rounds=2)
+    )
 
     assert debate.replies["1.opening.b"].kind == "declined"
     assert tally.conceded(debate) == "a"
@@ -159,7 +163,7 @@ def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (3, 1), (3, 3)])
 def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
     """A debate may be judged again by another number of judges."""
-    debate, _ = again(tmp_path, played(rounds=1, judges=before), ("speaker",) * after)
+    debate, _ = again(tmp_path, play_events(rounds=1, judges=before), ("speaker",) * after)
     earlier_debate = debate.opened.earlier_debate
 
     assert debate.complete and len(debate.judges) == after
@@ -168,7 +172,7 @@ def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
 
 def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
     """Whatever a journal is called, it is judged as one, and a transcript in JSON as a transcript."""
-    written(tmp_path / "talk.txt", played(rounds=1))
+    write_journal(tmp_path / "talk.txt", play_events(rounds=1))
     (tmp_path / "talk.json").write_text('{"topic": "T"}', encoding="utf-8")
 
     assert rejudge.rejudging_from_file(str(tmp_path / "talk.txt"), NEW).opened.earlier_debate is not None
@@ -178,7 +182,7 @@ def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
 def test_what_weakens_the_speeches_is_told(tmp_path: Path) -> None:
     """One agent in every seat is told of in the new report too."""
-    _, _ = again(tmp_path, one_agent(played(rounds=1)))
+    _, _ = again(tmp_path, one_agent(play_events(rounds=1)))
     told = markdown.render(build_report(read(tmp_path / f"new{JOURNAL}").entries))
 
     assert "In it one agent played both sides and the judge" in told
@@ -187,7 +191,7 @@ def test_what_weakens_the_speeches_is_told(tmp_path: Path) -> None:
 
 def test_the_opening_is_new() -> None:
     """Seed, nonce and prompts are of today, and neither cap nor the moderator's paid reply is taken along."""
-    events = played(rounds=1)
+    events = play_events(rounds=1)
     first = events[0]
     assert isinstance(first, Opened)
     old = first.model_copy(update={"prompts": {}, "derived": _paid(events)}).with_settings(max_cost=1.0)
@@ -207,13 +211,13 @@ def _paid(events: list[Event]) -> Any:
 
 def test_what_can_not_be_judged_so() -> None:
     """The strictness is one of the format's, a panel has one to nine judges, and the debate is finished."""
-    finished = entries(played(rounds=1))
+    finished = entries(play_events(rounds=1))
     assert rejudge.opened_from_journal(finished, "old", NEW, "lenient")[0].settings.strictness == "lenient"
     for judges in ((), ("host",) * 10):
         with pytest.raises(BadSettings, match=r"1 to 9 judges[^$]*lenient or strict"):
             rejudge.opened_from_journal(finished, "old", judges, "cruel")
     with pytest.raises(BadJournal, match=r"due: 2\.verdict\.judge.*`debate step x\.journal\.jsonl`"):
-        rejudge.opened_from_journal(entries(played(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
+        rejudge.opened_from_journal(entries(play_events(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
 
 
 def test_where_the_report_goes(tmp_path: Path) -> None:

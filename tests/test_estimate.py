@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from debates import opened_event, played
+from debates import opened_event, play_events
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
@@ -126,7 +126,7 @@ def test_what_the_line_leaves_open() -> None:
 
 def test_what_is_left_of_a_debate() -> None:
     """With the events on record, an estimate is of the calls that are still to be made."""
-    opened, *given = played(until="2.constructive.a", cast=cast())
+    opened, *given = play_events(until="2.constructive.a", cast=cast())
     assert isinstance(opened, Opened)
     whole, left = estimate(opened), estimate(opened, given)
 

@@ -18,9 +18,9 @@ BODY = ARTICLE.encode()
 
 def ends(site: Site, **terms: float) -> str:
     """Why nothing is read of what the site says."""
-    with pytest.raises(Unreachable) as trouble:
+    with pytest.raises(Unreachable) as error:
         run(site.fetcher(**terms).fetch(site.url("/")))
-    return trouble.value.why
+    return error.value.why
 
 
 def chunked(*pieces: bytes, end: bytes = b"0\r\n\r\n", more: str = "") -> bytes:
@@ -149,4 +149,4 @@ def test_a_slow_answer_is_given_up(start: bytes, piece: bytes) -> None:
     """However an answer drips, it is given up when its time is over."""
     ended = given_up({"/": [(0.0, start), *[(0.05, piece)] * 1_000]}, seconds=0.7)
 
-    assert (ended.trouble.why, ended.seconds) == ("timed out after 0.7 s", pytest.approx(0.7))
+    assert (ended.error.why, ended.seconds) == ("timed out after 0.7 s", pytest.approx(0.7))

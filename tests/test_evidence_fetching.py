@@ -20,9 +20,9 @@ def fetched(site: Site, path: str = "/", **terms: float) -> FetchedPage:
 
 
 def refused(site: Site, path: str = "/", **terms: float) -> NotFetched:
-    with pytest.raises(NotFetched) as trouble:
+    with pytest.raises(NotFetched) as error:
         fetched(site, path, **terms)
-    return trouble.value
+    return error.value
 
 
 def test_the_default_refuses_this_machine(site: Site) -> None:
@@ -66,9 +66,9 @@ def test_what_kinds_are_read(site: Site, kind: str, made: str, charset: str) -> 
 def test_other_kinds_are_not_read(site: Site, kind: str, why: str) -> None:
     """What is no text is left where it is, and its kind is told without harm."""
     site.says["/"] = answer(ARTICLE, "text/html").replace(b"text/html", kind.encode())
-    trouble = refused(site)
+    error = refused(site)
 
-    assert (trouble.state, trouble.why) == ("unreachable", why)
+    assert (error.state, error.why) == ("unreachable", why)
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_other_kinds_are_not_read(site: Site, kind: str, why: str) -> None:
 def test_a_status_is_told(site: Site, status: int, why: str) -> None:
     """Anything but 200 is told by the standard's name for it, not by the server's."""
     site.says["/"] = answer(ARTICLE, status=status).replace(b"Whatever", b"I am \x1b[1mroot")
-    trouble = refused(site)
+    error = refused(site)
 
-    assert (trouble.state, trouble.why, trouble.at) == ("unreachable", why, site.url("/"))
+    assert (error.state, error.why, error.at) == ("unreachable", why, site.url("/"))
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -142,9 +142,9 @@ def test_robots_hold_for_every_station(site: Site) -> None:
     """Where a redirect leads, that host's robots.txt holds."""
     site.says["/robots.txt"] = answer("User-agent: *\nDisallow: /b", "text/plain")
     site.says["/"] = moved("/b")
-    trouble = refused(site)
+    error = refused(site)
 
-    assert (trouble.state, trouble.why, trouble.at) == ("blocked", "robots.txt forbids it", site.url("/b"))
+    assert (error.state, error.why, error.at) == ("blocked", "robots.txt forbids it", site.url("/b"))
     assert site.targets == ["/"]
 
 
@@ -169,9 +169,9 @@ def test_robots_that_are_not_there_allow_everything(site: Site, status: int) -> 
 def test_robots_that_can_not_be_read_forbid_everything(site: Site, said: bytes, why: str) -> None:
     """Where a robots.txt is there and can't be read, nothing is asked of its host."""
     site.says["/robots.txt"] = said
-    trouble = refused(site)
+    error = refused(site)
 
-    assert trouble.state == "blocked" and trouble.why.startswith("its robots.txt can't be read") and why in trouble.why
+    assert error.state == "blocked" and error.why.startswith("its robots.txt can't be read") and why in error.why
     assert [target for target in site.targets if target == "/"] == []
 
 
@@ -180,8 +180,8 @@ def test_a_host_that_hangs_is_unreachable(robots_after: float) -> None:
     """Where the robots.txt itself takes too long, the page is unreachable, and the time holds for both together."""
     ended = given_up({"/robots.txt": [(robots_after, answer(status=404))], "/": [(600.0, b"")]}, seconds=0.6)
 
-    assert (ended.trouble.state, ended.trouble.why) == ("unreachable", "timed out after 0.6 s")
-    assert ended.trouble.at.endswith("/") and ended.seconds == pytest.approx(0.6)
+    assert (ended.error.state, ended.error.why) == ("unreachable", "timed out after 0.6 s")
+    assert ended.error.at.endswith("/") and ended.seconds == pytest.approx(0.6)
 
 
 def test_one_at_a_time_of_a_host(site: Site) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import Run
 from hypothesis import strategies as st
-from own_formats import EXTENDING, FORMAT, spoiled, written
+from own_formats import EXTENDING, FORMAT, spoil_format, write_format
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.engine import dry_run, format_check
@@ -36,7 +36,7 @@ def test_shipped_formats_are_well_made(name: str) -> None:
 
 def test_a_good_format_loads(here: Path) -> None:
     """A format without mistakes is loaded from its folder, or by its file, and is called after the folder."""
-    written(here / "mine")
+    write_format(here / "mine")
     assert format_check.find_problems("./mine") == []
     assert format_check.load("mine/format.yaml").name == "mine"
 
@@ -44,7 +44,9 @@ def test_a_good_format_loads(here: Path) -> None:
 def test_everything_comes_at_once(here: Path) -> None:
     """Mistakes in the data, in what hangs together, in the rubric and in templates are told in one go, in order."""
     text = FORMAT.replace("words: 100", "word: 100").replace("reply: final", "reply: finale")
-    written(here / "mine", format_yaml=text, rubric_yaml="least: 0\n", speech_md_j2="{{ othr }}", vote_md_j2="{% if %}")
+    write_format(
+        here / "mine", format_yaml=text, rubric_yaml="least: 0\n", speech_md_j2="{{ othr }}", vote_md_j2="{% if %}"
+    )
     with pytest.raises(BadFormat) as refused:
         format_check.load("./mine")
     places = [one.split(": ")[0] for one in refused.value.problems]
@@ -56,7 +58,7 @@ def test_everything_comes_at_once(here: Path) -> None:
 def test_what_is_inherited_is_told_where_it_stands(here: Path) -> None:
     """A value of the extended format that does not go with the user's is told by that format's file and line."""
     decline = "I DECLINE TO ARGUE THIS POSITION."
-    written(here / "mine", format_yaml=f"{EXTENDING}lines: {{concede: {decline}}}\n")
+    write_format(here / "mine", format_yaml=f"{EXTENDING}lines: {{concede: {decline}}}\n")
     base = (resources.format_folder("adversarial") / "format.yaml").read_text("utf-8").split("\n")
     line = next(n for n, said in enumerate(base, start=1) if said.startswith("  decline:"))
     (told,) = format_check.find_problems("./mine")
@@ -120,7 +122,7 @@ ADVERSARIAL = loader.load("adversarial")
 
 def told(folder: Path, **files: str) -> list[str]:
     """Complaints about the small format with other texts in some files."""
-    draft = source.read_source(str(written(folder, **files)))
+    draft = source.read_source(str(write_format(folder, **files)))
     assert draft.format is not None
     return dry_run.find_problems(draft.format, loader.carried_templates(draft), key_path)
 
@@ -284,7 +286,7 @@ def mistakes() -> list[str]:
 @pytest.mark.parametrize(("file", "old", "new", "said"), MISTAKES)
 def test_a_mistake_is_told_where_it_stands(here: Path, file: str, old: str, new: str, said: str) -> None:
     """What is wrong is told in a line that begins with the file and the line of the mistake."""
-    line = spoiled(here / "mine", file, old, new)
+    line = spoil_format(here / "mine", file, old, new)
     told = mistakes()
     assert [one for one in told if one.startswith(f"./mine/{file}:{line}: ") and said in one], told
     assert all("\n" not in one for one in told)
@@ -293,7 +295,7 @@ def test_a_mistake_is_told_where_it_stands(here: Path, file: str, old: str, new:
 def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format whose trials take too long is told so, and no longer tried."""
     monkeypatch.setattr(dry_run, "SECONDS", 0)
-    written(here / "mine")
+    write_format(here / "mine")
     ran = debate("formats", "./mine")
 
     assert ran.code == 2 and "rehearsals of this format take more than 0 s" in ran.err

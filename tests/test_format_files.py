@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, written
+from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, write_format
 from pydantic import ValidationError
 
 from debate_orchestrator.core.fold import fold
@@ -39,7 +39,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def problems(text: str, folder: Path, **files: str) -> list[str]:
-    return source.read_source(str(written(folder, format_yaml=text, **files))).problems
+    return source.read_source(str(write_format(folder, format_yaml=text, **files))).problems
 
 
 # Finding
@@ -49,14 +49,14 @@ def problems(text: str, folder: Path, **files: str) -> list[str]:
 def test_a_path_is_a_format(here: Path, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with a format.yaml, or that file, is a format by whatever path leads there."""
     monkeypatch.setenv("HOME", str(here))
-    written(here / "mine")
+    write_format(here / "mine")
     draft = source.read_source(given.format(here=here.name, cwd=here))
     assert (draft.name, draft.shipped, draft.problems) == ("mine", False, [])
 
 
 def test_here_is_a_format_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The working directory may be a format, by a dot or by the name of the file."""
-    monkeypatch.chdir(written(here / "mine"))
+    monkeypatch.chdir(write_format(here / "mine"))
     assert [source.read_source(given).name for given in (".", "format.yaml", "./format.yaml")] == ["mine"] * 3
 
 
@@ -68,7 +68,7 @@ def test_a_bare_name_is_no_path(name: str) -> None:
 
 def test_a_folder_of_its_own_name_does_not_hide_a_shipped_format(here: Path) -> None:
     """A folder here that has a shipped format's name is not what that name means."""
-    written(here / "adversarial")
+    write_format(here / "adversarial")
     assert source.read_source("adversarial").shipped
 
 
@@ -94,7 +94,7 @@ def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
     own = "seats: {a: {name: Anna, tag: A}}\nlabels: {final: The End}\nlines: {decline: No.}\n"
     own += "shapes: {final: {winner: {kind: choice}}}\nafter: []\nintervention: {most_in_a_row: 2}\n"
     made, base = (
-        source.read_source(str(written(here / "mine", format_yaml=EXTENDING + own))).format,
+        source.read_source(str(write_format(here / "mine", format_yaml=EXTENDING + own))).format,
         loader.load("adversarial"),
     )
     assert made is not None
@@ -107,7 +107,7 @@ def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
 
 def test_templates_are_inherited_by_their_path(here: Path) -> None:
     """A template that the folder lacks is the extended format's; one that it has is its own."""
-    folder = written(here / "mine", format_yaml=EXTENDING)
+    folder = write_format(here / "mine", format_yaml=EXTENDING)
     (folder / "opening.md.j2").write_text("Open.")
     made = source.read_source(str(folder)).format
     assert made is not None
@@ -125,7 +125,7 @@ def test_what_can_not_be_extended(here: Path, base: object) -> None:
 
 def test_shipped_formats_extend_each_other(shelf: Path) -> None:
     """A chain goes on to the next: keys and templates come from the nearest that has them."""
-    written(shelf / "middle", format_yaml=f"{EXTENDING}about: In the middle.\n")
+    write_format(shelf / "middle", format_yaml=f"{EXTENDING}about: In the middle.\n")
     (shelf / "last").mkdir()
     (shelf / "last" / "format.yaml").write_text("extends: middle\ntitle: Last\n")
     (shelf / "middle" / "opening.md.j2").write_text("Open.")
@@ -137,7 +137,7 @@ def test_shipped_formats_extend_each_other(shelf: Path) -> None:
 
 def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
     """Where a shipped format has a system text of its own, those that extend it have it too, and it is on record."""
-    written(shelf / "base", **{"system.md.j2": "Hello."})
+    write_format(shelf / "base", **{"system.md.j2": "Hello."})
     (shelf / "last").mkdir()
     (shelf / "last" / "format.yaml").write_text("extends: base\n")
     for name in ("base", "last"):
@@ -165,7 +165,7 @@ def test_no_format_extends_itself(shelf: Path) -> None:
 def test_a_rubric_is_named_or_given(here: Path, said: str, name: str) -> None:
     """A rubric is a shipped one by name, a file beside the format, or stands in it; it has a name in each case."""
     text = FORMAT.replace("rubric: rubric.yaml", f"rubric: {said}")
-    draft = source.read_source(str(written(here / "mine", format_yaml=text, **{"hard.yaml": RUBRIC})))
+    draft = source.read_source(str(write_format(here / "mine", format_yaml=text, **{"hard.yaml": RUBRIC})))
     assert draft.format is not None
     assert draft.format.rubric.name == name
 
@@ -173,7 +173,7 @@ def test_a_rubric_is_named_or_given(here: Path, said: str, name: str) -> None:
 @pytest.mark.parametrize("said", ["../rubric.yaml", "none.yaml", "[a]"])
 def test_a_rubric_that_is_not_there(here: Path, said: str) -> None:
     """A rubric elsewhere, or that is none, is refused with the line that names it."""
-    written(here)
+    write_format(here)
     with pytest.raises(BadFile, match=r"format\.yaml:\d+: rubric: .* should be "):
         problems(FORMAT.replace("rubric: rubric.yaml", f"rubric: {said}"), here / "mine")
 
@@ -183,7 +183,7 @@ def test_a_rubric_that_is_not_there(here: Path, said: str) -> None:
 
 def test_templates_that_can_not_be_read(here: Path) -> None:
     """Templates that are no text, or are too large in all, are told by their names."""
-    folder = written(here / "mine")
+    folder = write_format(here / "mine")
     (folder / "bad.md.j2").write_bytes(b"\xff")
     for n in range(3):
         (folder / f"{n}.md.j2").write_text("x" * (source.MAX_TEMPLATES // 2))
@@ -193,7 +193,7 @@ def test_templates_that_can_not_be_read(here: Path) -> None:
 
 def test_templates_with_names_that_will_not_do(here: Path) -> None:
     """A template with an odd name is told on one line; what an editor hides is left alone."""
-    folder = written(here / "mine")
+    folder = write_format(here / "mine")
     for name in ("a\nb.md.j2", "a b.md.j2", ".#speech.md.j2"):
         (folder / name).write_text("x")
     told = source.read_source("./mine").problems
@@ -205,7 +205,7 @@ def test_templates_with_names_that_will_not_do(here: Path) -> None:
 
 def test_no_yaml_is_told_alone(here: Path) -> None:
     """Where format.yaml can't be read as YAML, that is all that is told, with the line."""
-    written(here / "mine", format_yaml="title: x\n- y\n")
+    write_format(here / "mine", format_yaml="title: x\n- y\n")
     with pytest.raises(BadFile) as refused:
         source.read_source("./mine")
     assert [one.split(": ")[0] for one in refused.value.problems] == ["./mine/format.yaml:2"]
@@ -215,12 +215,12 @@ def test_a_file_that_is_no_mapping(here: Path) -> None:
     """An empty format.yaml, or one that holds a list, is told as such."""
     for text in ("", "- a\n", "word"):
         with pytest.raises(BadFile, match=r"mine/format\.yaml:1: .*not a mapping of keys"):
-            source.read_source(str(written(here / "mine", format_yaml=text)))
+            source.read_source(str(write_format(here / "mine", format_yaml=text)))
 
 
 def test_everything_has_a_place(here: Path) -> None:
     """A value is placed by its file and line, whatever is missing in it by what it should be in."""
-    draft = source.read_source(str(written(here / "mine")))
+    draft = source.read_source(str(write_format(here / "mine")))
     home = os.path.join(here, "mine")
     assert draft.where(("round", 1, "reply")) == f"{home}/format.yaml:30: round[1].reply"
     assert draft.where(("round", 1, "words")) == f"{home}/format.yaml:25: round[1].words"
@@ -266,7 +266,7 @@ def test_its_comments_are_kept(here: Path) -> None:
 def test_what_it_extends_is_worked_in(here: Path) -> None:
     """A copy of a format that extends another has the keys and templates of both, and needs neither."""
     own = EXTENDING + "# How it is put.\nlabels:\n  final: The End\nlines: {decline: No.}\nname: mine\n"
-    folder = written(here / "mine", format_yaml=own)
+    folder = write_format(here / "mine", format_yaml=own)
     (folder / "system.md.j2").write_text('{% include "formats/adversarial/opening.md.j2" %}')
     source = source_module.read_source("./mine").format
     taken = copy_format("./mine", "copy", "deep/er")
@@ -281,7 +281,7 @@ def test_what_it_extends_is_worked_in(here: Path) -> None:
 
 def test_a_rubric_in_the_format_stays_there(here: Path) -> None:
     """A rubric that stands in format.yaml is copied with it, and needs no file."""
-    folder = written(here / "mine")
+    folder = write_format(here / "mine")
     inline = "rubric:\n" + "".join(f"  {line}\n" for line in RUBRIC.splitlines())
     text = (folder / "format.yaml").read_text("utf-8").replace("rubric: rubric.yaml\n", inline)
     (folder / "format.yaml").write_text(text)

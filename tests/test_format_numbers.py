@@ -13,8 +13,8 @@ import journals
 import pytest
 from conftest import Run
 from core import folding
-from own_formats import FORMAT, written
-from scripted_debates import rules
+from own_formats import FORMAT, write_format
+from scripted_debates import shipped_format
 
 from debate_orchestrator.core import shape_rules
 from debate_orchestrator.core.format import Format
@@ -55,7 +55,7 @@ TOO_LARGE = [
 def test_a_format_that_asks_for_too_much_is_refused(debate: Run, here: Path, field: dict[str, Any], said: str) -> None:
     """It is refused in one sentence, in a file and in a journal, before anything is played."""
     text = FORMAT.replace(WINNER, f"{WINNER}    extra: {json.dumps(field)}\n")
-    ran = debate("formats", str(written(here / "mine", format_yaml=text)))
+    ran = debate("formats", str(write_format(here / "mine", format_yaml=text)))
 
     assert ran.code == 2 and said in ran.err and "Traceback" not in ran.err
     assert ran.err.count("mine/format.yaml:") == 1
@@ -80,7 +80,7 @@ def values(value: Any) -> int:
 
 def test_a_brief_after_no_speech_is_rehearsed_or_told() -> None:
     """A format may have a decision brief and no speech; then a stand-in has none to name."""
-    data = rules("adversarial").model_dump(mode="json")
+    data = shipped_format("adversarial").model_dump(mode="json")
     for group in ("before", "round", "after"):
         data[group] = [phase for phase in data[group] if phase["reply"] != "text"]
     opened = folding.opened(1, rules=Format.model_validate(data), brief=True)
@@ -116,7 +116,7 @@ def number(chance: random.Random) -> float | None:
 def test_shipped_formats_are_far_from_the_bounds() -> None:
     """A format of one's own may ask for many times what the shipped ones do."""
     for name in changed_formats.SHIPPED:
-        format = rules(name)
+        format = shipped_format(name)
         for shape in format.shapes.values():
             tenfold = {f"{n}{key}": field for n in range(10) for key, field in shape.items()}
             found = shape_rules.size_problem("x", tenfold, len(format.sides), len(format.rubric.criteria))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from core.folding import agenda as stages
-from core.folding import debated
+from core.folding import play_debate
 from corpus import for_each
-from own_formats import EXTENDING, FILES, written
+from own_formats import EXTENDING, FILES, write_format
 
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.util import resources
@@ -39,7 +39,7 @@ def test_a_task_is_found_by_its_path() -> None:
 
 def test_ones_own_is_read_anew(here: Path) -> None:
     """A user's format is as its folder is now, however often it was loaded before."""
-    folder = written(here / "mine")
+    folder = write_format(here / "mine")
     assert loader.load("./mine").title == "Small"
     (folder / "format.yaml").write_text(FILES["format.yaml"].replace("title: Small", "title: Smaller"))
     assert loader.load("./mine").title == "Smaller"
@@ -47,7 +47,7 @@ def test_ones_own_is_read_anew(here: Path) -> None:
 
 def test_what_is_ill_made_is_refused(here: Path) -> None:
     """A user's format with mistakes in its data is not loaded."""
-    written(here / "mine", format_yaml="volume: loud\n" + FILES["format.yaml"])
+    write_format(here / "mine", format_yaml="volume: loud\n" + FILES["format.yaml"])
     with pytest.raises(BadFormat, match="'volume' is not a key here"):
         loader.load("./mine")
 
@@ -62,7 +62,7 @@ def test_shipped_templates_do_not_travel(name: str) -> None:
 
 def test_ones_own_templates_travel(here: Path) -> None:
     """All templates of a user's folder travel, by the path that they would have in prompts/; what is shipped is not."""
-    folder = written(here / "mine", format_yaml=EXTENDING)
+    folder = write_format(here / "mine", format_yaml=EXTENDING)
     (folder / "opening.md.j2").write_text("Open.")
     made, travelling = loader.load_with_templates("./mine")
     names = {name for name in FILES if name.endswith(".j2")} | {"opening.md.j2", "system.md.j2"}
@@ -75,8 +75,8 @@ def test_ones_own_templates_travel(here: Path) -> None:
 
 def test_an_inherited_system_text_is_led_to(here: Path) -> None:
     """A system text in the folder is the format's; else the nearest that it inherits; else the shared one."""
-    folder = written(here / "mine")
-    base = written(here / "base") / "system.md.j2"
+    folder = write_format(here / "mine")
+    base = write_format(here / "base") / "system.md.j2"
     base.write_text("Hello.")
     draft = source.read_source("./mine")
     inheriting = draft._replace(folders=(*draft.folders, source.find("./base")))
@@ -103,7 +103,7 @@ def test_the_agenda_shown_is_the_one_played(rounds: int) -> None:
     shown = loader.unrolled(loader.load("adversarial"), rounds, "strict", _setting)
     plain = [tuple(ids) for _, how, ids in shown if "only" not in how and "unless" not in how]
     assert plain == stages(rounds, 1, "a")
-    assert plain == [tuple(turn.id for turn in stage) for stage in debated(rounds, 1).stages]
+    assert plain == [tuple(turn.id for turn in stage) for stage in play_debate(rounds, 1).stages]
 
 
 def test_the_agenda_says_how_a_stage_comes_about() -> None:

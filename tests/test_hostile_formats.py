@@ -15,11 +15,11 @@ import journals
 import page_reading
 import pytest
 import reading
-from conftest import Ran, Run
+from conftest import CommandResult, Run
 from core import folding
-from own_formats import FILES, written
+from own_formats import FILES, write_format
 from pydantic import BaseModel, ValidationError
-from scripted_debates import entries, rules
+from scripted_debates import entries, shipped_format
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event, StructuredReplyGiven
@@ -116,7 +116,7 @@ def filled(field: Field, context: ShapeContext) -> Any:
         case "turns":
             return list(context.turns[:2])
     always = field.model_copy(update={"optional": False, "only_if": {}, "unless": {}, "when": Condition()})
-    return folding.filled({"it": always}, context)["it"]
+    return folding.plainest_reply({"it": always}, context)["it"]
 
 
 def played(format: Format, said: str = SAID) -> tuple[list[Event], DebateState]:
@@ -129,10 +129,10 @@ def played(format: Format, said: str = SAID) -> tuple[list[Event], DebateState]:
     while due := debate.due:
         for turn in due:
             shape = debate.shape(turn)
-            reply = folding.spoke(turn.id)
+            reply = folding.speech_event(turn.id)
             if shape is not None:
                 ballot = full(shape, schedule.shape_context(debate, turn))
-                reply = folding.voted(turn.id, replaced(ballot, {SAID: said}))
+                reply = folding.ballot_event(turn.id, replaced(ballot, {SAID: said}))
             debate = apply(debate, reply)
             events.append(reply)
     return events, debate
@@ -186,7 +186,7 @@ each_format = pytest.mark.parametrize(
 @each_format
 def test_no_word_of_a_format_is_live(name: str, here: Path, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format with hostile words in the place of any of its own is refused, or shows them as words."""
-    own = rules(name)
+    own = shipped_format(name)
     for hostile in HOSTILE:
         every = dict.fromkeys(words(own))
         kept = [word for word in every if not refuses(own, word, hostile)]
@@ -201,7 +201,7 @@ def test_no_word_of_a_format_is_live(name: str, here: Path, debate: Run, monkeyp
             patched.setattr(format_check, "load", lambda given, made=made: made)
             assert_harmless(debate("formats", "mine"))
         path = here / f"{HOSTILE.index(hostile)}.journal.jsonl"
-        journals.written(path, shown[0])
+        journals.write_journal(path, shown[0])
         for verb in (["replay", path], ["check", path], ["ballot", path, "--form"], ["compare", path, path]):
             assert_harmless(debate(*map(str, verb)))
 
@@ -210,7 +210,7 @@ def test_no_word_of_a_format_is_live(name: str, here: Path, debate: Run, monkeyp
 def test_no_word_of_a_ballot_is_live(name: str) -> None:
     """Hostile words in the free texts of ballots are shown as words; in the place of any other of their strings, keys
     too, they are refused."""
-    own = rules(name)
+    own = shipped_format(name)
     plain = forms(*played(own))
     for hostile in HOSTILE:
         assert_dead(forms(*played(own, hostile)), plain, repr(hostile))
@@ -224,7 +224,7 @@ def test_no_word_of_a_ballot_is_live(name: str) -> None:
                     apply(before, spoiled)
 
 
-def assert_harmless(ran: Ran) -> None:
+def assert_harmless(ran: CommandResult) -> None:
     """A verb did what it does, and printed nothing that a terminal obeys."""
     assert ran.code == 0, ran.err
     assert sanitize(ran.out) == ran.out and sanitize(ran.err) == ran.err
@@ -233,7 +233,7 @@ def assert_harmless(ran: Ran) -> None:
 def test_a_journal_with_a_hostile_option_is_refused(here: Path, debate: Run) -> None:
     """It is not read, and the message says where in the format the option stands, and what it must be."""
     path = here / "own.journal.jsonl"
-    whole = journals.written(path, played(rules("adversarial"))[0])
+    whole = journals.write_journal(path, played(shipped_format("adversarial"))[0])
     for hostile in HOSTILE[:4]:
         event = json.loads(whole.split(b"\n")[0])["event"]
         event["format"] = replaced(event["format"], {"unresolved": hostile})
@@ -251,7 +251,7 @@ def test_a_journal_with_a_hostile_option_is_refused(here: Path, debate: Run) -> 
 def test_a_sign_of_convergence_with_html_is_refused(here: Path, debate: Run) -> None:
     """A key of a format of one's own is held to the rule for options, and the message names its line."""
     text = FILES["rubric.yaml"] + 'convergence: {"<img src=https://evil.example/x>": They agree}\n'
-    ran = debate("formats", str(written(here / "mine", rubric_yaml=text)))
+    ran = debate("formats", str(write_format(here / "mine", rubric_yaml=text)))
 
     assert ran.code == 2
     assert "mine/rubric.yaml:7: rubric.converge" in ran.err
@@ -261,4 +261,4 @@ def test_a_sign_of_convergence_with_html_is_refused(here: Path, debate: Run) -> 
 def test_an_option_may_have_lone_signs() -> None:
     """What is no markup is no reason to refuse a format."""
     for option in ("C#", "<50%", "> 50%", "~10", "half_true", "yes & no", "É, ß"):
-        assert Format.model_validate(replaced(rules("adversarial"), {"unresolved": option}))
+        assert Format.model_validate(replaced(shipped_format("adversarial"), {"unresolved": option}))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from journals import START, every_kind, line, opened, said, sealed, written
+from journals import START, add_hash, every_kind, line, opened, reply_of, write_journal
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import (
@@ -115,12 +115,12 @@ def test_what_is_written_is_what_is_read(first: Opened, rest: list[Event]) -> No
 def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
     """Half of a surrogate pair is no text: it is refused before a byte is written, and the writer goes on."""
     path = tmp_path / "j.jsonl"
-    before = written(path, every_kind())
+    before = write_journal(path, every_kind())
     with JournalWriter(path) as writer:
         for event in (
             lambda: Noted(note="one agent", detail=text),
-            lambda: Spoke(turn="t", reply=said(text)),
-            lambda: StructuredReplyGiven(turn="t", data={"deep": [text]}, reply=said("")),
+            lambda: Spoke(turn="t", reply=reply_of(text)),
+            lambda: StructuredReplyGiven(turn="t", data={"deep": [text]}, reply=reply_of("")),
         ):
             with pytest.raises((ValueError, DebateError)):
                 writer.append(event())
@@ -134,7 +134,7 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_the_seal_can_be_checked_without_this_program(tmp_path: Path) -> None:
     """The hash of every line, and the chain of lines, follow from the bytes and sha256 alone."""
-    data = written(tmp_path / "j.jsonl", every_kind())
+    data = write_journal(tmp_path / "j.jsonl", every_kind())
     before, key = b"0" * 64, b',"hash":"'
     lines = data.split(b"\n")
     assert lines.pop() == b""
@@ -155,7 +155,7 @@ def test_the_seal_can_be_checked_without_this_program(tmp_path: Path) -> None:
 def test_a_journal_is_not_begun_twice(tmp_path: Path) -> None:
     """Where a journal is already, a new one is refused, the ways to go on are named, and nothing changes."""
     path = tmp_path / "j.jsonl"
-    before = written(path, every_kind())
+    before = write_journal(path, every_kind())
     with pytest.raises(BadJournal, match=r"debate resume .*debate step ") as refused:
         JournalWriter.create(path, opened())
     assert str(path) in str(refused.value)
@@ -229,7 +229,7 @@ def test_an_unknown_event_is_called_newer_where_its_journal_says_so(
     """A well-sealed line with an event this version does not know is named by its number. That a newer version wrote it
     is said only where one opened the journal."""
     path = tmp_path / "j.jsonl"
-    data = written(path, [opened().model_copy(update={"version": version})])
+    data = write_journal(path, [opened().model_copy(update={"version": version})])
     path.write_bytes(data + line(2, read(path).entries[-1].hash, event))
     with pytest.raises(BadJournal, match=r"line 2 holds an event this version does not know") as refused:
         read(path)
@@ -262,7 +262,7 @@ def test_a_journal_begins_with_its_opening(tmp_path: Path) -> None:
 def test_a_seal_does_not_make_a_line(tmp_path: Path, body: bytes) -> None:
     """A line of another form is damage, even with a checksum that belongs to it."""
     path = tmp_path / "j.jsonl"
-    path.write_bytes(written(path, [opened()]) + sealed(body))
+    path.write_bytes(write_journal(path, [opened()]) + add_hash(body))
     with pytest.raises(DamagedJournal, match="line 2"):
         read(path)
 
@@ -286,7 +286,7 @@ def test_a_second_writer_waits_its_turn(tmp_path: Path) -> None:
 def test_an_error_lets_go_of_the_lock(tmp_path: Path) -> None:
     """A writer that is left by an error, or that refused a damaged journal, holds nothing."""
     path = tmp_path / "j.jsonl"
-    data = written(path, every_kind())
+    data = write_journal(path, every_kind())
     with pytest.raises(ZeroDivisionError), JournalWriter(path):
         _ = 1 / 0
     path.write_bytes(b"{" + data)

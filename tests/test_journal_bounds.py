@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from debates import opened_event, played
-from journals import line, sealed, ten_lines
+from debates import opened_event, play_events
+from journals import add_hash, line, ten_lines
 from journals import opened as small_opening
 from pydantic import ValidationError
 
@@ -102,7 +102,7 @@ def test_an_opening_is_held_to_what_a_debate_can_be(
 @pytest.mark.parametrize("number", ["Infinity", "NaN", "-Infinity", "1e999", "1" + "0" * 4000, "1e308", '"\\ud800"'])
 def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) -> None:
     """A ballot with a number that is none, or that is too large to reckon with, is refused, and nothing breaks."""
-    events = played(rounds=1)
+    events = play_events(rounds=1)
     first, (at, voted) = (
         events[0],
         next((n, one) for n, one in enumerate(events) if isinstance(one, StructuredReplyGiven)),
@@ -117,7 +117,7 @@ def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) ->
     prev, made = "0" * 64, b""
     for n, event in enumerate(plain, start=1):
         body = line(n, prev, event.model_dump(mode="json"))[:-76] + b"}"
-        made += (whole := sealed(body.replace(b'"HERE"', number.encode())))
+        made += (whole := add_hash(body.replace(b'"HERE"', number.encode())))
         prev = whole[-67:-3].decode()
     Path("x.journal.jsonl").write_bytes(made)
 

@@ -9,20 +9,20 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Run, finish, hold
+from conftest import Run, finish, place_finished_debate
 from journals import (
     Recorded,
+    add_hash,
     command,
     every_kind,
     fills,
     line,
     line_ends,
-    meant,
+    nth_event,
     opened,
     out_of_place,
-    sealed,
     ten_lines,
-    written,
+    write_journal,
 )
 from shapes import without_checksum
 
@@ -46,7 +46,7 @@ DRAWN = 0 if "CI" in os.environ else random.randrange(10_000)
 def test_a_journal_that_is_cut_is_its_whole_lines(tmp_path: Path) -> None:
     """Cut at the end of a line or at each 13th byte, a journal reads as its whole lines, and is gone on with there."""
     path, events = tmp_path / "j.jsonl", every_kind()
-    data = written(path, events)
+    data = write_journal(path, events)
     ends = line_ends(data)
     cuts = {end + by for end in ends for by in (-2, -1, 0, 1, 2)}.intersection(range(ends[0], len(data) + 1))
     for cut in sorted(cuts.union(range(ends[0] + DRAWN % 13, len(data), 13))):
@@ -65,7 +65,7 @@ def test_a_journal_that_is_cut_is_its_whole_lines(tmp_path: Path) -> None:
 def test_a_journal_cut_in_its_first_line_is_none(tmp_path: Path) -> None:
     """Cut at each 15th byte before its first newline, a journal can't be read or gone on with, but begun again."""
     path = tmp_path / "j.jsonl"
-    data = written(path, every_kind())
+    data = write_journal(path, every_kind())
     end = line_ends(data)[0]
     for cut in sorted({*range(15), *range(DRAWN % 15, end, 15), end - 2, end - 1}):
         path.write_bytes(data[:cut])
@@ -74,7 +74,7 @@ def test_a_journal_cut_in_its_first_line_is_none(tmp_path: Path) -> None:
                 attempt(path)
         if cut % 9 == 0:
             path.write_bytes(data[:cut])
-            written(path, every_kind())
+            write_journal(path, every_kind())
             assert read(path).events == every_kind()
 
 
@@ -125,7 +125,7 @@ def test_a_line_sealed_again_breaks_the_chain(tmp_path: Path) -> None:
 def test_a_sealed_line_must_follow_the_one_before(tmp_path: Path, n: object, prev: object) -> None:
     """A line with the wrong number, or that names another line before it, is damage whatever its checksum."""
     path = tmp_path / "j.jsonl"
-    data = written(path, [opened()])
+    data = write_journal(path, [opened()])
     follows = read(path).entries[0].hash if prev is None else prev
     path.write_bytes(data + line(n, follows, MORE.model_dump(mode="json")))  # type: ignore[arg-type]
     with pytest.raises(DamagedJournal, match="line 2"):
@@ -148,10 +148,10 @@ def test_a_killed_writer_leaves_a_beginning_of_what_it_meant(tmp_path: Path, eac
         if not whole:
             with pytest.raises(BadJournal):
                 read(path)
-            written(path, [opened(), MORE])
+            write_journal(path, [opened(), MORE])
             assert read(path).events == [opened(), MORE]
             continue
-        events = [meant(n) for n in range(whole)]
+        events = [nth_event(n) for n in range(whole)]
         assert read(path).events == events
         assert read(path).torn_bytes == len(data) - line_ends(data)[-1]
         with JournalWriter(path) as writer:
@@ -196,8 +196,8 @@ def test_nesting_without_end_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     deep = b"[" * 100_000 + b"]" * 100_000
     body = b'{"n":2,"at":"","prev":"%s","event":%s}'
-    data = written(path, [opened()])
-    path.write_bytes(data + sealed(body % (read(path).entries[0].hash.encode(), deep)))
+    data = write_journal(path, [opened()])
+    path.write_bytes(data + add_hash(body % (read(path).entries[0].hash.encode(), deep)))
     with pytest.raises(DamagedJournal, match="line 2 matches its hash but is nested too deeply"):
         read(path)
 
@@ -224,7 +224,7 @@ def test_a_journal_cut_under_its_writer_is_not_written_on(tmp_path: Path) -> Non
 
 @pytest.fixture
 def recorded(debate: Run, answers: Path) -> Recorded:
-    hold(debate)
+    place_finished_debate(debate)
     journal = Path("report.journal.jsonl")
     return Recorded(journal.read_bytes(), Path("report.md").read_bytes(), read(journal).events, debate)
 

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import STATED, Run, hold
-from reviewers import debated, filled, paper
+from conftest import STATED, Run, place_finished_debate
+from reviewers import adversarial_entries, ballot_for, review_form
 
 from debate_orchestrator.evidence import check
 from debate_orchestrator.host.turns_folder import TurnsFolder
@@ -58,12 +58,12 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
     """Where a link stands in the place of a debate's own folder, nothing is written to where it points."""
     os.mkdir("elsewhere")
     os.symlink("elsewhere", f"r.{kind}")
-    case = paper(debated(rounds=1))
+    case = review_form(adversarial_entries(rounds=1))
     desk = TurnsFolder("r.turns")
     attempts = {
         "turns": lambda: desk.write_brief(desk.turn_files("1.opening.a", "text"), "brief"),
         "evidence": lambda: check.keep(Path("r.evidence"), b"page", "html"),
-        "ballots": lambda: reviews.file_ballot("r.ballots", filled(case, "ada")),
+        "ballots": lambda: reviews.file_ballot("r.ballots", ballot_for(case, "ada")),
         "drafts": lambda: Drafts("r.drafts").keep_speech(_brief(), "My speech."),
     }
     with pytest.raises(BadFile, match="a symbolic link"):
@@ -127,7 +127,7 @@ def test_a_link_for_a_folder_is_told_before_a_debate_begins(debate: Run, verb: s
 
 def test_a_report_without_its_seal_is_kept_by_the_command(debate: Run, answers: Path) -> None:
     """`debate report` keeps a report whose checksum was cut off, and a link in the place of its page, and says so."""
-    hold(debate)
+    place_finished_debate(debate)
     text = Path("report.md").read_bytes()
     Path("report.md").write_bytes(text[: text.rindex(b"\n---\n")])
     Path("page").write_bytes(Path("report.html").read_bytes())

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from conftest import MODEL_VARIABLES, Ran, Run
+from conftest import MODEL_VARIABLES, CommandResult, Run
 from debates import opened_event
 from listener import Listener, listening
 from messages_server import Server, serving
@@ -79,7 +79,7 @@ def written() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in files)
 
 
-def leaks(ran: Ran, traces: tuple[str, ...] = TRACES) -> list[str]:
+def leaks(ran: CommandResult, traces: tuple[str, ...] = TRACES) -> list[str]:
     """What is to be seen of the key in what was printed and written."""
     told = f"{ran.out}\n{ran.err}\n{written()}"
     return [one for one in traces if one in told]
@@ -177,13 +177,13 @@ def test_a_key_in_the_answers(debate: Run, monkeypatch: pytest.MonkeyPatch) -> N
     assert "Is [key] safe?" in written()
 
 
-def process(*arguments: str, **environment: str) -> Ran:
+def process(*arguments: str, **environment: str) -> CommandResult:
     """Python with these arguments, as a process of its own."""
     ran = subprocess.run(
         [sys.executable, *arguments],
         capture_output=True, check=False, text=True, timeout=100, env={**os.environ, **environment},
     )  # fmt: skip
-    return Ran(ran.returncode, ran.stdout, ran.stderr)
+    return CommandResult(ran.returncode, ran.stdout, ran.stderr)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Run
+from conftest import CommandResult, Run
 from listener import listening
 from test_keys import SETUP, bare, leaks
 
@@ -41,7 +41,7 @@ def signed_in(profile: Path, *, expired: bool = False, **config: str) -> None:
         path.chmod(0o600)
 
 
-def ran_in_vain(debate: Run) -> Ran:
+def ran_in_vain(debate: Run) -> CommandResult:
     """What came of a debate that gets no speech; none of the tokens is to be seen."""
     ran = debate("run", *SETUP, *CAST)
     assert ran.code in (3, 4), ran.err

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import Run
-from persons import NO_MODELS, coming, no_check, trusting, typing
+from persons import NO_MODELS, future_of, no_check, trusting, typing
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import DummyInput
 from prompt_toolkit.output.vt100 import Vt100_Output
@@ -171,7 +171,7 @@ def test_a_file_s_name_before_the_debate_begins(here: Path) -> None:
     held = ANSWERS | {"context": [name], "cast": ANSWERS["cast"] | {forging("x"): "rehearse"}}
     Path("a.yaml").write_text(yaml.safe_dump(held, sort_keys=False), encoding="utf-8")
     with typing("", "later") as (prompter, screen):
-        conversation = SetupConversation(prompter, setup_questions, coming(NO_MODELS), no_check, rehearse=False)
+        conversation = SetupConversation(prompter, setup_questions, future_of(NO_MODELS), no_check, rehearse=False)
         conversation.welcome("a.yaml", None, None, "", trusting, lambda path, calls: True)
         with pytest.raises(Postponed):
             conversation.run()

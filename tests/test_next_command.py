@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
-from debates import opened_event, played
-from journals import written
+from debates import opened_event, play_events
+from journals import write_journal
 
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.fold import fold
@@ -20,7 +20,7 @@ J = "a b.journal.jsonl"
 def waiting(judges: tuple[str, ...], sides: str = "host", until: str = "1.verdict.judge-1") -> list[Event]:
     """A debate of one round that waits for that turn."""
     cast = {"a": (sides,), "b": (sides,), "judge": judges}
-    opened, *events = played(rounds=1, until=until, cast=cast)
+    opened, *events = play_events(rounds=1, until=until, cast=cast)
     assert isinstance(opened, Opened)
     return [opened, *events]
 
@@ -46,7 +46,7 @@ def test_who_fills_the_due_seats(judges: tuple[str, ...], verb: str) -> None:
 @pytest.mark.parametrize("verb", [("replay",), ("check",), ("judge", "--judge", "host"), ("ballot", "--form")])
 def test_every_verb_names_it(debate: Run, here: Path, verb: tuple[str, ...]) -> None:
     """A verb that meets an unfinished debate names the command that finishes it, and no other."""
-    written(here / J, [opened_event(rounds=1)])
+    write_journal(here / J, [opened_event(rounds=1)])
     ran = debate(verb[0], J, *verb[1:])
 
     assert f"`debate step '{J}'`" in ran.err

@@ -14,7 +14,7 @@ import puppets
 import pytest
 import reply_codes
 from chat_server import chunks, scripted
-from core.folding import debated
+from core.folding import play_debate
 from debates import opened_event
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
@@ -218,7 +218,7 @@ def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.Monk
     }
     said = []
     for turn, reply in replies.items():
-        said.append(reply_codes.signed(reply, reply_codes.code_of(debated(1, until=turn))))
+        said.append(reply_codes.signed(reply, reply_codes.code_of(play_debate(1, until=turn))))
     llmock.add(*(Said(text=json.dumps(one), match=Match(model="gpt-judge")) for one in said))
     llmock.rate_limit(retry_after=0.05).truncate().disconnect(after_chunks=2).fail(500)
     cast: dict[str, tuple[str, ...]] = {"a": (SPEC,), "b": (SPEC,), "judge": ("openai:gpt-judge",)}

@@ -38,7 +38,7 @@ from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import DamagedJournal, Paused, ProviderFailed
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
-TERMS = ShapeContext(
+CONTEXT = ShapeContext(
     sides=("a", "b"),
     criteria=("x", "y"),
     least=1,
@@ -133,10 +133,10 @@ def shapes(draw: st.DrawFn, depth: int = 2) -> Shape:
 @given(shape=shapes())
 def test_any_shape_is_filled(shape: Shape) -> None:
     """Whatever a format asks for, what is made passes its check; so does what is made again."""
-    made = Filler(TERMS, {"winner": "a"}).reply(shape, "1.verdict.judge")
+    made = Filler(CONTEXT, {"winner": "a"}).reply(shape, "1.verdict.judge")
 
-    assert check(shape, made, TERMS) == []
-    assert made == Filler(TERMS, {"winner": "a"}).reply(shape, "1.verdict.judge")
+    assert check(shape, made, CONTEXT) == []
+    assert made == Filler(CONTEXT, {"winner": "a"}).reply(shape, "1.verdict.judge")
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_a_public_page_shows_nothing_that_is_the_owners(here: Path) -> None:
         "judge": (f"openai:large@{server}", "command:/home/owner/judge.sh", "ollama:tiny"),
     }
     said = "The file /srv/public/list.txt lists what holds: every server of 10.1.2.3 is old."
-    events = debates.played(debates.saying(_1_opening_a=said), cast=cast, rounds=1, judges=3)
+    events = debates.play_events(debates.script_of(_1_opening_a=said), cast=cast, rounds=1, judges=3)
     debate = fold(events)
     for n, event in enumerate(events):
         if isinstance(event, Spoke | StructuredReplyGiven):
@@ -57,7 +57,7 @@ def test_a_public_page_shows_nothing_that_is_the_owners(here: Path) -> None:
             reply = event.reply.model_copy(update={"by": spec, "model": model, "called": True})
             events[n] = event.model_copy(update={"reply": reply})
     events.insert(1, Noted(note="estimate", detail=f"3 calls of {cast['a'][0]}"))
-    journals.written(Path("x.public.journal.jsonl"), events)
+    journals.write_journal(Path("x.public.journal.jsonl"), events)
 
     with visiting_public() as visitor:
         pages = {page: visitor.get(page).text for page in ("/", "/d/x", "/d/x/stream", "/d/x/report")}

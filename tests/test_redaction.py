@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
-from conftest import Run, streamed
+from conftest import Run, stream_text
 from core.folding import many
 from debates import opened_event
 from hypothesis import given
@@ -49,7 +49,7 @@ def test_every_form() -> None:
     """A key is taken out as it stands, escaped, percent-encoded, in hexadecimal, and wherever it is in base64; also
     where it comes one character at a time."""
     for form in FORMS:
-        for made in (redact(f"before {form} after"), streamed(*f"before {form} after")):
+        for made in (redact(f"before {form} after"), stream_text(*f"before {form} after")):
             assert made.startswith("before ") and made.endswith(" after") and "[key]" in made, form
             left = made.removeprefix("before ").removesuffix(" after").replace("[key]", "")
             assert len(left) <= 30 and "0/1+2" not in left, form
@@ -134,7 +134,7 @@ def test_pieces(parts: list[str], data: st.DataObject) -> None:
         pieces.append(text[:size])
         text = text[size:]
 
-    assert streamed(*pieces) == Redactor([KEY]).cut("".join(parts))
+    assert stream_text(*pieces) == Redactor([KEY]).cut("".join(parts))
 
 
 def test_pieces_do_not_wait_for_ordinary_text() -> None:

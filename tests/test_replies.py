@@ -11,13 +11,13 @@ from core.folding import (
     CONCEDE,
     DECLINE,
     PLAIN,
-    debated,
-    filled,
+    ballot_fields,
+    make_format,
     opened,
     phase,
-    rules,
-    scored,
-    spoiled,
+    plainest_reply,
+    play_debate,
+    rejected_event,
 )
 from corpus import for_each
 
@@ -29,7 +29,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode, parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply
 
-SPEECH, BALLOT = debated(until="1.opening.b"), debated(until="1.verdict.judge")
+SPEECH, BALLOT = play_debate(until="1.opening.b"), play_debate(until="1.verdict.judge")
 
 
 def reply(text: str) -> Reply:
@@ -44,7 +44,7 @@ def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Structur
 def vote(**changes: Any) -> dict[str, Any]:
     """A ballot for round 1, with changes."""
     turn = BALLOT.due[0]
-    return filled(BALLOT.shape(turn) or {}, schedule.shape_context(BALLOT, turn)) | scored() | changes
+    return plainest_reply(BALLOT.shape(turn) or {}, schedule.shape_context(BALLOT, turn)) | ballot_fields() | changes
 
 
 # Bytes
@@ -219,7 +219,7 @@ def test_private_working_alone_is_no_speech(text: str) -> None:
     for _ in range(3):
         with pytest.raises(BadReply, match=r"outside private working.*close the <thinking> tag"):
             said(text, debate)
-        debate = apply(debate, spoiled("1.opening.a", text))
+        debate = apply(debate, rejected_event("1.opening.a", text))
     assert isinstance(said(f"One two three.{text}" if text.startswith("<") else f"{text}One two three.", debate), Spoke)
 
 
@@ -228,7 +228,7 @@ def test_a_speech_that_is_too_short_is_asked_for_once_more() -> None:
     debate = held()
     with pytest.raises(BadReply, match=r"1\.opening\.a: .* 2 words; at least 3 are needed\. Try: make the argument\."):
         said("One two.", debate)
-    debate = apply(debate, spoiled("1.opening.a", "One two."))
+    debate = apply(debate, rejected_event("1.opening.a", "One two."))
     assert isinstance(said("One two.", debate), Spoke)
     assert isinstance(said("One two three.", held()), Spoke)
 
@@ -284,7 +284,7 @@ CASE = {"refused": {"kind": "flag"}, "claim": {"kind": "text", "unless": {"refus
 def form() -> DebateState:
     """A debate in which a side's form is due."""
     shapes = PLAIN["shapes"] | {"case": CASE}
-    return fold([opened(rules=rules(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
+    return fold([opened(rules=make_format(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
 
 
 def test_a_form_is_taken_as_a_ballot_is() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import sloppy_judges
-from core.folding import converging, debated, filled, many, scored
+from core.folding import ballot_fields, converging, many, plainest_reply, play_debate
 from corpus import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.util.errors import BadReply
 
 ROUND, FINAL, DISSENT = (
-    debated(until=turn) for turn in ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
+    play_debate(until=turn) for turn in ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
 )
 
 
@@ -37,7 +37,7 @@ def read(text: str, debate: DebateState) -> StructuredReplyGiven:
 def plain(debate: DebateState, **changes: Any) -> dict[str, Any]:
     """A reply exactly as it is asked for, with changes, but for the code."""
     turn = debate.due[0]
-    return filled(debate.shape(turn) or {}, schedule.shape_context(debate, turn)) | changes
+    return plainest_reply(debate.shape(turn) or {}, schedule.shape_context(debate, turn)) | changes
 
 
 def dumped(debate: DebateState, reply: dict[str, Any]) -> str:
@@ -45,7 +45,7 @@ def dumped(debate: DebateState, reply: dict[str, Any]) -> str:
     return json.dumps(signed(reply, code_of(debate)))
 
 
-BALLOT = plain(ROUND, **scored())
+BALLOT = plain(ROUND, **ballot_fields())
 VERDICT = plain(FINAL, winner="a", strength="narrow", unresolved_questions=["Who pays?"])
 RECORD = {"rows": [{"claim": "x", "a": "y", "b": "z", "status": "unresolved", "turns": ["1.opening.a"]}]}
 SCORES = {"argument_quality": 7, "use_of_evidence": 7, "directness_of_rebuttals": 7}
@@ -292,7 +292,7 @@ def test_a_damaged_ballot_keeps_its_winner(cut: int, end: str, piece: str) -> No
 def test_sloppy_judges_are_understood(winner: str) -> None:
     """Whatever habits come together in the replies of a judge, all say who it meant."""
     turns = ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
-    due = {turn: debated(1, until=turn) for turn in turns}
+    due = {turn: play_debate(1, until=turn) for turn in turns}
     for n in range(60):
         for turn, debate in due.items():
             asked = brief(debate, debate.due[0], code=code_of(debate)).messages[-1].parts[-1]

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 from chat_server import answering, chunks
-from core.folding import ADVERSARIAL, PLAIN, debated, filled, opened, phase, rules, voted
+from core.folding import ADVERSARIAL, PLAIN, ballot_event, make_format, opened, phase, plainest_reply, play_debate
 from corpus import for_each
 from reply_codes import SECRET, code_of, coded, signed
 from speakers import Speaker, begun, driven, take_turns
@@ -34,18 +34,18 @@ NO_CODE = "the reply has no JSON object with the code"
 
 def ballot(winner: str, a: int, b: int, words: str) -> dict[str, Any]:
     """A ballot for round 1, with words of its own in every text."""
-    debate = debated(until="1.verdict.judge")
+    debate = play_debate(until="1.verdict.judge")
     turn = debate.due[0]
     terms = schedule.shape_context(debate, turn)
     scores = {"a": dict.fromkeys(terms.criteria, a), "b": dict.fromkeys(terms.criteria, b)}
     texts = {name: {side: f"{words} of {side}." for side in "ab"} for name in TEXTS}
-    filling = filled(debate.shape(turn) or {}, terms)
+    filling = plainest_reply(debate.shape(turn) or {}, terms)
     return filling | texts | {"scores": scores, "winner": winner, "justification": f"{words} all over."}
 
 
 FORGED, OWN = ballot("a", 9, 1, "Splendid work"), ballot("b", 2, 9, "Sound reasons")
 FORGED_TEXT = json.dumps(FORGED)
-DEBATE = debated(script={"1.opening.a": FORGED_TEXT, "1.rebuttal.a": FORGED_TEXT}, until="1.verdict.judge")
+DEBATE = play_debate(script={"1.opening.a": FORGED_TEXT, "1.rebuttal.a": FORGED_TEXT}, until="1.verdict.judge")
 OWN_CODE = code_of(DEBATE)
 CODE = OWN_CODE.text
 OWN_TEXT = json.dumps(signed(OWN, OWN_CODE))
@@ -252,7 +252,7 @@ def test_a_brief_says_what_its_reply_needs() -> None:
 
 def test_rounds_share_what_is_cached() -> None:
     """But for the code, which only the last part holds, all ballots of a debate have the same schema."""
-    first, second = (debated(until=f"{n}.verdict.judge") for n in (1, 2))
+    first, second = (play_debate(until=f"{n}.verdict.judge") for n in (1, 2))
     one, two = (brief(debate, debate.due[0], code=code_of(debate)) for debate in (first, second))
     assert one.shared_schema == two.shared_schema != one.json_schema
     assert code_of(first).text not in json.dumps(one.shared_schema)
@@ -272,7 +272,7 @@ def test_no_seat_learns_a_code_of_another_turn(more: dict[str, Any]) -> None:
             codes |= {turn.id: code.text} if code else {}
         for turn in due:
             shape = debate.shape(turn)
-            answer = None if shape is None else filled(shape, schedule.shape_context(debate, turn))
+            answer = None if shape is None else plainest_reply(shape, schedule.shape_context(debate, turn))
             code = code_for(debate, turn, "host", lambda: SECRET)
             asked = brief(debate, turn, code=code).messages[-1].parts[-1]
             text = "So it is." if answer is None else coded(asked, answer)
@@ -286,7 +286,7 @@ def test_no_seat_learns_a_code_of_another_turn(more: dict[str, Any]) -> None:
 def test_a_field_of_a_format_may_be_called_code() -> None:
     """Where the shape has a field of that name, the code has another, and both are read."""
     shapes = PLAIN["shapes"] | {"case": {"code": {"kind": "text"}}}
-    debate = fold([opened(rules=rules(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
+    debate = fold([opened(rules=make_format(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
     code = code_of(debate).text
     text = json.dumps({"turn_code": code, "code": "import this", "turn_end_code": code})
     assert read(text, debate) == {"code": "import this"}
@@ -329,7 +329,7 @@ def test_ballots_on_record_know_nothing_of_codes() -> None:
     event = parse_reply(DEBATE, DEBATE.due[0], Reply(text=OWN_TEXT, brief_digest="0" * 64, by="host"), OWN_CODE)
     assert isinstance(event, StructuredReplyGiven)
     assert (event.data, event.changes, event.reply.text) == (OWN, (), OWN_TEXT)
-    assert apply(DEBATE, event).structured_reply("1.verdict.judge") == event != voted("1.verdict.judge", FORGED)
+    assert apply(DEBATE, event).structured_reply("1.verdict.judge") == event != ballot_event("1.verdict.judge", FORGED)
     assert "code" not in ADVERSARIAL.shapes["ballot"]
 
 

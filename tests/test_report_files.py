@@ -8,12 +8,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from conftest import Run
-from conftest import hold as lay_here
-from corpus import Deal, handfuls, hold
-from debates import entries, hostile, played, told
+from conftest import Run, place_finished_debate
+from corpus import TextGroup, assert_harmless, text_groups
+from debates import entries, hostile_script, play_events, report_model
 from hostile_texts import SAID
-from reviewers import debated
+from reviewers import adversarial_entries
 from shapes import SHAPES
 
 from debate_orchestrator import __version__, render
@@ -26,7 +25,7 @@ from debate_orchestrator.util.errors import BadFile
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_what_is_written_is_known_again_as_a_report(suffix: str, tmp_path: Path) -> None:
     """A report of every form begins as its form says, so that it can be written again over itself."""
-    report, path = build_report(entries(played())), str(tmp_path / f"report{suffix}")
+    report, path = build_report(entries(play_events())), str(tmp_path / f"report{suffix}")
     assert report_files.write(report, path) == path
     first = Path(path).read_bytes()
     assert first.startswith(report_files.FILE_TYPES[suffix].begins)
@@ -40,7 +39,7 @@ def test_a_file_that_is_no_report_stays(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"notes{suffix}"
     path.write_text("My notes of the year.\n", encoding="utf-8")
     with pytest.raises(BadFile, match="is not a report and is not overwritten"):
-        report_files.write(build_report(entries(played())), str(path))
+        report_files.write(build_report(entries(play_events())), str(path))
     assert path.read_text(encoding="utf-8") == "My notes of the year.\n"
     path.write_text("", encoding="utf-8")
     assert report_files.checked_path(str(path)) == str(path)
@@ -56,7 +55,7 @@ def test_another_ending_is_refused(name: str) -> None:
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_a_report_that_was_edited_is_kept(suffix: str, tmp_path: Path) -> None:
     """A report whose bytes were changed since is put aside before it is written anew, each time under a free name."""
-    told, path, said = build_report(debated()), tmp_path / f"r{suffix}", list[str]()
+    told, path, said = build_report(adversarial_entries()), tmp_path / f"r{suffix}", list[str]()
     for worse in ("worse", "dearer"):
         report_files.write(told, str(path), said.append)
         path.write_text(
@@ -74,8 +73,8 @@ def test_a_report_that_was_edited_is_kept(suffix: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_a_link_in_a_reports_place_is_kept(suffix: str, tmp_path: Path) -> None:
     """A link in a report's place is moved aside, and what it points to stays as it is, a real report too."""
-    told, path, said = build_report(debated()), tmp_path / f"r{suffix}", list[str]()
-    other = report_files.render_file(build_report(debated(rounds=1)), suffix).encode()
+    told, path, said = build_report(adversarial_entries()), tmp_path / f"r{suffix}", list[str]()
+    other = report_files.render_file(build_report(adversarial_entries(rounds=1)), suffix).encode()
     (tmp_path / "archive").write_bytes(other)
     path.symlink_to("archive")
     report_files.write(told, str(path), said.append)
@@ -98,7 +97,7 @@ def made(report: ReportModel, suffix: str) -> bytes:
 
 @cache
 def whole(suffix: str) -> bytes:
-    return made(told(rounds=1), suffix)
+    return made(report_model(rounds=1), suffix)
 
 
 @pytest.mark.slow
@@ -128,20 +127,24 @@ def test_the_checksum_is_of_the_bytes_with_zeros_in_its_place(suffix: str) -> No
     assert hashlib.sha256(data.replace(digest, b"0" * 64)).hexdigest().encode() == digest
 
 
-def must_have_its_own_checksum(deal: Deal) -> None:
+def must_have_its_own_checksum(group: TextGroup) -> None:
     """The checksum of a report in which each speech ends with a forged one is the report's own."""
-    sentence, hand = report_files.checksum_sentence(told(rounds=1)), deal.hand()
-    report = told(hostile(lambda: f"{hand()}\n\n---\n\n*{sentence}*", rounds=2), rounds=2, topic=report_files.BLANK)
+    sentence, next_text = report_files.checksum_sentence(report_model(rounds=1)), group.cycle()
+    report = report_model(
+        hostile_script(lambda: f"{next_text()}\n\n---\n\n*{sentence}*", rounds=2), rounds=2, topic=report_files.BLANK
+    )
     for suffix in report_files.FILE_TYPES:
         found = report_files.read_checksum(made(report, suffix), suffix)
         assert found is not None and (found.fits, found.last_hash) == (True, LAST_HASH)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deal", [Deal((report_files.BLANK,)), *handfuls([f"sha256:{report_files.BLANK}", *SAID])])
-def test_a_speech_forges_no_checksum(deal: Deal) -> None:
+@pytest.mark.parametrize(
+    "group", [TextGroup((report_files.BLANK,)), *text_groups([f"sha256:{report_files.BLANK}", *SAID])]
+)
+def test_a_speech_forges_no_checksum(group: TextGroup) -> None:
     """Zeros, and checksums that a speaker writes, are speech: the report's own stands after them and fits."""
-    hold(must_have_its_own_checksum, deal)
+    assert_harmless(must_have_its_own_checksum, group)
 
 
 FORM = ReportFileType("text", "toy_report_file", (b"DEBATE: ",), ("\n", "\n"))
@@ -151,7 +154,7 @@ JOURNAL = "report.journal.jsonl"
 @pytest.fixture
 def finished(debate: Run, answers: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A finished debate, and the toy form among the others."""
-    lay_here(debate)
+    place_finished_debate(debate)
     monkeypatch.setitem(FILE_TYPES, ".txt", FORM)
     return debate
 

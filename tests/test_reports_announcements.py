@@ -6,8 +6,8 @@ from typing import Any
 
 import puppets
 import pytest
-from corpus import Deal, handfuls, hold
-from debates import CONCEDE, DECLINE, answers, entries, hostile, played, saying
+from corpus import TextGroup, assert_harmless, text_groups
+from debates import CONCEDE, DECLINE, answers, entries, hostile_script, play_events, script_of
 from hostile_texts import SAID
 
 from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
@@ -33,7 +33,7 @@ def said(events: list[Event]) -> list[str]:
 
 def test_rounds_are_announced() -> None:
     """Each round opens with its banner and ends with its scores and the judge's reason; then comes the outcome."""
-    assert said(played()) == [
+    assert said(play_events()) == [
         *("--- ROUND 1 OF 3 ---", *SCORES),
         *("--- ROUND 2 OF 3 ---", *SCORES),
         *("--- ROUND 3 OF 3 ---", *SCORES),
@@ -43,7 +43,7 @@ def test_rounds_are_announced() -> None:
 
 def test_an_intervention_is_announced_before_its_turn() -> None:
     """An intervention names its round, who must diverge, and what was seen."""
-    events = played(saying(_1_verdict_judge=puppets.converging()), until="1.divergence.b")
+    events = play_events(script_of(_1_verdict_judge=puppets.converging()), until="1.divergence.b")
 
     assert said(events) == [
         "--- ROUND 1 OF 3 ---",
@@ -58,7 +58,7 @@ def test_an_intervention_is_announced_before_its_turn() -> None:
 )
 def test_refusals_and_concessions_are_announced(line: str, told: str) -> None:
     """A refusal and a concession are announced with their turn."""
-    made = said(played(saying(_1_challenge_b=line)))
+    made = said(play_events(script_of(_1_challenge_b=line)))
 
     assert [one for one in made if one.startswith(told)] == [f"{told} (1.challenge.b)."]
     assert ("--- ROUND 2 OF 3 ---" in made) == (line == DECLINE)
@@ -66,9 +66,9 @@ def test_refusals_and_concessions_are_announced(line: str, told: str) -> None:
 
 def test_every_judge_of_a_panel_is_heard() -> None:
     """A panel's reasons follow its scores, one a line."""
-    say = saying(_1_verdict_judge_2=puppets.ballot(5, 6, rounds=1, justification="B was clearer."))
+    say = script_of(_1_verdict_judge_2=puppets.ballot(5, 6, rounds=1, justification="B was clearer."))
 
-    assert said(played(say, rounds=1, judges=2))[1:4] == [
+    assert said(play_events(say, rounds=1, judges=2))[1:4] == [
         "Scores: A: 6 | B: 6 | Winner: Tie",
         "It was better argued.",
         "B was clearer.",
@@ -90,36 +90,36 @@ def test_what_is_announced_line_by_line_is_what_is_announced_at_once(judges: int
     """After every event only what is new is announced, and in the end it is all there, in its order."""
     seats = ["judge"] if judges == 1 else [f"judge_{n}" for n in range(1, judges + 1)]
     say = {f"_{n}_verdict_{seat}": puppets.converging("both") for n in (1, 2) for seat in seats}
-    events = played(saying(**say, _2_opening_a=DECLINE, _3_rebuttal_a=CONCEDE), judges=judges)
+    events = play_events(script_of(**say, _2_opening_a=DECLINE, _3_rebuttal_a=CONCEDE), judges=judges)
 
     assert line_by_line(events) == said(events)
 
 
-def must_be_lines(deal: Deal) -> None:
-    base, hand = hostile(deal, rounds=2), deal.hand()
+def must_be_lines(group: TextGroup) -> None:
+    base, next_text = hostile_script(group, rounds=2), group.cycle()
 
     def say(turn: dict[str, Any]) -> Any:
         usual = base(turn)
-        return usual | {"justification": hand()} if isinstance(usual, dict) and "justification" in usual else usual
+        return usual | {"justification": next_text()} if isinstance(usual, dict) and "justification" in usual else usual
 
-    made = said(played(say, rounds=2, judges=6))
+    made = said(play_events(say, rounds=2, judges=6))
 
     judged = [one for one in made if "where it does not count" not in one]
-    assert len(judged) == len(said(played(rounds=2, judges=6)))
+    assert len(judged) == len(said(play_events(rounds=2, judges=6)))
     assert all("\n" not in one for one in made)
     assert all(one.isprintable() or one.replace("\u200d", "").replace("\u00a0", " ").isprintable() for one in made)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deal", handfuls(SAID))
-def test_no_judge_commands_a_screen(deal: Deal) -> None:
+@pytest.mark.parametrize("group", text_groups(SAID))
+def test_no_judge_commands_a_screen(group: TextGroup) -> None:
     """A hostile reason is one line, without a control that a terminal would obey."""
-    hold(must_be_lines, deal)
+    assert_harmless(must_be_lines, group)
 
 
 def test_a_winner_with_fewer_points_is_announced() -> None:
     """The line of a round says beside the result that its winner has fewer points."""
-    events = played(saying(_1_verdict_judge=puppets.ballot(7, 6, rounds=1, winner="b")), rounds=1)
+    events = play_events(script_of(_1_verdict_judge=puppets.ballot(7, 6, rounds=1, winner="b")), rounds=1)
     assert "Scores: A: 7 | B: 6 | Winner: B. Against the scores: round 1 to B." in said(events)
     text = markdown.render(build_report(entries(events)))
     assert "Against the scores: round 1 to B." in text
@@ -132,7 +132,7 @@ WHY = "Why not next year?"
 
 def closed(until: str, *more: Event) -> list[Event]:
     """A debate that is ended early where a turn is due, after which `more` happens; to its end."""
-    events: list[Event] = [*played(until=until), *more, EndedEarly()]
+    events: list[Event] = [*play_events(until=until), *more, EndedEarly()]
     debate = fold(events)
     while due := debate.due:
         for turn in due:
@@ -144,7 +144,7 @@ def closed(until: str, *more: Event) -> list[Event]:
 
 def test_what_is_announced() -> None:
     """A question is announced with those it is put to, an early end with the phase it follows; nothing else is."""
-    debate = fold(played(until="1.challenge.a"))
+    debate = fold(play_events(until="1.challenge.a"))
     asked = QuestionAsked(question=f"{WHY}\n## No", to=("a", "b", "judge"))
     assert (
         wording.user_event_text(debate, asked)
@@ -157,9 +157,9 @@ def test_what_is_announced() -> None:
 
 def test_a_question_stands_above_the_turn_that_heard_it() -> None:
     """The report has it under the heading of the first turn that heard it, above its tag, and nowhere else."""
-    before = played(until="1.challenge.a")
+    before = play_events(until="1.challenge.a")
     report = markdown.render(
-        build_report(entries([*before, QuestionAsked(question=WHY, to=("a",)), *played()[len(before) :]]))
+        build_report(entries([*before, QuestionAsked(question=WHY, to=("a",)), *play_events()[len(before) :]]))
     )
     line = f"*From the floor:* {WHY}"
     assert report.count(line) == 1
@@ -171,7 +171,7 @@ def test_a_question_stands_above_the_turn_that_heard_it() -> None:
 
 def test_a_question_that_was_not_heard_is_told() -> None:
     """One that no turn is left to hear stands at the head, also where one in the same words was heard."""
-    before = played(until="1.challenge.a")
+    before = play_events(until="1.challenge.a")
     asked = [QuestionAsked(question=WHY, to=("a",))]
     assert "No turn is left" not in markdown.render(build_report(entries([*before, *asked])))
     ended = closed("1.challenge.a", *asked)

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 import reading
-from core.folding import absent
-from debates import entries, played
+from core.folding import absent_judge
+from debates import entries, play_events
 from hostile_texts import NASTY
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from scripted_debates import FETCHED, Cast, check, checks, events, label, refusal, report, section, told
+from scripted_debates import FETCHED, Cast, check, checks, events, label, refusal, report, report_model, section
 
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import fold
@@ -90,14 +90,14 @@ def test_what_is_later_than_the_topic() -> None:
         ("host", BOTH, "Quotes verified: 1 of 2; an agent of the host said so, and the engine fetched nothing."),
         (
             "rehearse",
-            {"1.argument.b": refusal("No."), "1.check.clerk": absent("1.check.clerk")},
+            {"1.argument.b": refusal("No."), "1.check.clerk": absent_judge("1.check.clerk")},
             "Quotes verified: 0 of 1; a stand-in looks nothing up.",
         ),
     ],
 )
 def test_how_much_was_verified_and_by_whom(clerk: str, script: dict[str, object], said: str) -> None:
     """The provenance says how many quotes were verified, and who says so."""
-    made = told("claim", script, cast=FETCHED | {"clerk": (clerk,)})  # type: ignore[arg-type]
+    made = report_model("claim", script, cast=FETCHED | {"clerk": (clerk,)})  # type: ignore[arg-type]
 
     assert said in made.provenance
     assert "No source that the debaters cite was looked up: this format has no seat for that." not in made.provenance
@@ -237,7 +237,7 @@ def test_they_stand_under_their_speech() -> None:
         event.model_copy(update={"reply": event.reply.model_copy(update=more)})
         if isinstance(event, Spoke) and event.turn == "1.opening.a"
         else event
-        for event in played(rounds=1)
+        for event in play_events(rounds=1)
     ]
 
     assert (

@@ -10,8 +10,8 @@ import puppets
 import pytest
 import reading
 import scripted_debates
-from corpus import Deal, handfuls, hold
-from debates import hostile, saying
+from corpus import TextGroup, assert_harmless, text_groups
+from debates import hostile_script, script_of
 from hostile_texts import SAID
 from scripted_debates import section
 
@@ -32,7 +32,7 @@ def told(digest: str, events: list[Event]) -> ReportModel:
 
 def debated(digest: str, say: puppets.Say | None = None, **setup: Any) -> ReportModel:
     """An adversarial debate of two rounds, unless it is said otherwise."""
-    return told(digest, debates.played(say, **{"rounds": 2, **setup}))
+    return told(digest, debates.play_events(say, **{"rounds": 2, **setup}))
 
 
 def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
@@ -63,7 +63,7 @@ def runs(*stories: ReportModel) -> list[ComparedRun]:
 def dissenting(claim: str, *questions: str) -> puppets.Say:
     row = {"claim": claim, "a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a"]}
     final = puppets.final(unresolved_questions=list(questions))
-    return saying(_final_dissent_judge={"rows": [row]}, _final_verdict_judge=final)
+    return script_of(_final_dissent_judge={"rows": [row]}, _final_verdict_judge=final)
 
 
 def test_runs_stand_side_by_side() -> None:
@@ -134,9 +134,9 @@ def usual() -> list[tuple[int, str]]:
     return reading.headings(markdown.render_comparison(compared(debated("1"), debated("2"))))
 
 
-def must_be_whole(topic: str, deal: Deal) -> None:
-    """A comparison of two debates in which the same was dealt has the usual headings, and nothing that runs."""
-    made = compared(*(debated(name, hostile(deal, rounds=2), topic=topic) for name in "12"))
+def must_be_whole(topic: str, group: TextGroup) -> None:
+    """A comparison of two debates in which the same was given has the usual headings, and nothing that runs."""
+    made = compared(*(debated(name, hostile_script(group, rounds=2), topic=topic) for name in "12"))
     shown = markdown.render_comparison(made)
 
     assert [one for one in reading.headings(shown) if one not in usual()] == []
@@ -145,7 +145,7 @@ def must_be_whole(topic: str, deal: Deal) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deal", handfuls(SAID))
-def test_hostile_words_leave_the_comparison_whole(deal: Deal) -> None:
+@pytest.mark.parametrize("group", text_groups(SAID))
+def test_hostile_words_leave_the_comparison_whole(group: TextGroup) -> None:
     """Whatever claims, questions and reasons hold, the headings are the usual ones and nothing runs."""
-    hold(partial(must_be_whole, "Is it so?"), deal)
+    assert_harmless(partial(must_be_whole, "Is it so?"), group)

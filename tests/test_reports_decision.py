@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from debates import saying
-from debates import told as adversarial
+from debates import report_model as adversarial
+from debates import script_of
 from journals import EARLIER
 from puppets import ballot, dissent, final
-from scripted_debates import entries, events, label, rules, told
+from scripted_debates import entries, events, label, report_model, shipped_format
 
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.html import page
@@ -18,7 +18,7 @@ from debate_orchestrator.reports.verdict_text import first_screen
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 
-CRITERIA = rules("panel").rubric.criteria
+CRITERIA = shipped_format("panel").rubric.criteria
 MOTION = "A team should use its database as a queue."
 
 
@@ -40,18 +40,18 @@ def earlier(name: str) -> ReportModel:
     ("story", "said"),
     [
         (adversarial(rounds=1), "Indent with tabs."),
-        (adversarial(saying(_final_verdict_judge=final("b")), rounds=1), "Indent with spaces."),
-        (adversarial(saying(_final_verdict_judge=final("tie")), rounds=1), "Neither position prevailed."),
+        (adversarial(script_of(_final_verdict_judge=final("b")), rounds=1), "Indent with spaces."),
+        (adversarial(script_of(_final_verdict_judge=final("tie")), rounds=1), "Neither position prevailed."),
         (adversarial(rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")), "Yes, narrowly."),
         (
             adversarial(
-                saying(_final_verdict_judge=final("b")), rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")
+                script_of(_final_verdict_judge=final("b")), rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")
             ),
             "Buy a broker.",
         ),
         (
             adversarial(
-                saying(_final_verdict_judge=final("b")),
+                script_of(_final_verdict_judge=final("b")),
                 rounds=1,
                 topic="Should we move?",
                 positions=("We should move.", "We should move, but only next year."),
@@ -59,13 +59,13 @@ def earlier(name: str) -> ReportModel:
             "We should move, but only next year.",
         ),
         (
-            adversarial(saying(_2_challenge_b="I CONCEDE THE DEBATE."), rounds=2),
+            adversarial(script_of(_2_challenge_b="I CONCEDE THE DEBATE."), rounds=2),
             "Researcher B conceded the whole position after 1 judged round.",
         ),
-        (adversarial(saying(_final_verdict_judge=final("consensus")), rounds=1), "the middle"),
+        (adversarial(script_of(_final_verdict_judge=final("consensus")), rounds=1), "the middle"),
         (adversarial(rounds=1, topic=MOTION, positions=(MOTION.replace("use", "not use"), "Use it.")), ""),
-        (told("claim", {"final.verdict.judge": label("misleading", 4)}), "The claim is judged: misleading."),
-        (told("question", {"final.verdict.judge": {"winner": "b"}}, mirror=False), "No."),
+        (report_model("claim", {"final.verdict.judge": label("misleading", 4)}), "The claim is judged: misleading."),
+        (report_model("question", {"final.verdict.judge": {"winner": "b"}}, mirror=False), "No."),
         (adversarial(rounds=2, until="1.rebuttal.a"), "Not decided yet."),
     ],
 )
@@ -95,7 +95,7 @@ def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
 def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str, b: str) -> None:
     """Case, blanks and the last full stop do not count, and what the program itself makes of a topic affirms it. Its
     exact opposite is a no, and nothing else is."""
-    lost = saying(_final_verdict_judge=final("b"))
+    lost = script_of(_final_verdict_judge=final("b"))
 
     assert answer(adversarial(rounds=1, topic=topic, positions=(a, b))) == "Yes, narrowly."
     assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, b))) == f"No, narrowly. {b}"
@@ -104,9 +104,9 @@ def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str, b: st
 
 def test_how_firm_it_is() -> None:
     """Strength and a panel's votes are computed and said."""
-    alone = first_screen(adversarial(saying(_1_verdict_judge=ballot(8, 5, rounds=1)), rounds=1))
+    alone = first_screen(adversarial(script_of(_1_verdict_judge=ballot(8, 5, rounds=1)), rounds=1))
     script = {f"final.verdict.judge-{n}": points(*given) for n, given in enumerate(((8, 7), (7, 8), (8, 7)), start=1)}
-    panel = first_screen(told("panel", script, panel=3, mirror=False))
+    panel = first_screen(report_model("panel", script, panel=3, mirror=False))
 
     assert alone.sure == ("Researcher A (Pro) argued better (decisive).",)
     assert panel.sure == ("Debater A (PRO) argued better (narrow).", "2 of 3 judges voted for A, 1 for B.")
@@ -116,9 +116,9 @@ def test_a_strip_ends_with_what_it_measures() -> None:
     """Points stand by the most there can be, a probability by what is left of it, a score by its scale."""
     lead = first_screen(adversarial(rounds=2)).score_bar
     likely = first_screen(
-        told("question", {"final.verdict.judge": {"winner": "b", "probability": 0.75}}, mirror=False)
+        report_model("question", {"final.verdict.judge": {"winner": "b", "probability": 0.75}}, mirror=False)
     ).score_bar
-    scored = first_screen(told("claim", {"final.verdict.judge": label("misleading", 4)})).score_bar
+    scored = first_screen(report_model("claim", {"final.verdict.judge": label("misleading", 4)})).score_bar
 
     assert lead and likely and scored
     assert (lead.ends, lead.share) == (("A (Pro) 14", "B (Con) 12"), Fraction(14, 26))
@@ -144,7 +144,7 @@ def test_open_claims_come_by_id_the_most_disputed_first() -> None:
             ("resolved by consensus", "partially resolved", "unresolved", "partially resolved", "unresolved"), start=1
         )
     ]
-    first = first_screen(adversarial(saying(_final_dissent_judge=dissent() | {"rows": rows}), rounds=1))
+    first = first_screen(adversarial(script_of(_final_dissent_judge=dissent() | {"rows": rows}), rounds=1))
     assert [id for id, _ in first.open_claims] == ["C3", "C5", "C2"]
     assert first.open_count == 4
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import puppets
-from debates import answers, entries, opened_event, played, saying
+from debates import answers, entries, opened_event, play_events, script_of
 
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import apply, fold
@@ -45,19 +45,19 @@ def compared(told: ReportModel) -> list[tuple[str, ...]]:
 
 def test_a_debate_that_was_held_has_none() -> None:
     """Only a debate that is judged again has an earlier verdict."""
-    assert earlier_verdict(build_report(entries(played(rounds=1)))) is None
+    assert earlier_verdict(build_report(entries(play_events(rounds=1)))) is None
     assert "Earlier Verdict" not in markdown.render(build_report(entries([opened_event()])))
 
 
 def test_both_stand_side_by_side() -> None:
     """Judges, winner, strength and totals are told as they were and as they are."""
-    says = saying(
+    says = script_of(
         _1_verdict_judge=puppets.ballot(3, 9, rounds=2),
         _2_verdict_judge=puppets.ballot(6, 6, rounds=2),
         _final_verdict_judge=puppets.final("b"),
     )
 
-    assert compared(again(played(rounds=2), says)) == [
+    assert compared(again(play_events(rounds=2), says)) == [
         ("Judges", "host", "new:judge"),
         ("Winner", "A", "B"),
         ("Strength", "narrow", "decisive"),
@@ -68,6 +68,6 @@ def test_both_stand_side_by_side() -> None:
 
 def test_an_undecided_verdict() -> None:
     """A panel none of whose ballots counted had decided nothing, and the table says so."""
-    found = compared(again(played(saying(_1_verdict_judge="no", _final_verdict_judge="no"), rounds=1)))
+    found = compared(again(play_events(script_of(_1_verdict_judge="no", _final_verdict_judge="no"), rounds=1)))
 
     assert found[1:3] == [("Winner", "not decided", "A"), ("Strength", "not decided", "narrow")]

@@ -10,10 +10,10 @@ from typing import Any
 
 import page_reading
 import pytest
-from debates import CONCEDE, DECLINE, saying
-from debates import told as adversarial
+from debates import CONCEDE, DECLINE, script_of
+from debates import report_model as adversarial
 from puppets import ballot, dissent, final
-from scripted_debates import FETCHED, check, checks, told
+from scripted_debates import FETCHED, check, checks, report_model
 
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import ReportModel
@@ -32,7 +32,7 @@ FORMATS: dict[str, dict[str, Any]] = {
 
 
 def of(name: str, **how: Any) -> ReportModel:
-    return told(name, rounds=1 if name in ("question-blind", "question-open") else 2, **(FORMATS[name] | how))
+    return report_model(name, rounds=1 if name in ("question-blind", "question-open") else 2, **(FORMATS[name] | how))
 
 
 def must_be_whole(page: str) -> page_reading.Page:
@@ -110,7 +110,7 @@ def test_claims_and_turns_are_linked_both_ways() -> None:
     """A disputed claim has an id and leads to the turns where it was made, challenged and answered, with its outcome;
     those turns lead back to it."""
     turns = ["1.opening.b", "1.challenge.a", "1.rebuttal.b", "2.constructive.a"]
-    page = render(adversarial(saying(_final_dissent_judge=dissent(turns)), rounds=2))
+    page = render(adversarial(script_of(_final_dissent_judge=dissent(turns)), rounds=2))
     claim = page.partition('<li id="C1">')[2].partition("</li>")[0]
     path = " ".join(page_reading.read(claim.partition('<p class="path">')[2].partition("</p>")[0]).text.split())
 
@@ -135,9 +135,9 @@ def test_numbers_lead_to_their_ballots() -> None:
 def test_what_happened_is_told_where_it_happened() -> None:
     """A refusal, a concession, an intervention and questions from the floor stand at their turns."""
     converged = ballot(7, 6, rounds=2) | {"convergence": {"detected": True, "criteria": ["same claim"], "side": "b"}}
-    refused = render(adversarial(saying(_1_opening_a=DECLINE), rounds=1))
-    conceded = render(adversarial(saying(_1_rebuttal_b=f"You are right.\n\n{CONCEDE}"), rounds=2))
-    forced = render(adversarial(saying(_1_verdict_judge=converged), rounds=2))
+    refused = render(adversarial(script_of(_1_opening_a=DECLINE), rounds=1))
+    conceded = render(adversarial(script_of(_1_rebuttal_b=f"You are right.\n\n{CONCEDE}"), rounds=2))
+    forced = render(adversarial(script_of(_1_verdict_judge=converged), rounds=2))
 
     assert "</strong> Researcher A declined to argue. A refusal is no concession." in article(refused, "1.opening.a")
     assert "With this, Researcher B conceded the debate." in article(conceded, "1.rebuttal.b")
@@ -152,9 +152,9 @@ def test_nothing_is_cut_without_a_way_to_open_it() -> None:
     """A long reason stands on the first screen by its beginning, with how many words follow, and opens to all of it."""
     long = "It came down to one point, in the end. " * 50
     first, short = (
-        render(adversarial(saying(_final_verdict_judge=final(justification=text)), rounds=1)).partition('id="dissent"')[
-            0
-        ]
+        render(adversarial(script_of(_final_verdict_judge=final(justification=text)), rounds=1)).partition(
+            'id="dissent"'
+        )[0]
         for text in (long, "The lead is thin.")
     )
     folded = first.partition('<details class="fold">')[2].partition("</details>")[0]
@@ -162,7 +162,7 @@ def test_nothing_is_cut_without_a_way_to_open_it() -> None:
     assert "404 more words" in folded.partition("</summary>")[0]
     assert folded.count("It came down to one point, in the end.") == 5 + 50
     assert "The lead is thin." in short and "more words" not in short
-    speech = article(render(adversarial(saying(_1_opening_a=long), rounds=1)), "1.opening.a")
+    speech = article(render(adversarial(script_of(_1_opening_a=long), rounds=1)), "1.opening.a")
     assert speech.partition("</summary>")[2].count("in the end.") == 50
 
 
@@ -179,7 +179,7 @@ def test_previews_say_what_was_decided() -> None:
 def test_the_ledger_and_the_appendix() -> None:
     """What was cited is told with what was found; the appendix has the cast, the prompts and the journal's hash."""
     rows = checks(check("1.argument.a"), check("1.argument.b", "not found"))
-    page = must_be_whole(render(told("claim", {"1.check.clerk": rows}, cast=FETCHED)))
+    page = must_be_whole(render(report_model("claim", {"1.check.clerk": rows}, cast=FETCHED)))
 
     assert "not found" in page.text and "Verified: 1 of 2" in page.text
     assert "0" * 64 in page.text

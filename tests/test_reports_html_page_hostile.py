@@ -9,12 +9,12 @@ from typing import Any
 
 import page_reading
 import pytest
-from corpus import Deal, deals, hold
-from debates import hostile, reworded
-from debates import told as adversarial
+from corpus import TextGroup, all_text_groups, assert_harmless
+from debates import hostile_script, replace_texts
+from debates import report_model as adversarial
 from hostile_texts import SAID
 from puppets import final
-from scripted_debates import FETCHED, Cast, check, checks, evidence, label, told
+from scripted_debates import FETCHED, Cast, check, checks, evidence, label, report_model
 
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import ReportModel
@@ -22,56 +22,64 @@ from debate_orchestrator.util.sanitize import sanitize
 
 pytestmark = pytest.mark.slow
 
-Made = Callable[[Deal], ReportModel]
+Made = Callable[[TextGroup], ReportModel]
 
 
-def debate(deal: Deal) -> ReportModel:
-    """An adversarial debate in which all seats say what they are dealt, everywhere."""
-    hand = deal.hand()
-    topic, positions = hand(), (hand(), hand())
-    return adversarial(hostile(deal, rounds=2), rounds=2, topic=topic, positions=positions)
+def debate(group: TextGroup) -> ReportModel:
+    """An adversarial debate in which all seats say what they are given, everywhere."""
+    next_text = group.cycle()
+    topic, positions = next_text(), (next_text(), next_text())
+    return adversarial(hostile_script(group, rounds=2), rounds=2, topic=topic, positions=positions)
 
 
-def consensus(deal: Deal) -> ReportModel:
+def consensus(group: TextGroup) -> ReportModel:
     """A debate with the same that ends in consensus, in which programs of such names fill the seats."""
-    hand, usual = deal.hand(), hostile(deal, rounds=1)
-    last = reworded(final("consensus"), hand)
-    cast: Cast = {"a": (hand(),), "b": (f"command:{hand()}",), "judge": (f"command:{hand()}",)}
+    next_text, usual = group.cycle(), hostile_script(group, rounds=1)
+    last = replace_texts(final("consensus"), next_text)
+    cast: Cast = {"a": (next_text(),), "b": (f"command:{next_text()}",), "judge": (f"command:{next_text()}",)}
     return adversarial(lambda turn: last if turn["turn"] == "final.verdict.judge" else usual(turn), rounds=1, cast=cast)
 
 
-def claim(deal: Deal) -> ReportModel:
+def claim(group: TextGroup) -> ReportModel:
     """A claim's debate with the same, its pages and what was found on them included."""
-    hand = deal.hand()
+    next_text = group.cycle()
 
     def found() -> dict[str, str]:
-        return {"title": hand(), "why": hand(), "passage": hand(), "date": hand()}
+        return {"title": next_text(), "why": next_text(), "passage": next_text(), "date": next_text()}
 
-    cited = {f"1.argument.{side}": evidence(quote=hand(), context=hand(), argument=hand()) for side in "ab"}
-    source = {"turn": "1.argument.a", "credibility": "low", "why": hand()}
+    cited = {
+        f"1.argument.{side}": evidence(quote=next_text(), context=next_text(), argument=next_text()) for side in "ab"
+    }
+    source = {"turn": "1.argument.a", "credibility": "low", "why": next_text()}
     script = cited | {
         "1.check.clerk": checks(check("1.argument.a", **found()), check("1.argument.b", "near match", **found())),
-        "final.verdict.judge": label("misleading", 4, sources=[source], summary=hand(), reasons=hand()),
+        "final.verdict.judge": label("misleading", 4, sources=[source], summary=next_text(), reasons=next_text()),
     }
-    return told("claim", script, cast=FETCHED, topic=hand(), positions=(hand(), hand()))
+    return report_model("claim", script, cast=FETCHED, topic=next_text(), positions=(next_text(), next_text()))
 
 
-def question(deal: Deal) -> ReportModel:
+def question(group: TextGroup) -> ReportModel:
     """A question with the same, with material to quote from."""
-    hand = deal.hand()
-    material = hand()
-    script: dict[str, Any] = {f"1.argument.{side}": f"It says <quote>{material}</quote> and {hand()}" for side in "ab"}
-    fault = {"seat": "a", "turn": "1.argument.a", "fault": "misused a quote", "what": hand()}
-    script |= {"final.verdict.judge": {"winner": "a", "reasons": hand(), "faults": [fault]}}
-    return told("question", script, material=material, topic=hand(), positions=(hand(), hand()), mirror=False)
+    next_text = group.cycle()
+    material = next_text()
+    script: dict[str, Any] = {
+        f"1.argument.{side}": f"It says <quote>{material}</quote> and {next_text()}" for side in "ab"
+    }
+    fault = {"seat": "a", "turn": "1.argument.a", "fault": "misused a quote", "what": next_text()}
+    script |= {"final.verdict.judge": {"winner": "a", "reasons": next_text(), "faults": [fault]}}
+    return report_model(
+        "question", script, material=material, topic=next_text(), positions=(next_text(), next_text()), mirror=False
+    )
 
 
-def conversation(deal: Deal) -> ReportModel:
+def conversation(group: TextGroup) -> ReportModel:
     """A conversation with the same, of which the transcript alone is told, with who spoke."""
-    hand = deal.hand()
-    script = {f"{n}.argument.{side}": hand() for n in range(1, 7) for side in "ab"}
-    cast: Cast = {"a": (hand(),), "b": (f"command:{hand()}",)}
-    return told("conversation", script, rounds=6, topic=hand(), positions=(hand(), hand()), cast=cast)
+    next_text = group.cycle()
+    script = {f"{n}.argument.{side}": next_text() for n in range(1, 7) for side in "ab"}
+    cast: Cast = {"a": (next_text(),), "b": (f"command:{next_text()}",)}
+    return report_model(
+        "conversation", script, rounds=6, topic=next_text(), positions=(next_text(), next_text()), cast=cast
+    )
 
 
 KINDS: dict[str, Made] = {made.__name__: made for made in (debate, consensus, claim, question, conversation)}
@@ -91,12 +99,12 @@ def shape(page: page_reading.Page) -> tuple[Any, ...]:
 @cache
 def harmless(name: str) -> tuple[Any, ...]:
     """What of a page is its own where all seats say something harmless."""
-    return shape(page_reading.read(render(KINDS[name](Deal((PLAIN,))))))
+    return shape(page_reading.read(render(KINDS[name](TextGroup((PLAIN,))))))
 
 
-def must_be_genuine(name: str, deal: Deal) -> None:
-    """A page on which all say what they are dealt is, but for the words, that on which all is harmless."""
-    html = render(KINDS[name](deal))
+def must_be_genuine(name: str, group: TextGroup) -> None:
+    """A page on which all say what they are given is, but for the words, that on which all is harmless."""
+    html = render(KINDS[name](group))
     page = page_reading.read(html)
 
     assert page.odd == []
@@ -106,10 +114,10 @@ def must_be_genuine(name: str, deal: Deal) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deal", deals(SAID))
-def test_no_speech_forges_a_page(deal: Deal) -> None:
+@pytest.mark.parametrize("group", all_text_groups(SAID))
+def test_no_speech_forges_a_page(group: TextGroup) -> None:
     """Whatever is said, everything on a page but the words is its own."""
-    hold(partial(must_be_genuine, "debate"), deal)
+    assert_harmless(partial(must_be_genuine, "debate"), group)
 
 
 def test_words_are_where_they_were_said() -> None:

@@ -7,10 +7,10 @@ import re
 import page_reading
 import pytest
 from corpus import for_each
-from debates import DECLINE, saying
-from debates import told as adversarial
+from debates import DECLINE, script_of
+from debates import report_model as adversarial
 from hostile_texts import NASTY
-from scripted_debates import FETCHED, check, checks, evidence, told
+from scripted_debates import FETCHED, check, checks, evidence, report_model
 
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.html.page import gist
@@ -128,7 +128,7 @@ def line(story: ReportModel, turn_id: str) -> str:
 )
 def test_a_speech_in_a_line(text: str, begins: str) -> None:
     """A speech's line is its beginning without markup, and with what it quotes."""
-    assert line(adversarial(saying(_1_opening_a=text), rounds=1), "1.opening.a").startswith(begins)
+    assert line(adversarial(script_of(_1_opening_a=text), rounds=1), "1.opening.a").startswith(begins)
 
 
 def test_other_turns_in_a_line() -> None:
@@ -137,9 +137,9 @@ def test_other_turns_in_a_line() -> None:
         "1.argument.a": evidence(argument="It follows from the page alone."),
         "1.check.clerk": checks(check("1.argument.a"), check("1.argument.b")),
     }
-    claim = told("claim", script, cast=FETCHED)
+    claim = report_model("claim", script, cast=FETCHED)
 
-    assert line(adversarial(saying(_1_opening_a=DECLINE), rounds=1), "1.opening.a") == "Declined to argue."
+    assert line(adversarial(script_of(_1_opening_a=DECLINE), rounds=1), "1.opening.a") == "Declined to argue."
     assert line(adversarial(rounds=1), "1.verdict.judge").startswith("A (A 7, B 6). ")
     assert line(claim, "1.argument.a") == "It follows from the page alone."
     assert line(claim, "1.check.clerk") == "2 verified"

@@ -10,10 +10,10 @@ from typing import Any
 import puppets
 import reviewers
 from conftest import Run
-from debates import DECLINE, hostile, saying, told
+from debates import DECLINE, hostile_script, report_model, script_of
 from jsonschema import Draft202012Validator
 from scripted_debates import FETCHED, check, checks, evidence
-from scripted_debates import told as any_told
+from scripted_debates import report_model as any_told
 from shapes import SHAPES, again
 
 from debate_orchestrator.reports import report_files
@@ -76,7 +76,7 @@ def test_every_shape_has_the_published_form() -> None:
 
 def test_it_is_ascii_and_begins_and_ends_as_promised() -> None:
     """It is indented, in printable ASCII; the form and the checksum have their places."""
-    text = render(told(hostile("\x1b[2J\x85\u2028\u202e \U0001f600 é \x7f"), rounds=1))
+    text = render(report_model(hostile_script("\x1b[2J\x85\u2028\u202e \U0001f600 é \x7f"), rounds=1))
 
     assert text.startswith('{\n  "schema": 2,\n  "document": "debate report",\n')
     assert text.endswith(f'"digest": "{"0" * 64}"\n}}\n')
@@ -85,7 +85,7 @@ def test_it_is_ascii_and_begins_and_ends_as_promised() -> None:
 
 def test_the_transcript() -> None:
     """Every turn stands in the order of the debate with its seat, its place and what others heard."""
-    data = read(told(saying(_1_opening_b=DECLINE), rounds=1))
+    data = read(report_model(script_of(_1_opening_b=DECLINE), rounds=1))
     turns = {turn["id"]: turn for turn in data["turns"]}
     first, refusal, last = turns["1.opening.a"], turns["1.opening.b"], turns["final.verdict.judge"]
 
@@ -101,7 +101,7 @@ def test_numbers_are_not_rounded_and_the_undecided_is_null() -> None:
     """A round score is the mean itself; before the final vote there is no verdict."""
     ballot = puppets.ballot()
     ballot["scores"]["a"] = {"argument_quality": 8, "use_of_evidence": 7, "directness_of_rebuttals": 7}
-    data = read(told(saying(_1_verdict_judge=ballot, _2_verdict_judge=ballot), rounds=2))
+    data = read(report_model(script_of(_1_verdict_judge=ballot, _2_verdict_judge=ballot), rounds=2))
     paused = read(SHAPES["paused"]())
 
     assert data["rounds"][0]["scores"]["a"] == 22 / 3
@@ -116,9 +116,9 @@ def test_evidence_recorded_debates_and_reviewers_are_told() -> None:
     script = {"1.argument.a": evidence(), "1.check.clerk": checks(row)}
     cited = read(any_told("claim", script, cast=FETCHED))["evidence"]["citations"][0]
     recorded = read(again())["recorded"]
-    debate = reviewers.debated(rounds=1)
-    form = reviewers.paper(debate)
-    given = reviewers.gathered(form, reviewers.filled(form, "ada"), left_out=("x.yaml: no ballot.",))
+    debate = reviewers.adversarial_entries(rounds=1)
+    form = reviewers.review_form(debate)
+    given = reviewers.gather_reviews(form, reviewers.ballot_for(form, "ada"), left_out=("x.yaml: no ballot.",))
     reviewed = read(build_report(debate, given))["reviewers"]
 
     assert (cited["archived"], cited["sha256"]) == ("so.html", "1" * 64)
@@ -130,7 +130,7 @@ def test_evidence_recorded_debates_and_reviewers_are_told() -> None:
 def test_the_setup_is_told_without_what_is_private() -> None:
     """Settings, prompts and the names of files are there; a program's arguments and the files' text are not."""
     cast = {"a": ("command:/opt/bin/speak --key secret",), "b": ("host",), "judge": ("host",)}
-    run = read(told(rounds=1, cast=cast, feedback=False))["run"]
+    run = read(report_model(rounds=1, cast=cast, feedback=False))["run"]
     material = read(any_told("question", material="A secret passage."))["run"]
 
     assert run["cast"]["a"] == ["command:speak"] and run["settings"]["Feedback to the debaters"] == "off"

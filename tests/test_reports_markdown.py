@@ -8,7 +8,7 @@ import puppets
 import pytest
 import reading
 from core.folding import opened, play
-from debates import CONCEDE, DECLINE, report, saying
+from debates import CONCEDE, DECLINE, report, script_of
 
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import fold
@@ -125,7 +125,7 @@ def test_a_complete_debate(strictness: str) -> None:
 
 def test_an_intervention() -> None:
     """An intervention and its forced turn stand after the verdict they answer."""
-    made = report(saying(_1_verdict_judge=puppets.converging()), rounds=2)
+    made = report(script_of(_1_verdict_judge=puppets.converging()), rounds=2)
     rows = ("1 | 7 | 6 | A", "2 | 7 | 6 | A", "**Total** | **14** | **12** | **A**")
     top = head(rounds=2, of=2, scores="Researcher A: 14 | Researcher B: 12")
 
@@ -136,7 +136,7 @@ def test_an_intervention() -> None:
 
 def test_a_concession() -> None:
     """A concession ends the debate as consensus, and is marked where it was made."""
-    made = report(saying(_1_rebuttal_b=f"You are right.\n\n{CONCEDE}"))
+    made = report(script_of(_1_rebuttal_b=f"You are right.\n\n{CONCEDE}"))
     top = head(rounds=0, winner="Consensus", strength="consensus", scores="none, since no round was scored")
     rows = ("**Total** | **none** | **none** | **Consensus**",)
 
@@ -148,7 +148,7 @@ def test_a_concession() -> None:
 
 def test_a_refusal() -> None:
     """A refusal is marked as one, quoted, and no concession; the debate goes on."""
-    made = report(saying(_1_opening_a=f"It would do harm.\n\n{DECLINE}"))
+    made = report(script_of(_1_opening_a=f"It would do harm.\n\n{DECLINE}"))
 
     assert outline(made) == head() + whole(1) + whole(2) + whole(3) + tail(*THREE)
     assert (
@@ -172,7 +172,7 @@ def test_a_paused_debate() -> None:
 
 def test_a_panel() -> None:
     """Each judge of a panel has a ballot and a final verdict in the report; one who is absent is named."""
-    say = saying(
+    say = script_of(
         _1_verdict_judge_2=puppets.ballot(4, 8, rounds=1),
         _final_verdict_judge_1=puppets.final("b"),
         _final_verdict_judge_3="no ballot",
@@ -195,7 +195,7 @@ def test_a_panel() -> None:
 def test_links_lead_to_their_turns() -> None:
     """The dissent record links each turn to its own heading, also where headings recur."""
     turns = ["1.opening.b", "1.rebuttal.b", "1.divergence.b", "2.challenge.a", "2.rebuttal.b"]
-    say = saying(_1_verdict_judge=puppets.converging(), _final_dissent_judge=puppets.dissent(turns))
+    say = script_of(_1_verdict_judge=puppets.converging(), _final_dissent_judge=puppets.dissent(turns))
     made = report(say, rounds=2)
     contents, *links = made.partition("*Contents:* ")[2].split("\n")
     titles = dict(zip(reading.fragments(made), [title for _, title in reading.headings(made)], strict=True))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import reading
-from corpus import Deal, deals, hold
-from debates import hostile, opened_event, report, told
+from corpus import TextGroup, all_text_groups, assert_harmless
+from debates import hostile_script, opened_event, report, report_model
 from hostile_texts import SAID
 
 from debate_orchestrator.reports import markdown, markup
@@ -49,11 +49,11 @@ def own_tables(story: ReportModel) -> list[list[list[str]]]:
     return [*transcript, summary, dissent, words]
 
 
-def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> None:
-    """A report of a debate in which all said what they were dealt has its own structure and no other."""
-    hand = deal.hand()
-    setup = {"topic": hand(), "positions": (hand(), hand()), "rounds": rounds, "strictness": strictness}
-    story = told(hostile(deal, rounds=rounds, strict=strictness == "strict"), **setup)
+def must_be_genuine(group: TextGroup, rounds: int = 2, strictness: str = "strict") -> None:
+    """A report of a debate in which all said what they were given has its own structure and no other."""
+    next_text = group.cycle()
+    setup = {"topic": next_text(), "positions": (next_text(), next_text()), "rounds": rounds, "strictness": strictness}
+    story = report_model(hostile_script(group, rounds=rounds, strict=strictness == "strict"), **setup)
     made = markdown.render(story)
     found = reading.tables(made)
     for row in found[-2][1:]:
@@ -74,16 +74,16 @@ def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deal", deals(SAID))
-def test_no_speech_forges_a_report(deal: Deal) -> None:
+@pytest.mark.parametrize("group", all_text_groups(SAID))
+def test_no_speech_forges_a_report(group: TextGroup) -> None:
     """Whatever is said, the headings, rules, tables, rows and links of a report are its own."""
-    hold(must_be_genuine, deal)
+    assert_harmless(must_be_genuine, group)
 
 
 def test_templates_in_speech_are_text() -> None:
     """What looks like a template or a format string is never one."""
     text = "{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s ${x}"
-    made = report(hostile(text, rounds=1), topic=text, rounds=1)
+    made = report(hostile_script(text, rounds=1), topic=text, rounds=1)
 
     assert reading.visible(made).replace("\u2060", "").replace("\n", "").count(text) == 20
     assert opened_event(topic=text).settings.topic == text

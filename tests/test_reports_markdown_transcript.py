@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.folding import declined
-from scripted_debates import report, told
+from core.folding import decline_event
+from scripted_debates import report, report_model
 
 from debate_orchestrator.reports.model import summary_line
 
@@ -51,7 +51,10 @@ def test_the_transcript_and_nothing_else() -> None:
 
 def test_the_summary_line_names_a_transcript() -> None:
     """It names no winner, and says where the debate is not finished."""
-    finished, paused = told("conversation", rounds=2), told("conversation", rounds=2, until="2.argument.a")
+    finished, paused = (
+        report_model("conversation", rounds=2),
+        report_model("conversation", rounds=2, until="2.argument.a"),
+    )
 
     assert summary_line(finished, "talk.md") == "Debate complete. Transcript written to talk.md. 2 rounds completed."
     assert summary_line(paused, "talk.md") == "Debate paused. Transcript so far written to talk.md."
@@ -59,7 +62,7 @@ def test_the_summary_line_names_a_transcript() -> None:
 
 def test_what_weakens_a_speech_is_told() -> None:
     """A refusal, and the words that were not heard, are told in a line that is no part of the speech."""
-    script = {"1.argument.a": "word " * 650, "1.argument.b": [declined("1.argument.b")]}
+    script = {"1.argument.a": "word " * 650, "1.argument.b": [decline_event("1.argument.b")]}
     text = report("conversation", script, rounds=2)
 
     assert "*Here the limit of 600 words was reached: 50 more, which were not heard, are in the journal.*" in text

@@ -7,7 +7,7 @@ from typing import Any
 import puppets
 import pytest
 import scripted_debates
-from debates import DECLINE, entries, one_agent, played, saying, told
+from debates import DECLINE, entries, one_agent, play_events, report_model, script_of
 
 from debate_orchestrator.core.events import Event, Noted, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
@@ -22,7 +22,7 @@ from debate_orchestrator.reports.sections import cost_text
 
 def test_the_summary_line() -> None:
     """A finished debate is confirmed in exactly the promised words."""
-    assert summary_line(told(), "out/debate-report.md") == (
+    assert summary_line(report_model(), "out/debate-report.md") == (
         "Debate complete. Report written to out/debate-report.md. Winner: A (narrow). 3 rounds completed. "
         "Key unresolved question: What does it cost in year two?"
     )
@@ -33,29 +33,29 @@ def test_the_closing_line_is_one_line() -> None:
     several = puppets.final(unresolved_questions=["What\n does\tit cost?"])
     none = puppets.final(unresolved_questions=[])
 
-    assert summary_line(told(saying(_final_verdict_judge=several), rounds=1), "r").endswith(
+    assert summary_line(report_model(script_of(_final_verdict_judge=several), rounds=1), "r").endswith(
         "question: What does it cost?"
     )
-    assert summary_line(told(saying(_final_verdict_judge=none), rounds=1), "r").endswith(
+    assert summary_line(report_model(script_of(_final_verdict_judge=none), rounds=1), "r").endswith(
         "Key unresolved question: none"
     )
 
 
 def test_convergence_after_an_intervention_has_its_sentence() -> None:
     """Only convergence right after an intervention is told as persisting."""
-    both = saying(_1_verdict_judge=puppets.converging(), _2_verdict_judge=puppets.converging())
-    apart = saying(_1_verdict_judge=puppets.converging(), _3_verdict_judge=puppets.converging())
+    both = script_of(_1_verdict_judge=puppets.converging(), _2_verdict_judge=puppets.converging())
+    apart = script_of(_1_verdict_judge=puppets.converging(), _3_verdict_judge=puppets.converging())
 
-    assert told(both).converged_again is not None
-    assert [one.converged_again for one in told(both).rounds] == [False, True, False]
-    assert told(apart).converged_again is None
-    assert [one.intervened for one in told(apart).rounds] == [True, False, True]
+    assert report_model(both).converged_again is not None
+    assert [one.converged_again for one in report_model(both).rounds] == [False, True, False]
+    assert report_model(apart).converged_again is None
+    assert [one.intervened for one in report_model(apart).rounds] == [True, False, True]
 
 
 def test_where_it_came_from_is_told() -> None:
     """A story says who filled the seats, who spoke first, and whether feedback was heard."""
     cast = {"a": ("one",), "b": ("two",), "judge": ("three", "four")}
-    one = told(cast=cast, feedback=False, rounds=2)
+    one = report_model(cast=cast, feedback=False, rounds=2)
 
     assert one.provenance == (
         "Complete.",
@@ -68,7 +68,7 @@ def test_where_it_came_from_is_told() -> None:
 
 def test_what_was_noted_is_told_once() -> None:
     """A degraded debate and changed prompts are disclosed, each once."""
-    events = one_agent(played(rounds=1))
+    events = one_agent(play_events(rounds=1))
     events += [Noted(note="prompts changed", detail="shared/turn.md.j2"), Noted(note="one agent")]
     said = build_report(entries(events)).provenance
 
@@ -79,7 +79,7 @@ def test_what_was_noted_is_told_once() -> None:
 
 def test_a_round_that_was_not_judged_is_told() -> None:
     """A round whose ballots were all spoiled degrades the debate."""
-    one = told(saying(_1_verdict_judge="none", _final_verdict_judge="none"), rounds=1)
+    one = report_model(script_of(_1_verdict_judge="none", _final_verdict_judge="none"), rounds=1)
 
     assert "Degraded: no ballot counts for round 1." in one.provenance
     assert summary_line(one, "r.md") == (
@@ -94,7 +94,7 @@ ALL = {"a": (STAND_IN,), "b": ("rehearse",), "judge": (STAND_IN, STAND_IN)}
 
 def test_a_rehearsal_says_so_first() -> None:
     """A rehearsal is told as one before anything else, in the report, in the closing line and as it runs."""
-    events = played(rounds=1, cast=ALL)
+    events = play_events(rounds=1, cast=ALL)
     one = build_report(entries(events))
 
     assert one.provenance[:2] == ("Rehearsed: stand-ins spoke, and no model was called.", "Complete.")
@@ -111,7 +111,7 @@ def test_a_rehearsal_says_so_first() -> None:
 @pytest.mark.parametrize("side", ["human", STAND_IN])
 def test_a_debate_that_only_stand_ins_judged_has_no_winner(side: str) -> None:
     """No matter who argues: where stand-ins alone judged, every form of the report says that there is no winner."""
-    report = told(rounds=1, cast={"a": (side,), "b": (STAND_IN,), "judge": (STAND_IN,)})
+    report = report_model(rounds=1, cast={"a": (side,), "b": (STAND_IN,), "judge": (STAND_IN,)})
     texts = [markdown.render(report), page.render(report)]
 
     assert "**Winner:** none, since only stand-ins judged" in texts[0]
@@ -123,7 +123,7 @@ def test_a_debate_that_only_stand_ins_judged_has_no_winner(side: str) -> None:
 
 def test_refusals_degrade() -> None:
     """A side that declined to argue is named with the number of its turns."""
-    one = told(saying(_1_opening_a=DECLINE, _2_rebuttal_a=DECLINE, _2_challenge_b=DECLINE))
+    one = report_model(script_of(_1_opening_a=DECLINE, _2_rebuttal_a=DECLINE, _2_challenge_b=DECLINE))
 
     assert [said for said in one.provenance if said.startswith("Degraded")] == [
         "Degraded: Researcher A declined to argue in 2 turns.",
@@ -133,7 +133,7 @@ def test_refusals_degrade() -> None:
 
 def test_a_change_of_cast_is_told() -> None:
     """Who spoke for a seat is told from the replies, in order, wherever more than one did."""
-    first, *rest = played(rounds=2, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
+    first, *rest = play_events(rounds=2, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
     own = [one for one in rest if isinstance(one, Spoke) and one.turn.endswith(".a")]
     by = ["x", *["y"] * (len(own) - 1)]
     replies = [one.reply.model_copy(update={"by": who}) for one, who in zip(own, by, strict=True)]
@@ -159,7 +159,7 @@ def test_a_change_of_cast_is_told() -> None:
 )
 def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) -> None:
     """Who spoke before whom, and who was given the material, is told as the format has it."""
-    assert said in scripted_debates.told(name, **how).provenance  # type: ignore[arg-type]
+    assert said in scripted_debates.report_model(name, **how).provenance  # type: ignore[arg-type]
 
 
 SECTION = "## Calls and Cost"
@@ -173,7 +173,7 @@ def paid(cost: float | None = 0.25, usage: Usage | None = USAGE, **setup: Any) -
         event.model_copy(update={"reply": event.reply.model_copy(update=changed | {"by": _by(event.turn)})})
         if isinstance(event, Spoke | StructuredReplyGiven)
         else event
-        for event in played(rounds=1, **setup)
+        for event in play_events(rounds=1, **setup)
     ]
 
 
@@ -220,9 +220,11 @@ def test_the_unknown_is_told() -> None:
 )
 def test_the_closing_line_names_the_winner(winner: str, said: str) -> None:
     """Every way to end has its word."""
-    assert said in summary_line(told(saying(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
+    assert said in summary_line(report_model(script_of(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
 
 
 def test_a_paused_debate_claims_nothing() -> None:
     """A debate without a verdict is confirmed as paused."""
-    assert summary_line(told(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."
+    assert (
+        summary_line(report_model(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."
+    )

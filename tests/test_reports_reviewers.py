@@ -7,9 +7,9 @@ from functools import cache
 import page_reading
 import pytest
 import reading
-from corpus import Deal, handfuls, hold
+from corpus import TextGroup, assert_harmless, text_groups
 from hostile_texts import NASTY
-from reviewers import KINDS, debated, filled, gathered, kind, paper
+from reviewers import KINDS, adversarial_entries, ballot_for, entries_of, gather_reviews, review_form
 from scripted_debates import section
 
 from debate_orchestrator.reports import markdown
@@ -19,18 +19,18 @@ from debate_orchestrator.reports.reviewers import ReviewerReport
 from debate_orchestrator.reports.reviews import MAX_REASON_WORDS, GatheredReviews
 from debate_orchestrator.util.sanitize import one_line
 
-MADE = debated(rounds=2)
-ASKED = paper(MADE)
+MADE = adversarial_entries(rounds=2)
+ASKED = review_form(MADE)
 
 
 def said(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> ReviewerReport:
-    found = build_report(MADE, gathered(ASKED, *given, left_out=left_out)).reviewers
+    found = build_report(MADE, gather_reviews(ASKED, *given, left_out=left_out)).reviewers
     assert found is not None
     return found
 
 
 def report(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> str:
-    return markdown.render(build_report(MADE, gathered(ASKED, *given, left_out=left_out)))
+    return markdown.render(build_report(MADE, gather_reviews(ASKED, *given, left_out=left_out)))
 
 
 def test_without_ballots_nothing_is_said() -> None:
@@ -41,7 +41,7 @@ def test_without_ballots_nothing_is_said() -> None:
 
 def test_reviewers_stand_beside_the_judges() -> None:
     """Panel, judges and reviewers have a row each, with rounds, winner, and votes before and after."""
-    text = section(report(filled(ASKED), filled(ASKED, "bob", side="b", before="a")), "Reviewers")
+    text = section(report(ballot_for(ASKED), ballot_for(ASKED, "bob", side="b", before="a")), "Reviewers")
 
     assert r"| The panel | verdict | A (A 7, B 6) | A (A 7, B 6) | A (narrow) | \- | \- |" in text
     assert r"| Judge | judge | A (A 7, B 6) | A (A 7, B 6) | A | \- | \- |" in text
@@ -51,7 +51,7 @@ def test_reviewers_stand_beside_the_judges() -> None:
 
 def test_agreement_is_counted() -> None:
     """How many name the panel's winner."""
-    found = said(filled(ASKED), filled(ASKED, "bob", side="b"), filled(ASKED, "eve"))
+    found = said(ballot_for(ASKED), ballot_for(ASKED, "bob", side="b"), ballot_for(ASKED, "eve"))
 
     assert (found.count, found.agreeing, found.winners) == (3, 2, {"a": 2, "b": 1})
     assert found.agreement[0] == "2 of 3 reviewers agree with the panel on A (A 2, B 1)."
@@ -60,9 +60,10 @@ def test_agreement_is_counted() -> None:
 def test_swing_is_the_reviewers_own() -> None:
     """The side that gained more votes is named as the reviewers' winner; the verdict stands as it was."""
     moved = [
-        filled(ASKED, name, side="b", before=before) for name, before in (("x", "a"), ("y", "b"), ("z", "undecided"))
+        ballot_for(ASKED, name, side="b", before=before)
+        for name, before in (("x", "a"), ("y", "b"), ("z", "undecided"))
     ]
-    found = said(*moved, filled(ASKED, "silent", before=None))
+    found = said(*moved, ballot_for(ASKED, "silent", before=None))
     text = report(*moved)
 
     assert (found.moved, found.gained, found.by_swing) == (2, {"a": -1, "b": 2}, "b")
@@ -73,7 +74,7 @@ def test_swing_is_the_reviewers_own() -> None:
 
 def test_who_knew_the_verdict_is_marked() -> None:
     """A reviewer who had seen the verdict is shown as one."""
-    found = said(filled(ASKED, seen=True), filled(ASKED, "bob"))
+    found = said(ballot_for(ASKED, seen=True), ballot_for(ASKED, "bob"))
 
     assert [row[1] for row in found.table.rows[2:]] == ["reviewer, who knew the verdict", "reviewer"]
     assert "1 of them knew the verdict before." in found.agreement
@@ -92,9 +93,9 @@ def test_ballots_that_do_not_count_are_told() -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_every_format_shows_its_reviewers(name: str) -> None:
     """Whatever judges vote on, reviewers stand beside them, and the tables are as wide as their heads."""
-    made = kind(name)
-    asked = paper(made)
-    found = build_report(made, gathered(asked, filled(asked), filled(asked, "bob", side="b"))).reviewers
+    made = entries_of(name)
+    asked = review_form(made)
+    found = build_report(made, gather_reviews(asked, ballot_for(asked), ballot_for(asked, "bob", side="b"))).reviewers
 
     assert found is not None and found.count == 2
     assert {len(row) for row in found.table.rows} == {len(found.table.heads)}
@@ -104,23 +105,23 @@ def test_every_format_shows_its_reviewers(name: str) -> None:
 @cache
 def usual() -> list[tuple[int, str]]:
     """The headings of a report that a harmless reviewer reviewed."""
-    return reading.headings(report(filled(ASKED), left_out=("x",)))
+    return reading.headings(report(ballot_for(ASKED), left_out=("x",)))
 
 
 def hostile(n: int, name: str, why: str) -> dict[str, object]:
     """The ballot of a reviewer of such a name, if it can be one, for such a reason."""
-    made = filled(ASKED, one_line(name)[:80].strip(), side="b")
+    made = ballot_for(ASKED, one_line(name)[:80].strip(), side="b")
     if ASKED.problems(made):
-        made = filled(ASKED, f"x{n}")
+        made = ballot_for(ASKED, f"x{n}")
     return made | ({"why": why} if why.strip() and len(why.split()) <= MAX_REASON_WORDS else {})
 
 
-def must_be_whole(deal: Deal) -> None:
-    """A report of reviewers who are called and say what was dealt has its headings and tables and no others."""
+def must_be_whole(group: TextGroup) -> None:
+    """A report of reviewers who are called and say what was given has its headings and tables and no others."""
     reviewers = [
-        hostile(n, name, why) for n, (name, why) in enumerate(zip(deal.texts, reversed(deal.texts), strict=True))
+        hostile(n, name, why) for n, (name, why) in enumerate(zip(group.texts, reversed(group.texts), strict=True))
     ]
-    made = report(*reviewers, left_out=deal.texts)
+    made = report(*reviewers, left_out=group.texts)
     part = section(made, "Reviewers")
 
     assert reading.headings(made) == usual()
@@ -130,10 +131,10 @@ def must_be_whole(deal: Deal) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deal", handfuls(NASTY))
-def test_hostile_reviewers_leave_the_report_whole(deal: Deal) -> None:
+@pytest.mark.parametrize("group", text_groups(NASTY))
+def test_hostile_reviewers_leave_the_report_whole(group: TextGroup) -> None:
     """Whatever a name, a reason or a file's name holds, the report has its headings and tables and no others."""
-    hold(must_be_whole, deal)
+    assert_harmless(must_be_whole, group)
 
 
 def test_the_debate_to_review_tells_no_votes() -> None:
@@ -150,7 +151,7 @@ def test_the_debate_to_review_tells_no_votes() -> None:
 
 @cache  # every worker reads this file, and one runs it
 def page(name: str, why: str, left_out: str = "x.yaml: no ballot.") -> page_reading.Page:
-    ballot = gathered(ASKED, filled(ASKED, name, why=why), left_out=(left_out,))
+    ballot = gather_reviews(ASKED, ballot_for(ASKED, name, why=why), left_out=(left_out,))
     return page_reading.read(render(build_report(MADE, ballot)))
 
 

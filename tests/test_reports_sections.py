@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 import reading
-from core.folding import absent
+from core.folding import absent_judge
 from corpus import for_each
 from debates import report as adversarial
-from debates import saying
+from debates import script_of
 from hostile_texts import SAID
 from puppets import ballot, final
-from scripted_debates import evidence, report, rules, section
+from scripted_debates import evidence, report, section, shipped_format
 
 from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.reports.markdown import MarkdownWriter
@@ -28,7 +28,7 @@ def judged(name: Any, script: Any = None, **how: Any) -> str:
 
 def test_a_panel_tells_every_vote() -> None:
     """A row for each judge and round, how many count, and the mean of each criterion by side."""
-    say = saying(_1_verdict_judge_2=ballot(5, 6, rounds=1), _final_verdict_judge_2=final("b"))
+    say = script_of(_1_verdict_judge_2=ballot(5, 6, rounds=1), _final_verdict_judge_2=final("b"))
     votes, means, _ = reading.tables(section(adversarial(say, rounds=1, judges=2), "How It Was Judged"))
 
     assert votes == [
@@ -52,7 +52,7 @@ def test_a_mirrored_vote_is_told_twice() -> None:
         "final.verdict.judge-1.mirrored": {"winner": "b", "probability": 0.75},
         "final.verdict.judge-2": {"winner": "a", "probability": 0.6},
         "final.verdict.judge-2.mirrored": {"winner": "a", "probability": 0.9},
-        "final.verdict.judge-3.mirrored": absent("final.verdict.judge-3.mirrored"),
+        "final.verdict.judge-3.mirrored": absent_judge("final.verdict.judge-3.mirrored"),
     }
     made = judged("question", script, panel=3, mirror=True)
 
@@ -85,7 +85,7 @@ def test_what_the_engine_saw() -> None:
 SEATS = {"a": "Debater A", "b": "Debater B", "judge": "Judge"}
 FIELDS = FieldText(SEATS)
 PEN = MarkdownWriter(lambda turn: f"[{turn}](#{turn.replace('.', '-')})")
-EVIDENCE = rules("claim").shapes["evidence"]
+EVIDENCE = shipped_format("claim").shapes["evidence"]
 ROW: Shape = {
     "seat": Field(kind="choice"),
     "turn": Field(kind="turn"),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import reading
-from core.folding import absent
-from scripted_debates import label, report, scored, section, told
+from core.folding import absent_judge
+from scripted_debates import label, panel_scores, report, report_model, section
 
 from debate_orchestrator.reports.model import summary_line
 
@@ -71,7 +71,10 @@ def test_labels_of_a_panel() -> None:
 
 def test_too_few_labels() -> None:
     """A label that too few judges gave does not stand, and the report says who is missing."""
-    script = {"final.verdict.judge-1": label("supported", 9), "final.verdict.judge-2": absent("final.verdict.judge-2")}
+    script = {
+        "final.verdict.judge-1": label("supported", 9),
+        "final.verdict.judge-2": absent_judge("final.verdict.judge-2"),
+    }
     made = verdict("claim", script, panel=2, quorum=2)
 
     assert (
@@ -82,7 +85,9 @@ def test_too_few_labels() -> None:
 
 def test_a_panel_that_declares_nothing() -> None:
     """Where the winner follows from the scores, each judge's scores are told, and how they add up."""
-    script = {f"final.verdict.judge-{n}": scored(7 + n, 7) for n in (1, 2)} | {"final.verdict.judge-3": scored(1, 9)}
+    script = {f"final.verdict.judge-{n}": panel_scores(7 + n, 7) for n in (1, 2)} | {
+        "final.verdict.judge-3": panel_scores(1, 9)
+    }
     made = verdict("panel", script, panel=3)
 
     assert made.startswith(
@@ -107,7 +112,7 @@ def test_a_panel_that_declares_nothing() -> None:
         (
             {
                 "final.verdict.judge-1.mirrored": {"winner": "b"},
-                "final.verdict.judge-2": absent("final.verdict.judge-2"),
+                "final.verdict.judge-2": absent_judge("final.verdict.judge-2"),
             },
             2,
             2,
@@ -169,9 +174,9 @@ def test_sections_that_a_format_has_no_shape_for() -> None:
             {"mirror": True},
             "Winner: no decision. 1 round completed.",
         ),
-        ("panel", {"final.verdict.judge": scored(9, 3)}, {}, "Winner: A (decisive). 1 round completed."),
+        ("panel", {"final.verdict.judge": panel_scores(9, 3)}, {}, "Winner: A (decisive). 1 round completed."),
     ],
 )
 def test_the_summary_line(name: str, script: Any, how: dict[str, Any], said: str) -> None:
     """The line that confirms a debate says what its format decides, and asks no question that was not asked."""
-    assert summary_line(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
+    assert summary_line(report_model(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"

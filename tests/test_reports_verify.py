@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from debates import played
+from debates import play_events
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journals import written
+from journals import write_journal
 from scripted_debates import FETCHED, events
 from shapes import CLAIM, REHEARSED
 
@@ -28,8 +28,8 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile
 
 RUNS: dict[str, Callable[[], list[Event]]] = {
-    "host-run": partial(played, rounds=2),
-    "paused": partial(played, until="1.verdict.judge"),
+    "host-run": partial(play_events, rounds=2),
+    "paused": partial(play_events, until="1.verdict.judge"),
     "rehearsed": partial(events, "adversarial", cast=REHEARSED),
     "a claim, looked up": partial(events, "claim", CLAIM, cast=FETCHED),
     **{name: partial(events, name) for name in resources.format_names()},
@@ -40,7 +40,7 @@ RUNS: dict[str, Callable[[], list[Event]]] = {
 def kept(folder: Path, made: list[Event], name: str = "d") -> list[Entry]:
     """The lines of a new journal that holds those events."""
     path = folder / f"{name}{JOURNAL}"
-    written(path, made)
+    write_journal(path, made)
     return read(path).entries
 
 
@@ -75,7 +75,7 @@ def test_what_belongs_is_told(run: str, suffix: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_of_an_earlier_state(suffix: str, tmp_path: Path) -> None:
     """A report that was made when the journal had fewer lines is told by how many, and is still well."""
-    entries = kept(tmp_path, played(rounds=1))
+    entries = kept(tmp_path, play_events(rounds=1))
     for n in range(1, len(entries)):
         found = told(report(entries[:n], suffix), entries, suffix)
         assert (found.state, found.rerendered, found.ok) == ("earlier", "same", True)
@@ -84,15 +84,15 @@ def test_of_an_earlier_state(suffix: str, tmp_path: Path) -> None:
 
 def test_of_another_journal(tmp_path: Path) -> None:
     """The report of another debate, or of this one before its journal was written anew, does not belong."""
-    one = kept(tmp_path, played(rounds=1), "one")
-    again = kept(tmp_path, played(rounds=1, topic="Vim or Emacs?"), "two")
+    one = kept(tmp_path, play_events(rounds=1), "one")
+    again = kept(tmp_path, play_events(rounds=1, topic="Vim or Emacs?"), "two")
     found = told(report(one), again)
 
     assert (found.state, found.rerendered, found.ok) == ("another", "not compared", False)
     assert "of another journal, or this one was changed" in found.text
 
 
-SHORT = played(rounds=1)
+SHORT = play_events(rounds=1)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from hostile_texts import NASTY, texts
 from hypothesis import given
 from hypothesis import strategies as st
-from reviewers import DIGEST, KINDS, debated, filled, kind, paper
+from reviewers import DIGEST, KINDS, adversarial_entries, ballot_for, entries_of, review_form
 from waiting import ended
 
 from debate_orchestrator.cli.ballot import form_text
@@ -21,8 +21,8 @@ from debate_orchestrator.util import data
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
 from debate_orchestrator.util.errors import BadFile
 
-MADE = debated(rounds=2)
-ASKED = paper(MADE)
+MADE = adversarial_entries(rounds=2)
+ASKED = review_form(MADE)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6) | st.integers(), inner, max_size=3),
@@ -33,9 +33,9 @@ values = st.recursive(
 @pytest.mark.parametrize("name", KINDS)
 def test_every_format_has_a_ballot(name: str) -> None:
     """In every format there is something to judge, and a ballot that answers it will do."""
-    asked = paper(kind(name))
+    asked = review_form(entries_of(name))
 
-    assert asked.problems(filled(asked)) == []
+    assert asked.problems(ballot_for(asked)) == []
     assert asked.final
 
 
@@ -43,13 +43,13 @@ def test_it_asks_what_judges_vote_on() -> None:
     """Rounds are asked about as the judges' ballots are, without the fields that are not counted."""
     assert [list(shape) for shape in ASKED.rounds.values()] == [["scores", "winner"], ["scores", "winner"]]
     assert list(ASKED.final) == ["winner"]
-    assert list(paper(kind("panel")).final) == ["scores"]
-    assert list(paper(kind("claim")).final) == ["label", "score"]
+    assert list(review_form(entries_of("panel")).final) == ["scores"]
+    assert list(review_form(entries_of("claim")).final) == ["label", "score"]
 
 
 def test_all_complaints_come_at_once() -> None:
     """Everything that is wrong is told together, each with its key, in the words that judges are told."""
-    wrong = filled(ASKED, before="c", reviewer="", date="yesterday", extra=1)
+    wrong = ballot_for(ASKED, before="c", reviewer="", date="yesterday", extra=1)
     wrong["rounds"][1]["scores"]["a"]["argument_quality"] = 11
     del wrong["rounds"][2]["winner"]
     said = ASKED.problems(wrong, "ada.yaml: ")
@@ -62,13 +62,13 @@ def test_all_complaints_come_at_once() -> None:
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * (MAX_NAME_LENGTH + 1), "ada\u202e", "a\u200bb"])
 def test_names_are_names(name: str) -> None:
     """A name is one line, not endless, and hides nothing."""
-    assert [one for one in ASKED.problems(filled(ASKED, name)) if one.startswith("reviewer:")]
+    assert [one for one in ASKED.problems(ballot_for(ASKED, name)) if one.startswith("reviewer:")]
 
 
-@given(st.sampled_from(list(filled(ASKED))), values)
+@given(st.sampled_from(list(ballot_for(ASKED))), values)
 def test_nothing_hostile_breaks_a_check(key: str, value: Any) -> None:
     """Whatever stands in a field, there are complaints about it or there is a ballot of it."""
-    made = filled(ASKED) | {key: value}
+    made = ballot_for(ASKED) | {key: value}
 
     if not ASKED.problems(made):
         assert ASKED.ballot(made).reviewer
@@ -77,8 +77,8 @@ def test_nothing_hostile_breaks_a_check(key: str, value: Any) -> None:
 def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     """What is filed counts, by the name of its file; a draft does not."""
     folder = str(tmp_path / "r.ballots")
-    paths = [reviews.file_ballot(folder, filled(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
-    reviews.keep_draft(folder, filled(ASKED, "bob"))
+    paths = [reviews.file_ballot(folder, ballot_for(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
+    reviews.keep_draft(folder, ballot_for(ASKED, "bob"))
     found = reviews.gather_reviews(folder, MADE)
 
     assert paths[1] == f"{folder}/ada.yaml"
@@ -89,7 +89,7 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("digest", ["e" * 64, "f" * 64])
 def test_ballots_on_something_else_are_told(tmp_path: Path, digest: str) -> None:
     """A ballot of another journal, or of this one before its last line, is not counted, and that is said."""
-    (tmp_path / "ada.yaml").write_text(data.to_yaml(filled(ASKED, journal=digest)), encoding="utf-8")
+    (tmp_path / "ada.yaml").write_text(data.to_yaml(ballot_for(ASKED, journal=digest)), encoding="utf-8")
     found = reviews.gather_reviews(str(tmp_path), MADE)
 
     assert found.counted == ()
@@ -98,7 +98,7 @@ def test_ballots_on_something_else_are_told(tmp_path: Path, digest: str) -> None
 
 def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
     """What is no YAML, no ballot, no file or unreadable is told by file; the others count."""
-    reviews.file_ballot(str(tmp_path), filled(ASKED, "ada"))
+    reviews.file_ballot(str(tmp_path), ballot_for(ASKED, "ada"))
     (tmp_path / "b.yaml").write_text("a: [", encoding="utf-8")
     (tmp_path / "c.yaml").write_text("why: x\nwhy: y\n", encoding="utf-8")
     (tmp_path / "d.yaml").write_bytes(b"\xff\xfe\x00")
@@ -118,14 +118,14 @@ def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
 
 def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     """Who has voted can't be made to have voted otherwise; a draft may be, and is gone once the ballot is filed."""
-    reviews.keep_draft(str(tmp_path), filled(ASKED, "ada"))
-    reviews.keep_draft(str(tmp_path), filled(ASKED, "ada", side="b"))
+    reviews.keep_draft(str(tmp_path), ballot_for(ASKED, "ada"))
+    reviews.keep_draft(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
     assert reviews.read_draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
-    path = Path(reviews.file_ballot(str(tmp_path), filled(ASKED, "ada")))
+    path = Path(reviews.file_ballot(str(tmp_path), ballot_for(ASKED, "ada")))
     before = path.read_bytes()
 
     with pytest.raises(BadFile, match="a ballot that 'ada' has cast"):
-        reviews.file_ballot(str(tmp_path), filled(ASKED, "ada", side="b"))
+        reviews.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["ada.yaml"]
 
@@ -143,7 +143,7 @@ def test_a_name_is_no_path(name: str) -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_an_empty_form_lacks_its_answers_alone(name: str, tmp_path: Path) -> None:
     """The form of every format is YAML in which everything is there and nothing is answered."""
-    asked = paper(kind(name))
+    asked = review_form(entries_of(name))
     (tmp_path / "mine.yaml").write_text(form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), encoding="utf-8")
     *said, last = asked.problems(read_mapping(tmp_path / "mine.yaml"))
 
@@ -153,7 +153,7 @@ def test_an_empty_form_lacks_its_answers_alone(name: str, tmp_path: Path) -> Non
 
 def test_a_form_filled_in_will_do() -> None:
     """Who writes behind each colon has a ballot."""
-    asked = paper(debated(rounds=1))
+    asked = review_form(adversarial_entries(rounds=1))
     text = form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04", "ada")
     for key, said in (
         ("argument_quality", "7"),
@@ -169,16 +169,16 @@ def test_a_form_filled_in_will_do() -> None:
     assert asked.ballot(value).final.winner == "b"
 
 
-SHORT = paper(debated(rounds=1))
+SHORT = review_form(adversarial_entries(rounds=1))
 
 
 @given(st.sampled_from(NASTY) | texts)
 def test_hostile_topics_stay_comments(text: str) -> None:
     """Whatever a topic or a position says, the form asks the same."""
-    asked = paper(debated(rounds=1, topic=text, positions=(text, text)))
+    asked = review_form(adversarial_entries(rounds=1, topic=text, positions=(text, text)))
     value, _ = parse_mapping_with_lines(form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), "mine.yaml")
 
-    assert set(value) == set(filled(SHORT))
+    assert set(value) == set(ballot_for(SHORT))
     assert value["journal"] == DIGEST
 
 
@@ -187,6 +187,6 @@ def test_every_question_is_worded() -> None:
     known = set(review_texts().questions)
 
     for name in KINDS:
-        asked = paper(kind(name))
+        asked = review_form(entries_of(name))
         assert {f"{field}_final" for field in asked.final} <= known, name
         assert {field for shape in asked.rounds.values() for field in shape} <= known, name

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from core import test_decision as decision
-from core.folding import debated
+from core.folding import play_debate
 from reply_codes import code_of, signed
 
 from debate_orchestrator.core import rapporteur
@@ -75,7 +75,7 @@ def test_problems_of_a_reply_are_short_together(shape: str, items: Any) -> None:
 def test_a_brief_that_asks_again_grows_by_a_few_thousand_characters(turn_id: str) -> None:
     """A reply has a hundred empty records in each of its lists. The brief that asks again has the beginning of that
     reply and the first of its problems."""
-    debate = debated(until=turn_id, issues=True, brief=True)
+    debate = play_debate(until=turn_id, issues=True, brief=True)
     turn = next(turn for turn in debate.due if turn.id == turn_id)
     code, shape = code_of(debate), debate.shape(turn) or {}
     lists = {name: field for name, field in shape.items() if field.kind == "list" and field.fields}
@@ -98,7 +98,7 @@ def length(brief: Brief) -> int:
 
 def test_a_reply_that_could_be_better_is_sent_back_with_its_first_problems() -> None:
     """The last sentence is still the one by which such a reply is known."""
-    debate = debated(until="start.issues.rapporteur", issues=True, brief=True)
+    debate = play_debate(until="start.issues.rapporteur", issues=True, brief=True)
     problems = rapporteur.resend_problems(debate.due[0], [f"issues: problem {n}." for n in range(1_000)])
 
     assert len(problems) == MAX_LISTED + 2

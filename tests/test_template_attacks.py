@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from conftest import STATED, Run
-from own_formats import written
+from own_formats import write_format
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
@@ -61,7 +61,7 @@ def attack(request: pytest.FixtureRequest, ran: Path) -> str:
 
 def test_a_template_in_a_folder_runs_nothing(debate: Run, here: Path, ran: Path, attack: str) -> None:
     """Checking a format, and opening a debate by it, refuses a template that calls what it can't reach."""
-    written(here / "mine", speech_md_j2=attack)
+    write_format(here / "mine", speech_md_j2=attack)
 
     for words in (["formats", "./mine"], ["open", "--format", "./mine", *SETUP]):
         found = debate(*words)
@@ -72,7 +72,7 @@ def test_a_template_in_a_folder_runs_nothing(debate: Run, here: Path, ran: Path,
 @pytest.fixture
 def hostile(debate: Run, here: Path, attack: str) -> str:
     """A journal whose templates were put in by a stranger, as if they had always been there."""
-    written(here / "mine")
+    write_format(here / "mine")
     assert debate("open", "--format", "./mine", *SETUP, "--a", "rehearse", "--b", "rehearse").code == 0
     first = read("r.journal.jsonl").events[0]
     put = dict.fromkeys(first.templates, attack)
@@ -99,7 +99,7 @@ def test_a_template_in_a_journal_runs_nothing(debate: Run, ran: Path, hostile: s
 
 def debates(folder: Path) -> Iterator[DebateState]:
     """Debates by shipped formats and by one of a user's own, begun and halfway."""
-    draft = source.read_source(str(written(folder)))
+    draft = source.read_source(str(write_format(folder)))
     assert draft.format is not None
     own = draft.format, loader.carried_templates(draft)
     for made, texts in (
@@ -235,7 +235,7 @@ def test_a_template_has_its_limits(text: str) -> None:
 
 def test_a_format_that_takes_too_long_is_told(debate: Run, here: Path) -> None:
     """`formats` says which template takes too long, and ends; the next one is rendered."""
-    written(here / "mine", speech_md_j2=LOOPS)
+    write_format(here / "mine", speech_md_j2=LOOPS)
     found = debate("formats", "./mine")
 
     assert found.code == 2 and "speech.md.j2: the template takes too long" in found.err
@@ -351,7 +351,7 @@ def test_only_plain_values_come_out(text: str) -> None:
 )
 def test_a_label_is_no_program(debate: Run, here: Path, label: str) -> None:
     """A label that a journal carries is shown as it is, but for the numbers of rounds."""
-    written(here / "mine")
+    write_format(here / "mine")
     assert debate("open", "--format", "./mine", *SETUP).code == 0
     first = read("r.journal.jsonl").events[0]
     labels = first.format.labels.model_copy(update={"round": f"{label} {{round}}", "intervention": label})

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from persons import BACK, BEST, TOPIC, Held, hold
+from persons import BACK, BEST, TOPIC, SetupResult, run_setup
 
 from debate_orchestrator.providers.discovery import Available, FoundModels
 
@@ -16,11 +16,11 @@ FULL = FoundModels((LOCAL, CLAUDE), {**BEST, "moderator": "anthropic:claude-sonn
 STAND_INS = {seat: f"rehearse:{model}" for seat, model in BEST.items()}
 
 
-def held_by(*keys: str, found: FoundModels) -> Held:
+def held_by(*keys: str, found: FoundModels) -> SetupResult:
     """A conversation whose moderator has no key: it is refused at once, where a server would be waited for."""
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("OPENROUTER_API_KEY", raising=False)
-        return hold(*keys, found=found, moderator="openrouter:vendor/model")
+        return run_setup(*keys, found=found, moderator="openrouter:vendor/model")
 
 
 def cast(*keys: str, found: FoundModels = FULL) -> Any:
@@ -78,7 +78,7 @@ def test_back_through_the_seats(here: Path) -> None:
 def test_what_can_not_be_asked(here: Path, monkeypatch: pytest.MonkeyPatch, named: str, problem: str) -> None:
     """A model that is unknown, or has no key, is refused with what would do, and the question is put again."""
     monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
-    held = hold(TOPIC, named, "seats", named, found=FULL)
+    held = run_setup(TOPIC, named, "seats", named, found=FULL)
 
     assert held.text.count(problem) >= 2
     assert "cast" not in held.state.given

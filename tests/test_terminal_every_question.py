@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from human_turns import HAND_IN, due, run, standing, taken
-from persons import BACK, CTRL_C, ENTER, ERASE, SETUP, TOPIC, hold, typing
-from reviewers import DIGEST, debated, paper
+from persons import BACK, CTRL_C, ENTER, ERASE, SETUP, TOPIC, run_setup, typing
+from reviewers import DIGEST, adversarial_entries, review_form
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
@@ -69,7 +69,7 @@ def test_a_turn(key: str, tmp_path: Path) -> None:
 @at_each_key
 def test_a_review(key: str) -> None:
     """A key at a reviewer's name, at any question, and before the ballot is filed."""
-    form = paper(debated(rounds=1))
+    form = review_form(adversarial_entries(rounds=1))
     for n in places(len(REVIEW) + 1, key):
         review(form, (*REVIEW[:n], KEYS[key] + CTRL_C))
 
@@ -80,7 +80,7 @@ def test_the_setup(key: str) -> None:
     """A key at any question of the setup."""
     for typed in (SETUP, (TOPIC, *CAST), (*SETUP, "more", "rounds")):
         for n in places(len(typed) + 1, key):
-            assert hold(*typed[:n], KEYS[key] + CTRL_C).ended in ("left", "later")
+            assert run_setup(*typed[:n], KEYS[key] + CTRL_C).ended in ("left", "later")
 
 
 def test_a_speech_is_kept(tmp_path: Path) -> None:
@@ -92,6 +92,6 @@ def test_a_speech_is_kept(tmp_path: Path) -> None:
 
 def test_rounds_that_are_not_insisted_on_are_asked_for_again(here: Path) -> None:
     """As the question says, no asks for the number again; the default is not taken in its place."""
-    held = hold(*SETUP, "more", "rounds", "7", "no", "4", "yes")
+    held = run_setup(*SETUP, "more", "rounds", "7", "no", "4", "yes")
 
     assert held.ended == "confirmed" and held.state.given["rounds"] == 4

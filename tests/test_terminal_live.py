@@ -9,7 +9,7 @@ import debates
 import hostile_texts
 import puppets
 import pytest
-from corpus import Deal, dealt_by_chance
+from corpus import TextGroup, random_text_groups
 from fake_terminal import Shown, whole
 from hypothesis import given, settings
 from rich.text import Text
@@ -35,7 +35,7 @@ def test_everything_is_shown(columns: int) -> None:
     """All announcements stand there word for word, in their order, and every speech below its heading: both sides
     beside each other where there is room."""
     ballots = {f"_{n}_verdict_judge": puppets.converging() for n in (1, 2)}
-    shown, lines = whole(columns, say=debates.saying(**ballots))
+    shown, lines = whole(columns, say=debates.script_of(**ballots))
     text, at = " ".join(" ".join(lines).split()), 0
     for line in announcements(shown.debate):
         at = text.index(line.text, at) + len(line.text)
@@ -106,12 +106,12 @@ def test_a_call_in_trouble() -> None:
 
 def test_ballots_are_counted_and_not_shown() -> None:
     """What a judge writes is no speech: its words are counted, and its scores are drawn when it is whole."""
-    shown = Shown(events=debates.played(until="1.verdict.judge"))
+    shown = Shown(events=debates.play_events(until="1.verdict.judge"))
     shown.ask("1.verdict.judge")
     shown.on_text("1.verdict.judge", '{"scores": {"a": ')
     assert "scores" not in shown.terminal.text
     assert "Judge writes, 2 words" in shown.status
-    rest = debates.played(until="2.constructive.a")[-1]
+    rest = debates.play_events(until="2.constructive.a")[-1]
     shown.happen(rest)
 
     assert "  Researcher A ██████████████░░░░░░ 7" in shown.terminal.text
@@ -134,7 +134,7 @@ def test_notes_on_a_speech() -> None:
 
 def test_going_on() -> None:
     """A debate that has begun before is not shown again: where it stands is told, and what follows is shown."""
-    shown = Shown(events=debates.played(until="2.challenge.a"))
+    shown = Shown(events=debates.play_events(until="2.challenge.a"))
     shown.ask("2.challenge.a")
     lines = shown.close()
 
@@ -176,10 +176,10 @@ def test_private_working() -> None:
 
 @pytest.mark.slow
 @settings(max_examples=25)
-@given(dealt_by_chance(hostile_texts.alike("word")))
-def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:
+@given(random_text_groups(hostile_texts.alike("word")))
+def test_whatever_is_said_nothing_is_forged(group: TextGroup) -> None:
     """No speech and no judge's word moves a cursor or begins a line where the house speaks."""
-    events = debates.played(debates.hostile(deal, rounds=1), rounds=1)
+    events = debates.play_events(debates.hostile_script(group, rounds=1), rounds=1)
     shown = Shown(events=events[:1], columns=100)
     shown.happen(*events[1:])
     known = {
@@ -206,7 +206,7 @@ def test_what_comes_from_the_floor() -> None:
 
 def voted(upto: int | None = None, *, hidden: bool = True, say: puppets.Say | None = None) -> list[str]:
     """The lines of a debate of two rounds and two judges, up to some of its events."""
-    first, *events = debates.played(say, rounds=2, judges=2)
+    first, *events = debates.play_events(say, rounds=2, judges=2)
     shown = Shown(events=[first], ballots_hidden=hidden)
     shown.happen(*events[:upto])
     return [line for line in shown.close() if line]
@@ -225,7 +225,7 @@ def test_hidden_ballots() -> None:
 
 def judged(ballot: dict[str, Any]) -> tuple[DebateState, StructuredReplyGiven]:
     """A debate whose first round was judged so."""
-    debate = fold(debates.played(debates.saying(_1_verdict_judge=ballot), until="2.constructive.a"))
+    debate = fold(debates.play_events(debates.script_of(_1_verdict_judge=ballot), until="2.constructive.a"))
     voted = debate.structured_reply("1.verdict.judge")
     assert voted is not None
     return debate, voted

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from messages_server import Server, serving
-from persons import BEST, CTRL_C, hold
+from persons import BEST, CTRL_C, run_setup
 
 from debate_orchestrator.engine import moderator as moderator_module
 from debate_orchestrator.providers.discovery import FoundModels
@@ -49,7 +49,7 @@ def moderator(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moderator
 
 def test_a_topic_is_restated_and_positions_are_derived(moderator: Moderator) -> None:
     """The model that is asked is named before it is, and what it says is put to be confirmed."""
-    held = hold("tabs or spaces", "", "yes", "yes", found=FOUND)
+    held = run_setup("tabs or spaces", "", "yes", "yes", found=FOUND)
 
     assert held.state.given["topic"] == "Tabs beat spaces."
     assert held.state.given["positions"] == {"a": "Tabs it is.", "b": "Spaces it is."}
@@ -62,8 +62,8 @@ def test_a_topic_is_restated_and_positions_are_derived(moderator: Moderator) -> 
 def test_what_was_paid_is_kept(moderator: Moderator) -> None:
     """Every reply is kept with its cost, also one that could not be used, and over a break."""
     moderator.topics = ["prose", CLEAR]
-    held = hold("tabs or spaces", "", found=FOUND)
-    again = hold("", "yes", found=FOUND, goes_on=True)
+    held = run_setup("tabs or spaces", "", found=FOUND)
+    again = run_setup("", "yes", found=FOUND, goes_on=True)
 
     assert [one.by for one in held.state.progress.paid] == ["anthropic:claude-opus-5-5"] * 2
     assert len(again.state.progress.paid) == 3
@@ -82,7 +82,7 @@ def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytes
         return await patiently(*terms)
 
     monkeypatch.setattr(moderator_module, "_reply", interrupted)
-    held = hold("tabs or spaces", "", found=FOUND)
+    held = run_setup("tabs or spaces", "", found=FOUND)
     kept = load(".debate-setup.yaml").progress
 
     assert (held.ended, kept.topics) == ("left", ("tabs or spaces",))
@@ -92,9 +92,9 @@ def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytes
 def test_an_ambiguous_topic(moderator: Moderator) -> None:
     """A topic without a clean split is met with two framings, chosen by number, or with one of one's own."""
     moderator.topics = [MUDDY]
-    held = hold("indentation", "", "2", found=FOUND)
+    held = run_setup("indentation", "", "2", found=FOUND)
     moderator.topics = [MUDDY, CLEAR]
-    own = hold("indentation", "", "Elastic tabs win", "yes", found=FOUND)
+    own = run_setup("indentation", "", "Elastic tabs win", "yes", found=FOUND)
 
     assert "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win." in held.text
     assert held.state.given["topic"] == "Spaces win."
@@ -105,9 +105,9 @@ def test_an_ambiguous_topic(moderator: Moderator) -> None:
 def test_a_correction_is_restated(moderator: Moderator) -> None:
     """What should be different goes to the model with all that was said; an edit is taken as it is."""
     moderator.topics = [CLEAR, {**CLEAR, "restated": "In Python, tabs beat spaces."}]
-    corrected = hold("tabs", "", "only for Python", "yes", found=FOUND)
+    corrected = run_setup("tabs", "", "only for Python", "yes", found=FOUND)
     moderator.topics = [CLEAR]
-    edited = hold("tabs", "", "edit", " By far.", "yes", found=FOUND)
+    edited = run_setup("tabs", "", "edit", " By far.", "yes", found=FOUND)
 
     assert corrected.state.given["topic"] == "In Python, tabs beat spaces."
     assert "only for Python" in json.dumps(moderator.server.requests[1])
@@ -118,7 +118,7 @@ def test_a_correction_is_restated(moderator: Moderator) -> None:
 def test_hostile_work_is_tamed(moderator: Moderator) -> None:
     """Whatever a model says stays text on its line."""
     moderator.topics = [{**CLEAR, "restated": "\x1b[2J\u202eevil\nDEBATE SETUP CONFIRMED {topic}"}]
-    held = hold("tabs", "", "edit", "", "yes", found=FOUND)
+    held = run_setup("tabs", "", "edit", "", "yes", found=FOUND)
 
     assert held.state.given["topic"] == "␛[2Jevil DEBATE SETUP CONFIRMED {topic}"
 
@@ -133,11 +133,11 @@ def strangers_setup(**progress: Any) -> None:
 def test_the_setup_of_another_is_not_taken_up_by_enter(moderator: Moderator) -> None:
     """A setup that the user did not begin, and that goes on with a paid call, is taken up after a yes alone."""
     strangers_setup()
-    held = hold("", "\x03", found=FOUND, goes_on=True, agreed=lambda path, calls: not calls)
+    held = run_setup("", "\x03", found=FOUND, goes_on=True, agreed=lambda path, calls: not calls)
 
     assert not moderator.server.requests
     assert held.conversation.kept.path != ".debate-setup.yaml" and Path(".debate-setup.yaml").exists()
-    hold("", "\x03", found=FOUND, goes_on=True)
+    run_setup("", "\x03", found=FOUND, goes_on=True)
     assert moderator.server.requests, "the user's own is gone on with"
 
 
@@ -178,9 +178,9 @@ def test_the_model_of_a_file_that_would_be_called_is_agreed_to(moderator: Modera
     """Whatever else a file names, the one model that is called is the one that was agreed to; without a yes the
     conversation goes on without it."""
     name, no, yes = stranger(file), Asked(), Asked(PAID)
-    without = hold(CTRL_C, found=FOUND, file=name, agree=no)
+    without = run_setup(CTRL_C, found=FOUND, file=name, agree=no)
     called_without = len(moderator.server.requests)
-    hold(CTRL_C, found=FOUND, file=name, agree=yes)
+    run_setup(CTRL_C, found=FOUND, file=name, agree=yes)
 
     assert no.named == yes.named == [(name, PAID)]
     assert called_without == 0 and moderator.server.requests
@@ -190,8 +190,8 @@ def test_the_model_of_a_file_that_would_be_called_is_agreed_to(moderator: Modera
 @pytest.mark.parametrize("typed", [(), ("usual",)])
 def test_ones_own_setup_is_taken_up_by_enter(moderator: Moderator, typed: tuple[str, ...]) -> None:
     """A setup that the user began is gone on with by Enter, with the models that were chosen and without."""
-    left = hold("Should we?", *typed, CTRL_C, found=FOUND)
+    left = run_setup("Should we?", *typed, CTRL_C, found=FOUND)
     wanted = left.conversation.calls()
-    held = hold("", CTRL_C, found=FOUND, goes_on=True, agreed=lambda path, calls: {*calls} <= {*wanted})
+    held = run_setup("", CTRL_C, found=FOUND, goes_on=True, agreed=lambda path, calls: {*calls} <= {*wanted})
 
     assert held.conversation.kept.path == ".debate-setup.yaml" and bool(wanted) == bool(typed)

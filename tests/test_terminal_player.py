@@ -41,7 +41,7 @@ def asked(turn: str) -> CallIntended:
 
 def recorded(**setup: Any) -> list[Event]:
     """A debate's events, with a `CallIntended` before each answer, as journals have them."""
-    first, *answers = debates.played(**setup)
+    first, *answers = debates.play_events(**setup)
     return [first, *(event for answer in answers for event in (asked(answer.turn), answer))]  # type: ignore[union-attr]
 
 
@@ -83,7 +83,7 @@ def test_all_of_it_is_played(pace: float | None, columns: int) -> None:
 
 def test_the_pace(waits: list[float]) -> None:
     """So many words come a minute; without a pace nothing waits at all."""
-    events, taken = recorded(rounds=1, say=debates.saying(_1_opening_a="word " * 300, _1_opening_b="b")), []
+    events, taken = recorded(rounds=1, say=debates.script_of(_1_opening_a="word " * 300, _1_opening_b="b")), []
     for pace in (600.0, 1200.0, None):
         waits.clear()
         Play(events, pace).run()
@@ -94,7 +94,7 @@ def test_the_pace(waits: list[float]) -> None:
 
 def test_pausing() -> None:
     """p stops it where it is and the status says so; any other key goes on, and q leaves, also from a pause."""
-    play = Play(recorded(say=debates.saying(_1_opening_a="a " * 6_000)), 600.0)
+    play = Play(recorded(say=debates.script_of(_1_opening_a="a " * 6_000)), 600.0)
 
     async def turns(count: int) -> str:
         for _ in range(count):

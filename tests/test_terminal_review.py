@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from persons import BACK, CTRL_C, CTRL_D, typing
-from reviewers import DIGEST, debated, kind, paper
+from reviewers import DIGEST, adversarial_entries, entries_of, review_form
 
 from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
 from debate_orchestrator.terminal.form import ReviewBallotForm
 from debate_orchestrator.terminal.prompt import Quit
 
-ONE = paper(debated(rounds=1))
+ONE = review_form(adversarial_entries(rounds=1))
 WHOLE = ("no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.", "")
 """A whole ballot on a debate of one round."""
 READ = "(HERE IS THE DEBATE)"
@@ -130,7 +130,7 @@ def test_what_will_not_do_is_asked_again() -> None:
 )
 def test_every_format_can_be_reviewed(name: str, keys: tuple[str, ...]) -> None:
     """Labels, probabilities and bare winners are asked for as the format's judges are; what does not apply is not."""
-    asked = paper(kind(name))
+    asked = review_form(entries_of(name))
     made = cast("no", "a", "here", *keys, "b", "So.", "", asked=asked)
 
     assert made.ended == "filed" and made.ballot is not None, made.text[-500:]

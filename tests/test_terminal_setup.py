@@ -19,9 +19,9 @@ from persons import (
     NO_MODELS,
     SETUP,
     TOPIC,
-    coming,
-    hold,
+    future_of,
     no_check,
+    run_setup,
     settled,
     trusting,
 )  # fmt: skip
@@ -41,7 +41,7 @@ ALL = (*SETUP, "yes")
 class TestOrder:
     def test_from_the_first_question_to_the_last(self, here: Path) -> None:
         """The topic, who speaks, the positions, the context, then all that was settled and the last confirmation."""
-        held = hold(*ALL)
+        held = run_setup(*ALL)
         order = [
             "What is the debate topic or question? Please state it as clearly and specifically as possible.",
             "Who argues, and who judges?",
@@ -62,7 +62,7 @@ class TestOrder:
 
     def test_enter_is_a_good_answer(self, here: Path) -> None:
         """Beside the topic, Enter at every question leads to the debate."""
-        held = hold("Should we replace it?", "", "", "", "")
+        held = run_setup("Should we replace it?", "", "", "", "")
 
         assert held.ended == "confirmed"
         assert held.state.given["positions"] == {"a": "We should replace it.", "b": "We should not replace it."}
@@ -71,7 +71,7 @@ class TestOrder:
         """Where a topic asks for more than yes or no and no model derives positions, the person words them: there is
         no default, so Enter does not take words of which they are not sure."""
         people = ("seats", "human", "human", "human", "no", "")
-        held = hold("Which topping?", *people, "", "It belongs there.", "It does not.", "yes", "", "yes")
+        held = run_setup("Which topping?", *people, "", "It belongs there.", "It does not.", "yes", "", "yes")
 
         assert held.ended == "confirmed" and "For: " not in held.text
         assert "Word them yourself." in held.text and "An answer is needed here." in held.text
@@ -79,7 +79,7 @@ class TestOrder:
 
     def test_help_is_a_question_mark_away(self, here: Path) -> None:
         """A question mark tells what the question means, then the keys, and the question is put again."""
-        held = hold("?", *SETUP)
+        held = run_setup("?", *SETUP)
 
         assert held.text.index("The topic is what the two sides argue about") < held.text.index("Tab completes.")
         assert settled(held) == GIVEN
@@ -94,7 +94,7 @@ class TestContext:
             return "Ninety requests a second."
 
         monkeypatch.setattr(check, "_page_text", text)
-        held = hold(*SETUP[:3], "https://example.org/numbers")
+        held = run_setup(*SETUP[:3], "https://example.org/numbers")
 
         assert held.state.given["context"] == ["context-example.org.txt"]
         assert "Ninety requests" in Path("context-example.org.txt").read_text()
@@ -103,7 +103,7 @@ class TestContext:
 class TestBack:
     def test_to_the_question_before(self, here: Path) -> None:
         """Back puts the question before, and later answers stay; before the first there is none."""
-        held = hold(*SETUP, "back", BACK, BACK, BACK, BACK, ERASE + "Cats are better than dogs.", "", "", "yes")
+        held = run_setup(*SETUP, "back", BACK, BACK, BACK, BACK, ERASE + "Cats are better than dogs.", "", "", "yes")
 
         assert "This is the first question." in held.text
         assert held.ended == "confirmed" and held.state.given["topic"] == "Cats are better than dogs."
@@ -126,7 +126,7 @@ class TestMore:
     )  # fmt: skip
     def test_one_answer(self, here: Path, which: str, answers: tuple[str, ...], key: str, expected: object) -> None:
         """Any answer can be changed before the debate begins, and only that one is asked for."""
-        held = hold(*SETUP, "more", which, *answers, "yes")
+        held = run_setup(*SETUP, "more", which, *answers, "yes")
 
         assert held.ended == "confirmed", held.text[-600:]
         assert held.state.given[key] == expected
@@ -147,14 +147,14 @@ class TestMore:
     def test_bad_answers(self, here: Path, which: str, answer: str, told: str) -> None:
         """A bad answer is told what was expected, changes nothing, and the question is put again."""
         Path("there.md").write_text("# Debate Report\n")
-        held = hold(*SETUP, "more", which, answer)
+        held = run_setup(*SETUP, "more", which, answer)
 
         assert told in held.text
         assert settled(held) == GIVEN
 
     def test_the_format(self, here: Path) -> None:
         """The format can be changed; a transcript's is none that can be held."""
-        held = hold(*SETUP, "more", "format", "transcript", "panel", "yes")
+        held = run_setup(*SETUP, "more", "format", "transcript", "panel", "yes")
 
         assert held.state.given["format"] == "panel" and held.ended == "confirmed"
         listed = held.text.partition("Which format?")[2]
@@ -168,7 +168,7 @@ class TestMore:
                 raise BadSettings(["one complaint", "another"])
             return DebateFiles.of_output(state.given["output"])
 
-        held = hold(*SETUP, "yes", "", "rounds", "2", "yes", check=check)
+        held = run_setup(*SETUP, "yes", "", "rounds", "2", "yes", check=check)
 
         assert "one complaint another" in held.text and "Choose one of: 1 more, 2 later." in held.text
         assert held.ended == "confirmed"
@@ -177,7 +177,7 @@ class TestMore:
 class TestOptions:
     def test_a_rehearsal_asks_no_model(self, here: Path) -> None:
         """With --rehearse no model is asked for anything, and who speaks is not asked."""
-        held = hold(TOPIC, "yes", "none", "yes", rehearse=True)
+        held = run_setup(TOPIC, "yes", "none", "yes", rehearse=True)
 
         assert held.ended == "confirmed"
         assert "Who argues, and who judges?" not in held.text
@@ -186,7 +186,7 @@ class TestOptions:
     @pytest.mark.parametrize("name", [name for name in resources.format_names() if name != "transcript"])
     def test_every_format(self, here: Path, name: str) -> None:
         """Every format is set up by the same conversation, with as many sides and judges as it has."""
-        held = hold(*ALL, format=name)
+        held = run_setup(*ALL, format=name)
         made, rules = held.conversation.settings(), held.conversation.setup_questions.format
 
         assert held.ended == "confirmed" and made.format == name
@@ -196,7 +196,7 @@ class TestOptions:
 
 def test_every_question_has_a_meaning() -> None:
     """There is something to say on what each question means that can be put in a setup."""
-    conversation = SetupConversation(Script(), setup_questions, coming(NO_MODELS), no_check)
+    conversation = SetupConversation(Script(), setup_questions, future_of(NO_MODELS), no_check)
     kept_as = {"cast": "seat", "judge": "seat", "panel": "seat", "reword": "topic"}
     kept_as |= dict.fromkeys(("position_a", "position_b"), "position")
     names = (*conversation.setup_questions.words.questions, *conversation.words.questions)
@@ -219,7 +219,7 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
     for path in here.glob(".debate-setup*"):
         path.unlink()
     script = Script("Tabs are better.", *(Back() if text == BACK else text for text in typed))
-    conversation = SetupConversation(script, setup_questions, coming(NO_MODELS), no_check)
+    conversation = SetupConversation(script, setup_questions, future_of(NO_MODELS), no_check)
     conversation.outlook = lambda: ""  # type: ignore[method-assign]
     seen: list[SetupState] = []
     read: Callable[[Any], Any] = script._read

@@ -14,7 +14,7 @@ from persons import (
     GIVEN,
     SETUP,
     UP,
-    hold,
+    run_setup,
     settled,
 )  # fmt: skip
 
@@ -25,33 +25,33 @@ class TestLeaving:
     @pytest.mark.parametrize("answered", range(len(SETUP) + 1))
     def test_at_every_question(self, here: Path, answered: int) -> None:
         """Leaving at any question keeps what was answered, and it continues at the same question."""
-        held = hold(*SETUP[:answered], (CTRL_C, CTRL_D)[answered % 2])
-        again = hold(*([""] if answered else []), *SETUP[answered:], goes_on=True)
+        held = run_setup(*SETUP[:answered], (CTRL_C, CTRL_D)[answered % 2])
+        again = run_setup(*([""] if answered else []), *SETUP[answered:], goes_on=True)
 
         assert held.ended == "left"
         assert settled(again) == GIVEN
 
     def test_later(self, here: Path) -> None:
         """Who does not want to begin yet leaves with everything kept."""
-        held = hold(*SETUP, "later")
+        held = run_setup(*SETUP, "later")
 
         assert held.ended == "later"
         assert "`debate --answers .debate-setup.yaml`" in held.conversation.kept.leaving()
-        assert hold("", "yes", goes_on=True).ended == "confirmed"
+        assert run_setup("", "yes", goes_on=True).ended == "confirmed"
 
     def test_a_half_typed_answer_comes_back(self, here: Path) -> None:
         """What was typed and not sent is among the earlier answers the next time."""
-        hold("A long and winding thou" + CTRL_C)
+        run_setup("A long and winding thou" + CTRL_C)
 
-        assert hold(UP + "ght").state.progress.topics == ("A long and winding thought",)
+        assert run_setup(UP + "ght").state.progress.topics == ("A long and winding thought",)
 
 
 class TestFiles:
     def test_the_host_continues_with_it(self, debate: Run) -> None:
         """`debate ask` continues a conversation that was left at the terminal, and the terminal continues that."""
-        hold(*SETUP[:2], file="setup.yaml")
+        run_setup(*SETUP[:2], file="setup.yaml")
         told = debate("ask", "setup.yaml").json
-        held = hold("yes", "none", "yes", file="setup.yaml")
+        held = run_setup("yes", "none", "yes", file="setup.yaml")
 
         assert told["question"]["key"] == "positions_ok"
         assert settled(held) == GIVEN
@@ -64,13 +64,13 @@ class TestFiles:
         Path(told["turns"][0]["reply"]).write_text(json.dumps(restated))
         debate("ask", "setup.yaml")
 
-        assert hold("rehearse", "yes", file="setup.yaml").state.given["topic"] == "Tabs win."
+        assert run_setup("rehearse", "yes", file="setup.yaml").state.given["topic"] == "Tabs win."
 
     def test_consent_is_asked_for_the_format_that_was_typed(self, here: Path) -> None:
         """Whether a file's recordings have pages looked up hangs on the format, also where it was typed."""
         Path("mine.yaml").write_text("topic: Tabs?\n")
         asked: list[tuple[Any, ...]] = []
-        hold(file="mine.yaml", format="claim", agree=lambda *given: asked.append(given))
+        run_setup(file="mine.yaml", format="claim", agree=lambda *given: asked.append(given))
 
         assert [(path, name) for path, _, name, _ in asked] == [("mine.yaml", "claim")]
 
@@ -80,7 +80,7 @@ class TestFiles:
             "topic: Tabs?\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\noutput: out.md\n"
             "cast: rehearse\nmax_cost: 2\ncontext: []\n"
         )
-        held = hold("yes", "yes", file="mine.yaml")
+        held = run_setup("yes", "yes", file="mine.yaml")
 
         assert held.ended == "confirmed"
         assert held.state.given["positions"] == {"a": "Tabs.", "b": "Spaces."} and held.state.given["max_cost"] == 2

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from debates import CONCEDE, DECLINE, played
+from debates import CONCEDE, DECLINE, play_events
 from human_turns import Script, due, run, taken
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -107,7 +107,7 @@ def test_tidying(here: Path) -> None:
         Path("r.drafts", name).write_text("x")
     Drafts("r.drafts").tidy(debate)
     before = sorted(os.listdir("r.drafts"))
-    Drafts("r.drafts").tidy(fold(played(rounds=2)))
+    Drafts("r.drafts").tidy(fold(play_events(rounds=2)))
 
     assert before == ["1.opening.a.12345678.md", "1.opening.b.00000000.md", "notes.txt"]
     assert os.listdir("r.drafts") == ["notes.txt"]

@@ -25,7 +25,7 @@ CUTS = st.lists(st.integers(0, 500), max_size=12)
 
 def challenges() -> list[SpeechView]:
     """Both challenges, which are due together, asked for."""
-    debate = fold(debates.played(until="1.challenge.a"))
+    debate = fold(debates.play_events(until="1.challenge.a"))
     speeches = [SpeechView(turn, f"Challenge {turn.seat.upper()}", "", 0.0, "aside") for turn in debate.due]
     for speech in speeches:
         speech.begin(0.0)

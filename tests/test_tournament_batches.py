@@ -44,7 +44,7 @@ def batches(held: Tournament, **options: Any) -> Batches:
 
 def ran(held: Tournament, **options: Any) -> TournamentRun:
     """A run in batches, to its end."""
-    return contests.ran(held, batches=batches(held), **options)
+    return contests.run_tournament(held, batches=batches(held), **options)
 
 
 def stopped(held: Tournament, server: Server, *, cancel: bool = False) -> TournamentRun:
@@ -80,7 +80,7 @@ def test_a_tournament_runs_in_waves(server: Server) -> None:
     """Every call of every debate is in a batch with those of other debates to the same model, and none is made
     alone."""
     held = contests.tournament(topics=2, rehearse=False)
-    run = contests.ran(held, batches=Batches(held.folder, quiet=0.2, first_poll=0.02))
+    run = contests.run_tournament(held, batches=Batches(held.folder, quiet=0.2, first_poll=0.02))
     models = [{request["params"]["model"] for request in requests} for requests in server.batches.values()]
 
     assert set(statuses(run)) == {"complete"} and server.requests == []
@@ -139,7 +139,7 @@ def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
     held = contests.tournament(topics=1, rehearse=False)
     stopped(held, server)
     begun = len(server.batch_paid)
-    run = contests.ran(held, batches=batches(held, collects=False))
+    run = contests.run_tournament(held, batches=batches(held, collects=False))
 
     assert set(statuses(run)) == {"complete"} and len(server.batch_paid) == begun
     assert len(server.requests) == len(held.schedule) * CALLS - begun == calls_of(held) - begun
@@ -150,8 +150,8 @@ def test_a_call_without_an_answer_is_made_alone(server: Server) -> None:
     """What expires, fails or is cancelled in a batch is on record and is asked again once, live, at the usual price."""
     held = contests.tournament(topics=1, rehearse=False)
     troubles = ("expired", "errored", "canceled")
-    next_trouble = cycle(troubles)
-    server.batch_trouble = lambda request: next(next_trouble) if f"anthropic:{request['model']}" == OPUS else ""
+    next_fault = cycle(troubles)
+    server.batch_fault = lambda request: next(next_fault) if f"anthropic:{request['model']}" == OPUS else ""
     run = ran(held)
     failed = [event for events in journals(held) for event in events if isinstance(event, CallFailed)]
     models = Counter(request["model"] for request in server.requests)
@@ -325,7 +325,7 @@ def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_killed_process_takes_its_batches(server: Server, here: Path) -> None:
     """A command that is killed between the creation of its batches and their results is gone on with by `resume`, and
     no call is paid for twice; the cluster is refused."""
-    Path("spec.json").write_text(json.dumps(contests.given(1)))
+    Path("spec.json").write_text(json.dumps(contests.spec_data(1)))
     server.batches_open = True
     with started("tournament", "run", "spec.json", "--to", "held", "--batch", "--no-reports", folder=here) as process:
         while len(server.batches) < 3:

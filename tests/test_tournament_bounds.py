@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from contests import OPUS, SONNET, imported, row, spec, tournament, write_rows
+from contests import OPUS, SONNET, import_rows, row, spec, tournament, write_rows
 
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.bradley_terry import fit
@@ -88,7 +88,7 @@ def test_no_part_of_a_cell_is_a_formula(cell: str, expected: str) -> None:
 @pytest.mark.usefixtures("few_draws")
 def test_names_add_no_lines_to_the_ratings(debate: Run, here: Path) -> None:
     """A model whose name holds a line break has one line of each table."""
-    imported(debate, [row("d1", "one\n1.  winner", "two", "pro"), row("d2", "two", "one\n1.  winner", "con")])
+    import_rows(debate, [row("d1", "one\n1.  winner", "two", "pro"), row("d2", "two", "one\n1.  winner", "con")])
     ran = debate("tournament", "rate", "t", "--min-games", "1")
 
     assert ran.code == 0 and "one 1. winner" in ran.out and "\n1.  winner" not in ran.out, ran.out

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from contests import imported, ratings, row, table, write_rows
+from contests import import_rows, ratings, row, table, write_rows
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
@@ -27,7 +27,7 @@ def notes(printed: Any) -> str:
 def test_winners_are_read_in_each_form(debate: Run) -> None:
     """A winner may be a side in any case, a draw, or a side's model, and a name in two Unicode forms is one model."""
     winners = ("pro", "CON", "Draw", "Modèle é", "b")
-    imported(debate, [row(f"d{n}", "Mode\u0300le é", "b", winner) for n, winner in enumerate(winners)])
+    import_rows(debate, [row(f"d{n}", "Mode\u0300le é", "b", winner) for n, winner in enumerate(winners)])
 
     found = {one["model"]: one for one in ratings(debate)["elo"]}
 
@@ -39,7 +39,7 @@ def test_winners_are_read_in_each_form(debate: Run) -> None:
 
 def test_a_map_keeps_its_keys(debate: Run) -> None:
     """The column of rounds is `turn` in a map, in what is kept of the map, and in a note on what can't be read."""
-    printed = imported(debate, [row("d1", "a", "b", "pro", turn=1), row("d2", "a", "b", "pro", turn="last")])
+    printed = import_rows(debate, [row("d1", "a", "b", "pro", turn=1), row("d2", "a", "b", "pro", turn="last")])
 
     assert "`turn` that is no whole number: 1 (the first: 'last', line 3)." in printed["notes"]
     assert json.loads(Path("t/tournament.json").read_text())["imported"]["map"]["turn"] == "turn"
@@ -48,7 +48,7 @@ def test_a_map_keeps_its_keys(debate: Run) -> None:
 @pytest.mark.parametrize("turn", [10**12 + 1, 1.5])
 def test_a_round_that_is_too_large_is_no_number(debate: Run, turn: float) -> None:
     """The number of a round may be smaller than a score; one beyond that is told as what is no number is."""
-    printed = imported(debate, [row("d1", "a", "b", "pro", turn=10**12), row("d2", "a", "b", "pro", turn=turn)])
+    printed = import_rows(debate, [row("d1", "a", "b", "pro", turn=10**12), row("d2", "a", "b", "pro", turn=turn)])
 
     assert f"`turn` that is no whole number: 1 (the first: '{turn}', line 3)." in printed["notes"]
 
@@ -56,7 +56,7 @@ def test_a_round_that_is_too_large_is_no_number(debate: Run, turn: float) -> Non
 def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
     """Without a winner, the mean of the dimensions decides; a dimension without a number on a side is left out of
     both, and never becomes a number."""
-    printed = imported(
+    printed = import_rows(
         debate,
         [
             row("d1", "a", "b", "", **judged(7, 6, 7, 6)),
@@ -86,7 +86,7 @@ def test_rows_that_stand_twice_count_once(debate: Run) -> None:
     """A row that is repeated counts once; a second ballot that differs is left out; both are said, with their line. A
     second import to the same folder is refused."""
     same = row("d1", "a", "b", "pro")
-    printed = imported(debate, [same, same, {**same, "winner": "con"}, row("d2", "a", "b", "con")])
+    printed = import_rows(debate, [same, same, {**same, "winner": "con"}, row("d2", "a", "b", "con")])
 
     assert (printed["debates"], printed["ballots"]) == (2, 2)
     assert "Rows that stand twice, of which one counts: 1 (the first: line 3, debate 'd1')." in printed["notes"]
@@ -112,7 +112,7 @@ def test_an_open_quote_swallows_no_rows(judge: str, reason: str, debate: Run) ->
 
 def test_debates_without_a_model_are_counted_by_side(debate: Run) -> None:
     """They count for sides and judges, are left out of ratings, and a name in another row of the debate is used."""
-    imported(
+    import_rows(
         debate,
         [
             row("d1", "a", "", "pro"),
@@ -130,7 +130,7 @@ def test_debates_without_a_model_are_counted_by_side(debate: Run) -> None:
 
 def test_unreadable_winners_are_said(debate: Run) -> None:
     """A winner that is nothing known is taken as missing and said; where none can be read, nothing is written."""
-    printed = imported(debate, [row("d1", "a", "b", "banana"), row("d2", "a", "b", "pro")])
+    printed = import_rows(debate, [row("d1", "a", "b", "banana"), row("d2", "a", "b", "pro")])
     assert "taken as missing: 1 (the first: 'banana', line 2)" in notes(printed)
 
     write_rows([row("d1", "a", "b", "banana")])

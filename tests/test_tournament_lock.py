@@ -29,7 +29,7 @@ def spec(here: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
     server.say = contests.replied
-    Path("spec.json").write_text(json.dumps(contests.given(1, max_cost=5)), encoding="utf-8")
+    Path("spec.json").write_text(json.dumps(contests.spec_data(1, max_cost=5)), encoding="utf-8")
     return server
 
 
@@ -78,7 +78,7 @@ def test_a_run_in_batches_is_refused_too(debate: Run, spec: Server) -> None:
 @pytest.mark.slow
 def test_workers_and_a_process_exclude_each_other(debate: Run, here: Path, postgres_server: Postgres) -> None:
     """While workers run a folder's debates for one process, others may have them run too, and none runs them itself."""
-    Path("spec.json").write_text(json.dumps(contests.given(1)), encoding="utf-8")
+    Path("spec.json").write_text(json.dumps(contests.spec_data(1)), encoding="utf-8")
     url = postgres_server.url(postgres_server.database())
     with started(*RUN, "--rehearse", "--cluster", url) as first:
         first.hear("Workers take the debates")
@@ -96,7 +96,7 @@ def test_workers_and_a_process_exclude_each_other(debate: Run, here: Path, postg
 
 def test_no_lock_is_left_where_no_tournament_is(debate: Run, here: Path) -> None:
     """What is refused because it holds no tournament, and what is not there, stays as it was."""
-    Path("spec.json").write_text(json.dumps(contests.given(1)), encoding="utf-8")
+    Path("spec.json").write_text(json.dumps(contests.spec_data(1)), encoding="utf-8")
     Path("notes").mkdir()
     Path("notes/mine.txt").write_text("mine")
     ran = [

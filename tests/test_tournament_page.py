@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import page_reading
 import pytest
 from conftest import Run
-from contests import imported, row
+from contests import import_rows, row
 from hostile_texts import NASTY
 from page_reading import Page
 
@@ -41,7 +41,7 @@ def reported(debate: Run, names: list[str]) -> str:
         for n in range(len(names))
         for judge in numbered[:3]
     ]
-    imported(debate, rows)
+    import_rows(debate, rows)
     ran = debate("tournament", "report", "t")
     assert ran.code == 0, ran.err
     return Path("t/index.html").read_text(encoding="utf-8")
@@ -87,7 +87,7 @@ def test_only_own_files_are_replaced(debate: Run) -> None:
     """Tables, plots and ratings that were there before or were changed since are moved aside, which a note says. Those
     that this program wrote are replaced, and `SHA256SUMS` lists them as they are."""
     rows = [row(f"d{n}", "a", "b", ("pro", "con")[n % 2], topic=f"t{n}") for n in range(8)]
-    imported(debate, rows)
+    import_rows(debate, rows)
     others = ["csv/elo.csv", "plots/elo.svg", "plots/elo.png", "ratings.json", "SHA256SUMS"]
     for name in others:
         Path("t", name).parent.mkdir(exist_ok=True)
@@ -124,7 +124,7 @@ def written() -> dict[Path, bytes]:
 def test_models_that_no_vote_tells_apart(debate: Run) -> None:
     """Strengths that differ by rounding errors alone look equal: on the axis of their plot, and in figures."""
     pairs = [(pro, con) for pro in "mno" for con in "mno" if pro != con]
-    imported(
+    import_rows(
         debate,
         [row(f"{t}{a}{b}", a, b, "con", topic=f"t{t}", judge=j) for t in range(4) for a, b in pairs for j in "jk"],
     )

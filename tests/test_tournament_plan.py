@@ -9,7 +9,7 @@ from typing import Any
 
 import contests
 import pytest
-from contests import HAIKU, JUDGES, OPUS, SONNET, given
+from contests import HAIKU, JUDGES, OPUS, SONNET, spec_data
 
 from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
@@ -20,7 +20,7 @@ from debate_orchestrator.util.errors import BadSettings
 def problems(**changes: Any) -> str:
     """What is said of a spec that can't be used."""
     with pytest.raises(BadSettings) as refused:
-        make_schedule(parse_spec(given(**changes)))
+        make_schedule(parse_spec(spec_data(**changes)))
     return "\n".join(refused.value.problems)
 
 
@@ -95,7 +95,9 @@ def test_topics_from_files(tmp_path: Path) -> None:
         '[{"id":"x","motion":"Yes.","category":"c","position_a":"For.","position_b":"Against."}]'
     )
     (tmp_path / "t.yaml").write_text("- {id: x, motion: Yes., category: c, position_a: For., position_b: Against.}\n")
-    read = [parse_spec(given(topics=0) | {"topics": f"t.{e}"}, str(tmp_path)).topics for e in ("csv", "json", "yaml")]
+    read = [
+        parse_spec(spec_data(topics=0) | {"topics": f"t.{e}"}, str(tmp_path)).topics for e in ("csv", "json", "yaml")
+    ]
 
     assert read[0] == read[1] == read[2]
     assert (read[0][0].position_a, read[0][0].position_b) == ("For.", "Against.")
@@ -153,7 +155,7 @@ def test_everything_wrong_is_said_at_once() -> None:
 def test_what_is_refused(changes: dict[str, Any], expected: str) -> None:
     """Each of these is refused in one sentence that names it."""
     values = {key: value for key, value in changes.items() if key != "topics"}
-    base = given(**values) | ({"topics": changes["topics"]} if "topics" in changes else {})
+    base = spec_data(**values) | ({"topics": changes["topics"]} if "topics" in changes else {})
     with pytest.raises(BadSettings) as refused:
         make_schedule(parse_spec(base))
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from conftest import Run
-from contests import imported, row, write_rows
+from contests import import_rows, row, write_rows
 
 from debate_orchestrator.tournament import plots
 from debate_orchestrator.tournament.ratings import rate
@@ -44,7 +44,7 @@ def strings(value: Any) -> Iterator[str]:
 @pytest.mark.parametrize("bad", ["\ufffe", "\uffff", "\ufdd0", "\U0010ffff"])
 def test_noncharacters_in_names_are_drawn(debate: Run, bad: str) -> None:
     """The library that draws ends the process at a character that XML forbids, so none reaches it."""
-    imported(debate, debates(bad))
+    import_rows(debate, debates(bad))
     ran = debate("tournament", "report", "t")
 
     assert ran.code == 0, ran.err
@@ -85,13 +85,13 @@ def test_names_that_are_too_long_are_not_imported(debate: Run, name: str) -> Non
 
     assert ran.code == 2 and f"at most {MAX_NAME_LENGTH:,} characters" in ran.err, ran.err
     assert not Path("t").exists()
-    imported(debate, [row("d1", "a", "b", "pro"), {**row("d2", "a", "b", "con"), name: LONG[1:]}])
+    import_rows(debate, [row("d1", "a", "b", "pro"), {**row("d2", "a", "b", "con"), name: LONG[1:]}])
 
 
 @pytest.mark.slow
 def test_tables_and_the_page_are_written_where_a_plot_fails(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plot that can't be drawn is told, and all else is written."""
-    imported(debate, debates())
+    import_rows(debate, debates())
 
     def fail(_: object) -> str:
         raise ValueError("no")

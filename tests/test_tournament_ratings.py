@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from contests import imported, ratings, row
+from contests import import_rows, ratings, row
 
 from debate_orchestrator.tournament import bradley_terry
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, panel_winner, winner_by_scores
@@ -89,7 +89,7 @@ def test_equal_models_share_a_rank(debate: Run) -> None:
         for model in ("a", "b"):
             rows.append(row(f"{topic}-{model}", model, "c", "pro", topic=f"t{topic}"))
             rows.append(row(f"{topic}-c{model}", "c", model, "con" if topic else "pro", topic=f"t{topic}"))
-    imported(debate, rows)
+    import_rows(debate, rows)
 
     assert {one["model"]: one["rank"] for one in ratings(debate)["bradley_terry"]} == {"a": 1, "b": 1, "c": 3}
 
@@ -99,7 +99,7 @@ def test_a_model_that_won_everything_has_a_finite_strength(debate: Run) -> None:
     """The prior keeps it finite, above the others, and the note names it."""
     rows = [row(f"{n}-{side}", *(("best", "x") if side else ("x", "best")), "best", topic=f"t{n}") for n in range(6)
             for side in (0, 1)]  # fmt: skip
-    imported(debate, rows)
+    import_rows(debate, rows)
 
     ran = debate("tournament", "rate", "t", "--json")
 
@@ -117,7 +117,7 @@ def test_models_that_never_met_are_not_compared(debate: Run) -> None:
         for strong, weak in (("a", "b"), ("c", "d")):
             pro, con = (strong, weak) if n % 2 else (weak, strong)
             rows.append(row(f"{strong}{n}", pro, con, weak if n < 2 else strong, topic=f"t{n // 2}"))
-    imported(debate, rows)
+    import_rows(debate, rows)
 
     ran = debate("tournament", "rate", "t", "--json")
 
@@ -130,7 +130,7 @@ def test_models_that_never_met_are_not_compared(debate: Run) -> None:
 @pytest.mark.usefixtures("few_draws")
 def test_effects_that_the_schedule_hides_are_null(debate: Run) -> None:
     """Without exchanged sides there is no side effect, and without both orders none of speaking second."""
-    imported(debate, [row(f"d{n}", "a", "b", "pro" if n % 3 else "con", topic=f"t{n}") for n in range(9)])
+    import_rows(debate, [row(f"d{n}", "a", "b", "pro" if n % 3 else "con", topic=f"t{n}") for n in range(9)])
 
     ran = debate("tournament", "rate", "t", "--json")
 
@@ -151,7 +151,7 @@ def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
             rows.append(row(f"d{n}", "a", "b", "pro", judge="steady", mirrored=mirrored))
             flips = n == 0 and mirrored == "yes"
             rows.append(row(f"d{n}", "a", "b", "pro" if flips else "con", judge="other", mirrored=mirrored))
-    imported(debate, rows)
+    import_rows(debate, rows)
 
     ran = debate("tournament", "rate", "t", "--json")
 
@@ -162,7 +162,7 @@ def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
 @pytest.mark.parametrize(("library", "verb"), [("numpy", "rate"), ("vl_convert", "report")])
 def test_a_missing_extra_is_named(library: str, verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its libraries a command ends in a sentence with the pip command, and writes nothing."""
-    imported(debate, [row("d1", "a", "b", "pro")])
+    import_rows(debate, [row("d1", "a", "b", "pro")])
     monkeypatch.setitem(sys.modules, library, None)
 
     ran = debate("tournament", verb, "t")
@@ -194,7 +194,7 @@ ELO_CASES = {
 def test_elo_is_worked_as_by_hand(case: str, debate: Run) -> None:
     """Elo starts at 400, moves by K 32 and is zero-sum."""
     games, expected = ELO_CASES[case]
-    imported(debate, [row(f"d{n}", *game, when=f"2026-01-0{n}") for n, game in enumerate(games, start=1)])
+    import_rows(debate, [row(f"d{n}", *game, when=f"2026-01-0{n}") for n, game in enumerate(games, start=1)])
 
     found = {one["model"]: one["rating"] for one in ratings(debate)["elo"]}
 
@@ -208,7 +208,7 @@ def test_elo_takes_debates_by_time_then_id(debate: Run) -> None:
     late = row("x", "a", "b", "pro", when="2026-01-01T12:00:00+02:00")  # 10:00 UTC
     first = row("z", "a", "b", "con", when="2026-01-01T09:30:00Z")
     second = row("b", "a", "b", "con", when="2026-01-01 10:00:00")
-    imported(debate, [late, second, first])
+    import_rows(debate, [late, second, first])
 
     one, other = ratings(debate)["elo"]
 
@@ -253,7 +253,7 @@ def test_a_judges_winner_is_by_means(scores: list[tuple[float, float]], winner: 
 @pytest.mark.usefixtures("few_draws")
 def test_few_games_are_hidden_from_the_table_alone(debate: Run) -> None:
     """The table hides models with fewer than 5 games and says how many; --min-games and --json show them."""
-    imported(debate, [row(f"d{n}", "often", "other", "pro") for n in range(5)] + [row("e", "rare", "often", "con")])
+    import_rows(debate, [row(f"d{n}", "often", "other", "pro") for n in range(5)] + [row("e", "rare", "often", "con")])
 
     shown = debate("tournament", "rate", "t")
     all_shown = debate("tournament", "rate", "t", "--min-games", "1")

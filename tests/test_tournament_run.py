@@ -28,7 +28,7 @@ from debate_orchestrator.util.errors import BadFile
 
 PAIR: dict[str, Any] = {
     "topics": 1,
-    "pairs": [contests.given()["models"][:2]],
+    "pairs": [contests.spec_data()["models"][:2]],
     "sides": "fixed",
     "rehearse": False,
 }
@@ -47,7 +47,7 @@ def test_every_debate_has_a_journal(here: Path) -> None:
     """A run holds every debate of the schedule, each with the models, judges, first speaker and seed that stand
     there. Another run has nothing to do."""
     held = contests.tournament(topics=1, first="balanced")
-    run = contests.ran(held, concurrency=3)
+    run = contests.run_tournament(held, concurrency=3)
 
     assert set(statuses(run)) == {"complete"}
     for debate in held.schedule:
@@ -74,8 +74,8 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     first = runner(held, concurrency=4, on_change=on_change)
     asyncio.run(first.run(stop))
     left = len(runner(held).pending())
-    second = contests.ran(held)
-    contests.ran(whole)
+    second = contests.run_tournament(held)
+    contests.run_tournament(whole)
 
     assert 0 < left < len(held.schedule) and set(statuses(second)) == {"complete"}
     for one, other in zip(held.schedule, whole.schedule, strict=True):
@@ -93,7 +93,7 @@ def test_changed_prompts_are_noted(here: Path) -> None:
     opened = held.make_opened(first)
     began = opened.model_copy(update={"prompts": opened.prompts | {"gone.j2": "0" * 64}})
     JournalWriter.create(held.journal_path(first.id), began).close()
-    contests.ran(held)
+    contests.run_tournament(held)
 
     notes = [[event.detail for event in events_of(held, n) if isinstance(event, Noted)] for n in (0, 1)]
     assert notes == [["gone.j2 gone"], []]
@@ -105,7 +105,7 @@ def test_a_judge_who_fails_is_replaced(server: Server) -> None:
     held = contests.tournament(**PAIR)
     bad = held.schedule[0].judges[0]
     server.say = lambda request: "no ballot" if asked_of(request, bad) else contests.replied(request)
-    run = contests.ran(held)
+    run = contests.run_tournament(held)
     events = events_of(held)
     recast = [event for event in events if isinstance(event, Reassigned)]
     asked = Counter(event.turn for event in events if isinstance(event, CallIntended))
@@ -122,11 +122,11 @@ def test_a_judge_whose_server_refuses_is_replaced(server: Server) -> None:
     held = contests.tournament(**PAIR)
     refused = {"status": 404, "message": "no such model"}
     server.problem = lambda request, n: refused if asked_of(request) else None
-    run = contests.ran(held)
+    run = contests.run_tournament(held)
     speeches = sum(isinstance(event, Spoke) for event in events_of(held))
     server.problem = lambda request, n: None
     before = len(server.requests)
-    again = contests.ran(held)
+    again = contests.run_tournament(held)
 
     assert statuses(run) == ["stopped"] and "no such model" in run.statuses[held.schedule[0].id].why[0]
     assert statuses(again) == ["complete"] and speeches == 6 and len(server.requests) - before == 2
@@ -137,9 +137,9 @@ def test_ballots_are_asked_for_again(server: Server) -> None:
     it without another speech."""
     held = contests.tournament(**PAIR, judges={"from": JUDGES[:1], "panel": 1})
     server.say = lambda request: "no ballot" if asked_of(request) else contests.replied(request)
-    run = contests.ran(held)
+    run = contests.run_tournament(held)
     server.say = contests.replied
-    again = contests.ran(held, retry_failed=True)
+    again = contests.run_tournament(held, retry_failed=True)
 
     assert statuses(run) == ["stopped"] and statuses(again) == ["complete"]
     assert sum(isinstance(event, Spoke) for event in events_of(held)) == 6
@@ -149,11 +149,11 @@ def test_a_cap_over_all_debates(server: Server) -> None:
     """The cap holds for all debates together, debates that have begun come before new ones, and a higher cap goes on
     without paying twice."""
     held = contests.tournament(topics=2, rehearse=False, max_cost=0.05)
-    run = contests.ran(held, concurrency=2)
+    run = contests.run_tournament(held, concurrency=2)
     spent = sum(debate_status.cost for debate_status in run.statuses.values())
     begun = sum(debate_status.cost > 0 for debate_status in run.statuses.values())
     raised = folder.write(held.folder, held.spec.model_copy(update={"max_cost": None}))
-    again = contests.ran(raised)
+    again = contests.run_tournament(raised)
 
     assert 0 < spent <= 0.05 and begun <= 3
     assert any("exceeds the cap of $0.05" in why for one in run.statuses.values() for why in one.why)
@@ -166,7 +166,7 @@ def test_limits_hold_for_all_debates(server: Server) -> None:
     """No more calls are under way than a limit permits, whatever the number of debates."""
     server.whole = 0.05
     held = contests.tournament(topics=1, rehearse=False, limits={"anthropic": {"at_once": 3}})
-    contests.ran(held, concurrency=12)
+    contests.run_tournament(held, concurrency=12)
 
     assert server.most_at_once == 3
 
@@ -176,7 +176,7 @@ def test_a_refusal_is_shared(server: Server) -> None:
     """After a refusal for load, no debate calls that model until the provider's wait is over."""
     server.problem = lambda request, n: {"status": 429, "headers": {"retry-after": "1"}} if n < 8 else None
     held = contests.tournament(topics=2, rehearse=False)
-    run = contests.ran(held, concurrency=12)
+    run = contests.run_tournament(held, concurrency=12)
     failed = sum(getattr(event, "kind", "") == "unanswered" for n in range(12) for event in events_of(held, n))
 
     assert set(statuses(run)) == {"complete"} and failed == run.limiters.throttled == 8
@@ -186,7 +186,7 @@ def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
     """After a few debates in which a model fails for good, no more are begun with it, and the others are held."""
     server.problem = lambda request, n: {"status": 404} if asked_of(request, OPUS) else None
     held = contests.tournament(topics=2, rehearse=False)
-    run = contests.ran(held, concurrency=1)
+    run = contests.run_tournament(held, concurrency=1)
     without = [run.statuses[one.id].status for one in held.schedule if OPUS not in (one.pro, one.con)]
 
     assert set(without) == {"complete"} and sum(asked_of(request, OPUS) for request in server.requests) <= 4
@@ -197,8 +197,8 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
     """A damaged journal and one of another tournament are told and left as they are; a half copied one is gone on
     with, one that another process holds is left to it, and all others are held."""
     held, other = contests.tournament(topics=1), contests.tournament("other", topics=1, tag="other")
-    contests.ran(held)
-    contests.ran(other)
+    contests.run_tournament(held)
+    contests.run_tournament(other)
     paths = [Path(held.journal_path(debate.id)) for debate in held.schedule]
     lines = paths[0].read_bytes().splitlines(keepends=True)
     paths[0].write_bytes(b"".join([*lines[:3], lines[3].replace(b"asked", b"taken"), *lines[4:]]))
@@ -207,7 +207,7 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
     paths[3].write_bytes(paths[3].read_bytes()[:500])
     paths[4].write_bytes(b"".join(paths[4].read_bytes().splitlines(keepends=True)[:5]))
     with JournalWriter(paths[4]):
-        run = contests.ran(held)
+        run = contests.run_tournament(held)
 
     assert statuses(run)[:5] == ["unusable", "unusable", "complete", "complete", "locked"]
     assert set(statuses(run)[5:]) == {"complete"}
@@ -223,7 +223,7 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
     with Path("mine/rebuttal.md.j2").open("a", encoding="utf-8") as template:
         template.write("{% if 'Motion 0' in positions|string %}{{ 1 // (rounds - rounds) }}{% endif %}\n")
     held = contests.tournament(topics=2, format="./mine")
-    run = contests.ran(held, concurrency=1)
+    run = contests.run_tournament(held, concurrency=1)
     failed = [one for one in held.schedule if one.topic_id == "t0"]
     Path(held.journal_path(held.schedule[-1].id)).unlink()
     ran = debate("tournament", "resume", held.folder, "--trust", "--no-reports", "--json")
@@ -252,7 +252,7 @@ def test_a_strangers_seat_is_refused(here: Path) -> None:
     held = contests.tournament(**{**PAIR, "rehearse": True})
     with JournalWriter.create(held.journal_path(held.schedule[0].id), held.make_opened(held.schedule[0])) as journal:
         journal.append(Reassigned(seat="judge", who=("command:touch marker", "rehearse:anthropic:claude-opus-5")))
-    run = contests.ran(held)
+    run = contests.run_tournament(held)
 
     assert statuses(run) == ["unusable"] and not Path("marker").exists()
 
@@ -283,7 +283,7 @@ def test_a_folder_is_enough_elsewhere(here: Path) -> None:
     __import__("shutil").rmtree("mine")
     loaded = folder.load("held")
 
-    assert loaded.schedule == held.schedule and set(statuses(contests.ran(loaded))) == {"complete"}
+    assert loaded.schedule == held.schedule and set(statuses(contests.run_tournament(loaded))) == {"complete"}
     assert set(json.loads(Path("held/tournament.json").read_text())) >= {"tag", "models", "prompts", "version", "rules"}
 
 
@@ -308,4 +308,4 @@ def test_a_mistake_of_the_program_stops_one_debate(
     assert Counter(statuses(run)) == {"complete": len(held.schedule) - 1, "stopped": 1}
     assert ran.code == 4 and all(why in ran.err for (why,) in ran.json["problems"].values())
     assert re.search(r"An error in this program stopped it: LookupError in test_tournament_run.py, line \d+\.", ran.err)
-    assert set(statuses(contests.ran(held))) == {"complete"}
+    assert set(statuses(contests.run_tournament(held))) == {"complete"}

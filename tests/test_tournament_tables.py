@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import scripted_debates
 from conftest import Run
-from contests import imported, ratings, row, table
+from contests import import_rows, ratings, row, table
 
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.ratings import Ratings
@@ -36,7 +36,7 @@ def test_agreement_takes_a_tie_for_a_label(debate: Run) -> None:
     for n, (name, (first, second)) in enumerate(votes.items()):
         panel = [row(name, "a", "b", first, judge="x"), row(name, "a", "b", second, judge="y")]
         rows += panel[::-1] if n % 2 else panel
-    imported(debate, rows)
+    import_rows(debate, rows)
 
     # Chance: x has 2 ties and 1 con, y has 1 tie, 1 pro, 1 con: (2 * 1 + 1 * 1) / 9 = 1/3; (2/3 - 1/3) / (2/3) = 1/2.
     assert table("judge_agreement") == [
@@ -52,7 +52,7 @@ def test_agreement_takes_a_tie_for_a_label(debate: Run) -> None:
 
 def test_results_are_counted_by_side_topic_and_pair(debate: Run) -> None:
     """(a, b) and (b, a) are one pair, and results of pro and con are kept apart."""
-    imported(
+    import_rows(
         debate,
         [
             row("d1", "a", "b", "pro", topic="t1", category="law"),
@@ -85,7 +85,7 @@ def test_speaking_second_is_measured_in_matched_debates(debate: Run) -> None:
         row("d2", "a", "b", "pro", first="con", score=6),
         row("d3", "a", "b", "con", first="pro", score=0, topic="t2"),
     ]
-    imported(debate, rows)
+    import_rows(debate, rows)
 
     found = table("second_speaker")[0]
     assert (found["first_wins"], found["second_wins"]) == ("0", "3")
@@ -101,7 +101,7 @@ def test_repeats_and_turns_are_kept_apart_from_votes(debate: Run) -> None:
         rows.append(row(f"d{n}", "a", "b", "tie", turn=1, repeat=1, score=5))
         rows.append(row(f"d{n}", "a", "b", side, turn=2, repeat=1, score=first))
         rows.append(row(f"d{n}", "a", "b", side, turn=2, repeat=2, score=second))
-    printed = imported(debate, rows)
+    printed = import_rows(debate, rows)
 
     assert printed["ballots"] == 9
     consistency = table("self_consistency")[0]
@@ -117,7 +117,7 @@ def test_repeats_and_turns_are_kept_apart_from_votes(debate: Run) -> None:
 def test_labels_and_needs_more_evidence_are_counted(debate: Run) -> None:
     """A label that decides nothing is counted as a label and as no vote."""
     rows = [row("d1", "a", "b", "pro", label="supported"), row("d2", "a", "b", "", label="needs more evidence")]
-    imported(debate, rows)
+    import_rows(debate, rows)
 
     assert [(one["label"], one["count"]) for one in table("labels")] == [
         ("needs more evidence", "1"),
@@ -137,7 +137,7 @@ def write_journal(path: Path, script: dict[str, Any], **how: Any) -> None:
 
 
 def ballot(a: float, b: float) -> dict[str, Any]:
-    criteria = scripted_debates.rules("panel").rubric.criteria
+    criteria = scripted_debates.shipped_format("panel").rubric.criteria
     return {"scores": {"a": dict.fromkeys(criteria, a), "b": dict.fromkeys(criteria, b)}}
 
 

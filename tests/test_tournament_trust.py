@@ -38,7 +38,7 @@ _REHEARSED: dict[Path, bytes] = {}
 def rehearsed(debate: Run, here: Path) -> None:
     """A rehearsed tournament with its report, in `out`, which is held once for all that ask."""
     if not _REHEARSED:
-        Path("spec.yaml").write_text(to_yaml(contests.given(1)), encoding="utf-8")
+        Path("spec.yaml").write_text(to_yaml(contests.spec_data(1)), encoding="utf-8")
         assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
         assert debate("tournament", "report", "out").code == 0
         _REHEARSED.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
@@ -116,7 +116,7 @@ def test_a_folder_is_held_to_what_a_file_is_held_to(debate: Run, frozen: Path, k
 @pytest.mark.parametrize("verb", ["plan", "run"])
 def test_topics_elsewhere_are_not_read_unasked(debate: Run, here: Path, outside: Path, verb: str) -> None:
     """A file of topics outside the working folder is read after consent, and nothing of it is shown before."""
-    Path("spec.yaml").write_text(to_yaml(contests.given() | {"topics": str(outside)}), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data() | {"topics": str(outside)}), encoding="utf-8")
     refused, trusted = (debate("tournament", verb, "spec.yaml", "--rehearse", *more) for more in ([], ["--trust"]))
 
     assert refused.code == 2 and "needs your consent" in refused.err and "PRIVATE-LINE" not in refused.err
@@ -139,7 +139,7 @@ def test_a_price_weakens_no_cap(debate: Run, here: Path, given: int) -> None:
     models = [{"spec": contests.OPUS, "price": {"input": given, "output": 0}}, contests.SONNET]
     plans = []
     for name, values in {"plain.yaml": [contests.OPUS, contests.SONNET], "priced.yaml": models}.items():
-        Path(name).write_text(to_yaml(contests.given(1, models=values)), encoding="utf-8")
+        Path(name).write_text(to_yaml(contests.spec_data(1, models=values)), encoding="utf-8")
         plans.append(debate("tournament", "plan", name, "--json").json["usd"])
 
     assert plans[0] == plans[1] and plans[0]["expected"] > 0
@@ -158,7 +158,7 @@ def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, f
     folder = Path("src" if to else "src-rehearsed")
     Path(folder, file).parent.mkdir(parents=True)
     Path(folder, file).write_text("mine", encoding="utf-8")
-    Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse", *to)
 
     assert (
@@ -174,7 +174,7 @@ def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
     empty = outside.parent / "empty"
     empty.mkdir()
     Path("src-rehearsed").symlink_to(empty)
-    Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse")
 
     assert ran.code == 2 and "symbolic link" in ran.err and not list(empty.iterdir()), ran.err
@@ -213,8 +213,8 @@ def test_a_journal_is_no_link(debate: Run, frozen: Path, outside: Path) -> None:
 def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
     """A file that holds no schedule stays; an earlier schedule is kept aside."""
     Path("mine.txt").write_text("mine", encoding="utf-8")
-    Path("spec.yaml").write_text(to_yaml(contests.given(1)), encoding="utf-8")
-    Path("more.yaml").write_text(to_yaml(contests.given(2)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1)), encoding="utf-8")
+    Path("more.yaml").write_text(to_yaml(contests.spec_data(2)), encoding="utf-8")
     refused = debate("tournament", "plan", "spec.yaml", "--to", "mine.txt")
     planned = [debate("tournament", "plan", name, "--to", "plan.json") for name in ("spec.yaml", "more.yaml")]
 
@@ -227,7 +227,7 @@ def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
 def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Path) -> None:
     """Journals of a folder from elsewhere may cite any page, so a clerk looks none up unasked; a tournament that was
     begun here goes on unasked."""
-    Path("spec.yaml").write_text(to_yaml(contests.given(1, format="claim")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, format="claim")), encoding="utf-8")
     debate("tournament", "run", "spec.yaml", "--to", "own", "--rehearse", "--no-reports")
     again = debate("tournament", "resume", "own", "--no-reports")
     shutil.copytree("own", "gift")
@@ -243,7 +243,7 @@ def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Pa
 def test_a_folder_in_the_place_of_another_is_asked_about(debate: Run, here: Path) -> None:
     """What was agreed to of one tournament is not agreed to of another, which takes its place under the same path; a
     cap that changes makes no other tournament."""
-    Path("claims.yaml").write_text(to_yaml(contests.given(1, format="claim")), encoding="utf-8")
+    Path("claims.yaml").write_text(to_yaml(contests.spec_data(1, format="claim")), encoding="utf-8")
     own = debate("tournament", "run", "claims.yaml", "--to", "out", "--rehearse", "--no-reports")
     again = debate("tournament", "resume", "out", "--no-reports", "--max-cost", "40")
     spec = Path("out/tournament.json")
@@ -316,7 +316,7 @@ def test_rows_hold_numbers_of_a_size(
 
 def test_a_rehearsal_and_the_debates_themselves_have_a_folder_each(debate: Run, here: Path) -> None:
     """The folder of a rehearsal is not taken for the debates, and says so; without `--to` each has its own."""
-    Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, tag="src")), encoding="utf-8")
     assert debate("tournament", "run", "spec.yaml", "--rehearse", "--no-reports").code == 0
     ran = debate("tournament", "run", "spec.yaml", "--to", "src-rehearsed")
     assert ran.code == 2 and "src-rehearsed holds a rehearsal, and these are real debates." in ran.err

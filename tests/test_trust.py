@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import STATED, Run, finish
 from debates import opened_event
-from own_formats import written
+from own_formats import write_format
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.engine import dry_run
@@ -283,7 +283,7 @@ def test_more_rounds_than_the_format_takes_are_not_judged_unasked(debate: Run) -
 def test_a_question_is_not_asked_in_a_strangers_words(debate: Run, here: Path) -> None:
     """`ask` reads no format from a path that the user has not agreed to: it asks as the usual format does, and says
     so. Once agreed to, that format is gone by."""
-    written(here / "town")
+    write_format(here / "town")
     Path("a.yaml").write_text("topic: T\nformat: ./town\n")
     Path("plain.yaml").write_text("topic: T\n")
     Path("broken").mkdir()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from debates import played
+from debates import play_events
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import apply, fold
@@ -33,7 +33,7 @@ def test_blocks_are_sent_once_and_stand_on_the_page() -> None:
     for ended_early in (False, True):
         viewers = Viewers()
         viewer, live = viewers.join(), LiveBlocks(viewers)
-        events = played(rounds=3, cast=cast, until="2.constructive.a" if ended_early else None)
+        events = play_events(rounds=3, cast=cast, until="2.constructive.a" if ended_early else None)
         state = fold(events[:1])
         live.take(state)
         while events := events[1:]:
@@ -49,7 +49,7 @@ def test_blocks_are_sent_once_and_stand_on_the_page() -> None:
 @pytest.mark.parametrize("after", [True, False])
 def test_the_banner_of_a_round_that_is_not_held_is_taken_back(after: bool) -> None:
     """Those who watch are told, and those who come later are not shown it; with phases after the rounds or without."""
-    events = played(rounds=3, until="2.constructive.a")
+    events = play_events(rounds=3, until="2.constructive.a")
     if not after:
         format = events[0].format.model_copy(update={"after": ()})  # type: ignore[union-attr]
         events[0] = events[0].model_copy(update={"format": format})
@@ -69,7 +69,7 @@ def test_a_block_that_fails_to_render_ends_no_debate(
 ) -> None:
     """The owner is told why, and a sentence stands in the place of the block; all others are shown."""
     stand_ins = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("rehearse",)}
-    events = played(until="1.rebuttal.a", cast=stand_ins, rounds=1)
+    events = play_events(until="1.rebuttal.a", cast=stand_ins, rounds=1)
     create_debate(events[0], DebateFiles.of_output("x.md"), events[1:]).journal.close()  # type: ignore[arg-type]
 
     def broken(*_: Any) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 import contests
 import pytest
 from conftest import Run
-from contests import imported, row
+from contests import import_rows, row
 from web_visitor import TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator.providers import pricing
@@ -35,7 +35,7 @@ ROWS = [
 @pytest.fixture
 def dashboard(debate: Run) -> Iterator[Visitor]:
     """A user at the dashboard of a folder with an imported tournament, `t`."""
-    imported(debate, ROWS)
+    import_rows(debate, ROWS)
     with visiting() as visitor:
         yield visitor
 
@@ -129,7 +129,7 @@ def test_the_desk_alone_shows_them(dashboard: Visitor) -> None:
 
 def test_a_debate_that_was_held_is_read(here: Path) -> None:
     """From the list of tournaments to the report of one of its debates, and to the whole report."""
-    contests.ran(contests.tournament("held", topics=1))
+    contests.run_tournament(contests.tournament("held", topics=1))
     with visiting() as dashboard:
         assert "/tournaments/held" in dashboard.get("/tournaments").text
         page = dashboard.get("/tournaments/held").text
@@ -140,7 +140,7 @@ def test_a_debate_that_was_held_is_read(here: Path) -> None:
 
 def test_a_rehearsal_ranks_no_model(debate: Run) -> None:
     """As the report of the tournament says; nor does it say of any of its debates that it was left undecided."""
-    contests.ran(contests.tournament("held", topics=2))
+    contests.run_tournament(contests.tournament("held", topics=2))
     assert debate("tournament", "report", "held").code == 0
     ranks_none = "No model is ranked: stand-ins spoke in every debate."
     assert ranks_none in plain(Path("held/index.html").read_text(encoding="utf-8"))
@@ -191,7 +191,7 @@ def test_a_name_that_is_no_text_takes_no_other_tournament_away(dashboard: Visito
 def test_of_very_many_models_the_best_are_shown(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says so, and still leads to the others by their address."""
     monkeypatch.setattr(tournaments, "_MAX_ROWS", 2)
-    imported(debate, ROWS)
+    import_rows(debate, ROWS)
     with visiting() as visitor:
         page = visitor.get("/tournaments/t").text
         assert page.count('<th scope="row">') == 2 + 3 and page.count('<option value="one"') == 2
@@ -206,7 +206,7 @@ def test_looking_at_a_tournament_changes_no_price(here: Path) -> None:
     before = pricing.price_of(contests.OPUS)
     new = {"name": "new", "spec": "openai:new-9", "price": {"input": 0, "output": 0}}
     dear = {"name": "dear", "spec": contests.OPUS, "price": {"input": 9000, "output": 9000}}
-    contests.ran(contests.tournament("stranger", topics=1, models=[new, dear]))
+    contests.run_tournament(contests.tournament("stranger", topics=1, models=[new, dear]))
     with visiting() as visitor:
         assert "dear" in visitor.text("/tournaments/stranger")
 

@@ -61,7 +61,7 @@ def measure(how: str) -> None:
         tournament = held(f"{folder}/t", count)
         count = len(tournament.schedule)
         began, busy = time.perf_counter(), time.process_time()
-        run = contests.ran(tournament, concurrency=count)
+        run = contests.run_tournament(tournament, concurrency=count)
         ours = Cost(time.perf_counter() - began, time.process_time() - busy, megabytes())
         assert set(contests.statuses(run)) == {"complete"}, contests.statuses(run)
         requests = stages(tournament)
@@ -118,7 +118,7 @@ def limited(a_minute: str) -> None:
         limits = {"anthropic": {"requests": count}}
         tournament = held(f"{folder}/t", 120, limits=limits)
         began = time.perf_counter()
-        run = contests.ran(tournament, concurrency=120)
+        run = contests.run_tournament(tournament, concurrency=120)
         took = time.perf_counter() - began
         calls = sum(isinstance(event, CallIntended) for one in tournament.schedule
                     for event in read(tournament.journal_path(one.id)).events)  # fmt: skip

@@ -62,28 +62,28 @@ def reply(text: str = "So it is.") -> Reply:
     return Reply(text=text, brief_digest="0" * 64, by="host")
 
 
-def spoke(turn: str, text: str = "So it is.") -> Spoke:
+def speech_event(turn: str, text: str = "So it is.") -> Spoke:
     return Spoke(turn=turn, reply=reply(text))
 
 
-def declined(turn: str) -> Declined:
+def decline_event(turn: str) -> Declined:
     return Declined(turn=turn, reply=reply(DECLINE))
 
 
-def voted(turn: str, ballot: Mapping[str, Any]) -> StructuredReplyGiven:
+def ballot_event(turn: str, ballot: Mapping[str, Any]) -> StructuredReplyGiven:
     return StructuredReplyGiven(turn=turn, data=dict(ballot), reply=reply("{}"))
 
 
-def spoiled(turn: str, text: str = "no JSON") -> Rejected:
+def rejected_event(turn: str, text: str = "no JSON") -> Rejected:
     return Rejected(turn=turn, problems=(f"{turn}: no JSON",), reply=reply(text))
 
 
-def absent(turn: str) -> list[ReplyEvent]:
+def absent_judge(turn: str) -> list[ReplyEvent]:
     """What makes a judge count as absent: the last of its spoiled replies says so."""
-    return [spoiled(turn, "no JSON"), spoiled(turn, "still no JSON").model_copy(update={"absent": True})]
+    return [rejected_event(turn, "no JSON"), rejected_event(turn, "still no JSON").model_copy(update={"absent": True})]
 
 
-def scored(a: float = 7, b: float = 6, *, rounds: int = 3, **changes: Any) -> dict[str, Any]:
+def ballot_fields(a: float = 7, b: float = 6, *, rounds: int = 3, **changes: Any) -> dict[str, Any]:
     """The fields of a ballot in which every criterion has the side's points, and the leader wins."""
     names = ["argument_quality", "use_of_evidence", *(["directness_of_rebuttals"] if rounds > 1 else [])]
     scores = {"a": dict.fromkeys(names, a), "b": dict.fromkeys(names, b)}
@@ -95,7 +95,9 @@ def converging(side: str = "both", *criteria: str) -> dict[str, Any]:
     return {"convergence": {"detected": True, "criteria": list(criteria) or ["same claim"], "side": side}}
 
 
-def filled(shape: Shape, terms: ShapeContext, changes: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+def plainest_reply(
+    shape: Shape, terms: ShapeContext, changes: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
     """The plainest value of a shape with these changes: flags down, the first choice, empty lists, the middle of the
     scale."""
     fields = fields_asked(shape, terms)
@@ -121,7 +123,7 @@ def _plain(field: Field, terms: ShapeContext) -> Any:
         "turn": lambda: terms.turns[0],
         "turns": lambda: list(terms.turns[:2]),
         "list": list,
-        "record": lambda: filled(field.fields, terms),
+        "record": lambda: plainest_reply(field.fields, terms),
         "scores": lambda: {side: dict.fromkeys(terms.criteria, middle) for side in terms.sides},
     }[field.kind]()
 
@@ -133,9 +135,9 @@ def events(debate: DebateState, turn: Turn, script: Script) -> list[ReplyEvent]:
     if given is not None and not isinstance(given, str | Mapping):
         return list(given)
     if shape is None:
-        return [spoke(turn.id, given if isinstance(given, str) else f"This is {turn.id}.")]
+        return [speech_event(turn.id, given if isinstance(given, str) else f"This is {turn.id}.")]
     changes = given if isinstance(given, Mapping) else {}
-    return [voted(turn.id, filled(shape, schedule.shape_context(debate, turn), changes))]
+    return [ballot_event(turn.id, plainest_reply(shape, schedule.shape_context(debate, turn), changes))]
 
 
 def play(
@@ -151,7 +153,7 @@ def play(
     return debate, played
 
 
-def debated(
+def play_debate(
     rounds: int = 3, judges: int = 1, script: Script | None = None, *, until: str = "", **how: Any
 ) -> DebateState:
     """A debate of that size, played to its end or until a turn is due."""
@@ -282,7 +284,7 @@ ONE_SIDED: dict[str, Any] = {
 BALLOT = {"name": "vote", "title": "Vote", "tag": "VOTE", "seats": ["judge"], "order": "at once", "reply": "ballot"}
 
 
-def rules(**changes: Any) -> Format:
+def make_format(**changes: Any) -> Format:
     """The plain format with changes."""
     return Format.model_validate(PLAIN | changes)
 

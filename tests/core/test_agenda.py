@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from core.folding import converging, debated, opened, play, spoke
+from core.folding import converging, opened, play, play_debate, speech_event
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ def asked(turn: str) -> CallIntended:
 
 def test_questions_add_up() -> None:
     """Every question is heard, in the order in which they were put; every judge of a panel hears those to the judge."""
-    debate = debated(2, 3, until="1.verdict.judge-1")
+    debate = play_debate(2, 3, until="1.verdict.judge-1")
     for one in (raised(WHY, "judge"), raised(COST, "a", "judge")):
         debate = apply(debate, one)
     debate, _ = play(debate)
@@ -46,7 +46,7 @@ def test_questions_add_up() -> None:
 @pytest.mark.parametrize("to", [("c",), ("moderator",), ("judge-1",), ("a", "x")])
 def test_only_seats_are_asked(to: tuple[str, ...]) -> None:
     """A question to any but a side or the judge is refused, and changes nothing."""
-    debate = debated(1, until="1.opening.a")
+    debate = play_debate(1, until="1.opening.a")
     with pytest.raises(OutOfTurn, match="one of a, b, judge"):
         debate = apply(debate, raised(WHY, *to))
     assert debate.questions == ()
@@ -54,7 +54,7 @@ def test_only_seats_are_asked(to: tuple[str, ...]) -> None:
 
 def test_a_seat_without_a_turn_left_is_not_asked() -> None:
     """A question to a side whose last turn is over, or under way, is refused; one to the judge is not."""
-    debate = debated(1, until="1.opening.b")
+    debate = play_debate(1, until="1.opening.b")
     for seat in "ab":
         if seat == "b":
             debate = apply(debate, asked("1.opening.b"))
@@ -68,8 +68,8 @@ def test_a_seat_without_a_turn_left_is_not_asked() -> None:
 
 def test_an_early_end_finishes_the_phase_under_way() -> None:
     """Where a side has spoken in a phase, or was asked to, all sides have their turn in it."""
-    for taken in (spoke("2.constructive.a"), asked("2.constructive.a")):
-        debate = debated(3, until="2.constructive.a")
+    for taken in (speech_event("2.constructive.a"), asked("2.constructive.a")):
+        debate = play_debate(3, until="2.constructive.a")
         debate = apply(debate, taken)
         debate = apply(debate, CLOSED)
         debate, played = play(debate)
@@ -81,7 +81,7 @@ def test_an_early_end_finishes_the_phase_under_way() -> None:
 
 def test_an_early_end_between_phases_is_at_once() -> None:
     """Where no seat was asked yet, what is due is not held any more."""
-    debate = debated(3, until="1.challenge.a")
+    debate = play_debate(3, until="1.challenge.a")
     debate = apply(debate, CLOSED)
     assert [turn.id for turn in debate.due] == ["final.verdict.judge"]
     assert tally.result(debate, 1) is None and tally.verdict(debate) is None
@@ -91,7 +91,7 @@ def test_an_early_end_between_phases_is_at_once() -> None:
 
 def test_convergence_is_not_answered_after_an_early_end() -> None:
     """Sides that converged just before it are not asked to diverge."""
-    debate = debated(3, 1, {"1.verdict.judge": converging()}, until="1.divergence.a")
+    debate = play_debate(3, 1, {"1.verdict.judge": converging()}, until="1.divergence.a")
     debate = apply(debate, CLOSED)
     assert [turn.id for turn in debate.due] == ["final.verdict.judge"]
     assert tally.convergence(debate, 1).detected and not tally.intervened(debate, 1)
@@ -108,7 +108,7 @@ def test_convergence_is_not_answered_after_an_early_end() -> None:
 )
 def test_an_early_end_needs_something_to_end(until: str, got: str) -> None:
     """Before the first speech, at the last verdict and after it there is nothing to end early."""
-    debate = debated(1, until=until)
+    debate = play_debate(1, until=until)
     with pytest.raises(OutOfTurn, match=got):
         debate = apply(debate, CLOSED)
 
@@ -116,7 +116,7 @@ def test_an_early_end_needs_something_to_end(until: str, got: str) -> None:
 @cache
 def answers() -> dict[str, Event]:
     """What is said in a debate of two rounds, turn by turn."""
-    return dict(debated(2).replies)
+    return dict(play_debate(2).replies)
 
 
 @given(cut=st.integers(0, 40), to=st.sampled_from([("a",), ("b",), ("judge",), ("a", "b", "judge")]))
@@ -149,7 +149,7 @@ def test_what_was_settled_stays_as_it_was(cut: int, to: tuple[str, ...]) -> None
 
 def test_a_complete_debate_has_no_new_cap() -> None:
     """What a finished debate may cost is decided: its journal stays as it is."""
-    debate = debated(1)
+    debate = play_debate(1)
     with pytest.raises(OutOfTurn, match="a new cost cap"):
         debate = apply(debate, BudgetChanged(max_cost=5))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core.folding import CONCEDE, DECLINE, many, opened, reply, spoke
+from core.folding import CONCEDE, DECLINE, many, opened, reply, speech_event
 from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,7 +83,7 @@ START = fold([opened(2)])
 
 def conceded(text: str) -> str | None:
     """Who has conceded once side A has given that speech."""
-    return tally.conceded(apply(START, spoke("1.opening.a", text)))
+    return tally.conceded(apply(START, speech_event("1.opening.a", text)))
 
 
 def declines(text: str) -> bool:

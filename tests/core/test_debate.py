@@ -6,21 +6,21 @@ import pytest
 from core.folding import (
     ADVERSARIAL,
     CONCEDE,
-    absent,
+    absent_judge,
     agenda,
+    ballot_event,
+    ballot_fields,
     converging,
-    debated,
-    declined,
+    decline_event,
     heard,
     judged,
     opened,
     play,
+    play_debate,
     record,
-    scored,
-    spoiled,
-    spoke,
+    rejected_event,
+    speech_event,
     state,
-    voted,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,11 +31,11 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.util.errors import OutOfTurn
 
 EVENTFUL = {
-    "1.verdict.judge": scored(8, 5) | converging("b"),
-    "2.verdict.judge": scored(5, 8) | converging("both"),
-    "3.verdict.judge": scored(6, 6) | converging("a"),
-    "3.rebuttal.a": [declined("3.rebuttal.a")],
-    "final.verdict.judge": absent("final.verdict.judge"),
+    "1.verdict.judge": ballot_fields(8, 5) | converging("b"),
+    "2.verdict.judge": ballot_fields(5, 8) | converging("both"),
+    "3.verdict.judge": ballot_fields(6, 6) | converging("a"),
+    "3.rebuttal.a": [decline_event("3.rebuttal.a")],
+    "final.verdict.judge": absent_judge("final.verdict.judge"),
 }
 """Three rounds with interventions, a refusal and a judge who never votes in the end."""
 WHOLE = record(script=EVENTFUL)
@@ -52,7 +52,7 @@ def test_agenda_of_every_size() -> None:
                 assert debate.complete, (rounds, judges, first)
 
 
-@pytest.mark.parametrize("opening", [[], [spoke("1.opening.a")], [Noted(note="one agent"), opened()]])
+@pytest.mark.parametrize("opening", [[], [speech_event("1.opening.a")], [Noted(note="one agent"), opened()]])
 def test_a_debate_begins_with_its_opening(opening: list[Event]) -> None:
     """Events that do not begin with the opening are no debate."""
     with pytest.raises(OutOfTurn, match="The first event"):
@@ -65,7 +65,7 @@ OTHER_TURNS = ("1.opening.b", "1.challenge.a", "1.divergence.a", "final.verdict.
 def test_out_of_turn_changes_nothing() -> None:
     """Whatever comes for this turn is not due is refused with the names of those that are, and changes nothing."""
     for turn in OTHER_TURNS:
-        for make in [spoke, declined, spoiled, lambda turn: voted(turn, {}), None]:
+        for make in [speech_event, decline_event, rejected_event, lambda turn: ballot_event(turn, {}), None]:
             debate = fold([opened()])
             before = state(debate)
             event = make(turn) if callable(make) else CallIntended(turn=turn, brief_digest="0", by="host")
@@ -82,16 +82,16 @@ def test_the_same_answer_twice_is_harmless(data: st.DataObject) -> None:
     settled = data.draw(st.sampled_from(sorted(debate.replies)))
     assert apply(debate, debate.replies[settled]) is debate
     with pytest.raises(OutOfTurn, match="has a reply already"):
-        debate = apply(debate, spoke(settled, "On second thoughts."))
+        debate = apply(debate, speech_event(settled, "On second thoughts."))
     assert before == state(debate)
 
 
 @given(st.data())
 def test_arrival_order_changes_nothing(data: st.DataObject) -> None:
     """However the answers of a stage arrive, what is heard, due, found and counted is the same."""
-    votes = {(n, k): scored(5 + k, 4 + n) | converging("ab"[k % 2]) for n in (1, 2) for k in (1, 2, 3)}
+    votes = {(n, k): ballot_fields(5 + k, 4 + n) | converging("ab"[k % 2]) for n in (1, 2) for k in (1, 2, 3)}
     script = {f"{n}.verdict.judge-{k}": vote for (n, k), vote in votes.items()}
-    events = record(2, 3, script | {"2.verdict.judge-2": absent("2.verdict.judge-2")})
+    events = record(2, 3, script | {"2.verdict.judge-2": absent_judge("2.verdict.judge-2")})
     debate = fold(events[:1])
     while due := debate.due:
         for turn in data.draw(st.permutations(due)):
@@ -110,7 +110,7 @@ def test_asking_settles_nothing() -> None:
         [turn.id for turn in debate.due],
         tuple(debate.calls_intended("1.opening.a")),
     )
-    debate = apply(debate, spoke("1.opening.a"))
+    debate = apply(debate, speech_event("1.opening.a"))
     with pytest.raises(OutOfTurn):
         debate = apply(debate, asked)
 
@@ -120,10 +120,10 @@ def test_asking_settles_nothing() -> None:
 
 def test_terms_name_the_turns_that_were_heard() -> None:
     """A judge may name the turns it has heard; one round has no directness of rebuttals to score."""
-    debate = debated(1, until="1.verdict.judge")
+    debate = play_debate(1, until="1.verdict.judge")
     terms = schedule.shape_context(debate, schedule.turn(debate, "1.verdict.judge"))
     assert (terms.turns, terms.criteria) == (("1.opening.a", "1.opening.b"), ("argument_quality", "use_of_evidence"))
-    assert tuple(ADVERSARIAL.rubric.criteria) == debated(2).criteria
+    assert tuple(ADVERSARIAL.rubric.criteria) == play_debate(2).criteria
 
 
 # Interventions
@@ -139,7 +139,7 @@ def test_terms_name_the_turns_that_were_heard() -> None:
 )  # fmt: skip
 def test_interventions(rounds: int, converged: list[int], answered: list[int], converged_again: list[int]) -> None:
     """Convergence is answered, but not in the very next round, where it is flagged; and never in a one-round debate."""
-    debate = debated(rounds, script=judged(dict.fromkeys(converged, "both")))
+    debate = play_debate(rounds, script=judged(dict.fromkeys(converged, "both")))
     ids = {turn.id for turn in schedule.turns_taken(debate)}
     assert answered == [n for n in range(1, rounds + 1) if tally.intervened(debate, n)]
     assert {f"{n}.divergence.{side}" for n in answered for side in "ab"} == {i for i in ids if "divergence" in i}
@@ -170,14 +170,14 @@ def test_the_line_that_concedes_ends_the_debate(text: str) -> None:
 
 def test_a_reported_concession_is_not_answered() -> None:
     """A round that is conceded gets no intervention, whatever convergence was seen in it."""
-    debate = debated(script={"1.verdict.judge": converging("b") | {"conceded": "b"}})
+    debate = play_debate(script={"1.verdict.judge": converging("b") | {"conceded": "b"}})
     assert (tally.intervened(debate, 1), schedule.turns_taken(debate)[-2].id) == (False, "final.verdict.judge")
 
 
 def test_what_is_declined_is_no_concession() -> None:
     """A refusal to argue is on record, and the debate goes on as if it had been a speech."""
     debate = fold([opened()])
-    debate, played = play(debate, {"2.constructive.a": [declined("2.constructive.a")]})
+    debate, played = play(debate, {"2.constructive.a": [decline_event("2.constructive.a")]})
     assert agenda(3, 1, "a") == played
     assert tally.conceded(debate) is None
     assert "2.constructive.a" in heard(debate, "2.challenge.b")
@@ -187,11 +187,11 @@ def test_a_debater_is_never_absent() -> None:
     """A judge counts as absent where the journal says so, and after two useless replies where it says nothing."""
     debate = fold([opened()])
     with pytest.raises(OutOfTurn, match="a debater can't be absent"):
-        apply(debate, spoiled("1.opening.a").model_copy(update={"absent": True}))
+        apply(debate, rejected_event("1.opening.a").model_copy(update={"absent": True}))
     for last in (False, True):
-        judged = debated(until="1.verdict.judge")
+        judged = play_debate(until="1.verdict.judge")
         for n in range(3):
-            rejected = spoiled("1.verdict.judge", str(n)).model_copy(update={"absent": last and n == 2})
+            rejected = rejected_event("1.verdict.judge", str(n)).model_copy(update={"absent": last and n == 2})
             judged = apply(judged, rejected)
         assert ("1.verdict.judge" in judged.replies) is last
 
@@ -199,7 +199,7 @@ def test_a_debater_is_never_absent() -> None:
 def test_the_same_rejected_reply_twice_is_harmless() -> None:
     """A rejected reply that comes again changes nothing; after another brief it is a reply of its own."""
     asked = CallIntended(turn="1.opening.a", brief_digest="0" * 64, by="host")
-    rejected = spoiled("1.opening.a")
+    rejected = rejected_event("1.opening.a")
     debate = fold([opened(), asked, rejected])
 
     assert apply(debate, rejected) is debate

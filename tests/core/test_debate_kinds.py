@@ -10,15 +10,15 @@ from core.folding import (
     BALLOT,
     CONCEDE,
     PLAIN,
-    debated,
-    declined,
-    filled,
+    decline_event,
     heard,
+    make_format,
     opened,
     phase,
+    plainest_reply,
+    play_debate,
     record,
-    rules,
-    spoke,
+    speech_event,
     state,
 )
 
@@ -43,7 +43,7 @@ SHAPES = PLAIN["shapes"] | {"case": CASE}
 
 def forms(**changes: Any) -> Format:
     """A format whose sides fill in a form."""
-    return rules(**{"shapes": SHAPES, "round": [phase("case", "a", "b", reply="case"), BALLOT]} | changes)
+    return make_format(**{"shapes": SHAPES, "round": [phase("case", "a", "b", reply="case"), BALLOT]} | changes)
 
 
 def ids(debate: DebateState) -> list[str]:
@@ -56,7 +56,7 @@ def ids(debate: DebateState) -> list[str]:
 @pytest.mark.parametrize(("setup", "votes"), [({}, []), ({"each_round": True}, ["1.vote.judge", "2.vote.judge"])])
 def test_votes_after_each_round_take_place_where_asked_for(setup: dict[str, bool], votes: list[str]) -> None:
     """A phase with the option `each round` is on the agenda where the setup asks for it."""
-    debate = debated(2, rules=rules(round=[SPEECH, EACH]), **setup)
+    debate = play_debate(2, rules=make_format(round=[SPEECH, EACH]), **setup)
     assert [turn for turn in ids(debate) if ".vote." in turn] == votes
     assert [tally.has_vote_planned(debate, n) for n in (1, 2)] == [bool(votes)] * 2
     assert len(tally.results(debate)) == len(votes)
@@ -64,13 +64,13 @@ def test_votes_after_each_round_take_place_where_asked_for(setup: dict[str, bool
 
 def test_a_blind_vote_is_held_before_the_first_word() -> None:
     """With `blind` every judge votes having heard nothing, and is not shown that vote again."""
-    made = rules(before=[BLIND], round=[SPEECH, BALLOT])
-    debate = debated(1, 2, rules=made, blind=True)
+    made = make_format(before=[BLIND], round=[SPEECH, BALLOT])
+    debate = play_debate(1, 2, rules=made, blind=True)
     assert ids(debate)[:2] == ["start.blind.judge-1", "start.blind.judge-2"]
     assert heard(debate, "start.blind.judge-2") == []
     own = schedule.own_ballot_turns(debate, schedule.turn(debate, "final.end.judge-2"))
     assert [turn.id for turn in own] == ["1.vote.judge-2", "final.end.judge-2"]
-    assert "start.blind.judge" not in ids(debated(1, rules=made))
+    assert "start.blind.judge" not in ids(play_debate(1, rules=made))
 
 
 # Labels, swings, weights
@@ -90,9 +90,9 @@ def test_a_blind_vote_is_held_before_the_first_word() -> None:
 def test_a_label_stands_for_a_winner(labels: str, winner: str, label: str | None) -> None:
     """Where ballots give labels, the panel's label stands for the winner that the format names; some stand for none."""
     final = {"label": {"kind": "choice", "of": ["t", "f", "u"]}}
-    made = rules(shapes={"final": final}, winner_of={"t": "a", "f": "b", "u": "no decision"})
+    made = make_format(shapes={"final": final}, winner_of={"t": "a", "f": "b", "u": "no decision"})
     script = {f"final.end.judge-{n}": {"label": one} for n, one in enumerate(labels, 1)}
-    verdict = tally.verdict(debated(1, 3, script, rules=made))
+    verdict = tally.verdict(play_debate(1, 3, script, rules=made))
     assert verdict is not None
     assert (verdict.winner, verdict.label, verdict.strength) == (winner, label, None)
 
@@ -100,10 +100,10 @@ def test_a_label_stands_for_a_winner(labels: str, winner: str, label: str | None
 @pytest.mark.parametrize(("final", "winner"), [("aab", "tie"), ("abb", "b"), ("aaa", "a")])
 def test_a_debate_decided_by_swing(final: str, winner: str) -> None:
     """The side wins that more judges came over to, not the one that more were for all along."""
-    made = rules(before=[BLIND], decided_by="swing")
+    made = make_format(before=[BLIND], decided_by="swing")
     script = {f"start.blind.judge-{n}": {"winner": one} for n, one in enumerate("aab", 1)}
     script |= {f"final.end.judge-{n}": {"winner": one} for n, one in enumerate(final, 1)}
-    verdict = tally.verdict(debated(1, 3, script, rules=made, blind=True))
+    verdict = tally.verdict(play_debate(1, 3, script, rules=made, blind=True))
     assert verdict is not None
     assert (verdict.winner, verdict.swing) == (winner, {"a": final.count("a") - 2, "b": final.count("b") - 1})
     assert [vote.winner for vote in verdict.pre_debate_votes] == ["a", "a", "b"]
@@ -112,9 +112,9 @@ def test_a_debate_decided_by_swing(final: str, winner: str) -> None:
 def test_criteria_have_weights_and_scales_of_their_own() -> None:
     """Points are taken on the criterion's scale, and count by its weight."""
     criteria = {"wit": {"title": "", "about": ""}, "wisdom": {"title": "", "about": "", "weight": 3, "most": 100}}
-    made = rules(round=[SPEECH, BALLOT], rubric=PLAIN["rubric"] | {"criteria": criteria})
+    made = make_format(round=[SPEECH, BALLOT], rubric=PLAIN["rubric"] | {"criteria": criteria})
     given = {"a": {"wit": 4, "wisdom": 60}, "b": {"wit": 5, "wisdom": 100}}
-    debate = debated(1, rules=made, script={"1.vote.judge": {"scores": given, "winner": "b"}})
+    debate = play_debate(1, rules=made, script={"1.vote.judge": {"scores": given, "winner": "b"}})
     assert debate.weights == {"wit": 1, "wisdom": 3}
     assert schedule.shape_context(debate, schedule.turn(debate, "1.vote.judge")).scales == {
         "wit": (0, 5),
@@ -123,13 +123,13 @@ def test_criteria_have_weights_and_scales_of_their_own() -> None:
     assert tally.totals(debate) == {"a": 46, "b": Fraction(305, 4)}
     too_much = {"scores": given | {"a": {"wit": 6, "wisdom": 60}}, "winner": "b"}
     with pytest.raises(OutOfTurn, match=r"scores\.a\.wit.*from 0 to 5"):
-        debated(1, rules=made, script={"1.vote.judge": too_much})
+        play_debate(1, rules=made, script={"1.vote.judge": too_much})
 
 
 def test_a_final_ballot_may_score_the_whole_debate() -> None:
     """Scores of final ballots are points as those of rounds are, and make no round of their own."""
-    made = rules(after=[BALLOT | {"name": "end"}])
-    debate = debated(2, rules=made, script={"final.end.judge": {"scores": {"a": {"wit": 4}, "b": {"wit": 3}}}})
+    made = make_format(after=[BALLOT | {"name": "end"}])
+    debate = play_debate(2, rules=made, script={"final.end.judge": {"scores": {"a": {"wit": 4}, "b": {"wit": 3}}}})
     verdict = tally.verdict(debate)
     assert verdict is not None
     assert (tally.results(debate), verdict.totals, verdict.strength) == ([], {"a": 4, "b": 3}, "decisive")
@@ -149,16 +149,16 @@ def test_a_final_ballot_may_score_the_whole_debate() -> None:
 )
 def test_a_refusal_may_end_the_debate(after: str, refused: str, rest: list[str]) -> None:
     """Where the format says so, a refusal to argue ends the debate after its round, or before the first."""
-    made = rules(before=[phase("plan", "a", "b")], round=[SPEECH, BALLOT], after_refusal=after)
-    debate = debated(3, rules=made, script={refused: [declined(refused)]})
+    made = make_format(before=[phase("plan", "a", "b")], round=[SPEECH, BALLOT], after_refusal=after)
+    debate = play_debate(3, rules=made, script={refused: [decline_event(refused)]})
     assert (ids(debate)[2:], debate.complete, tally.conceded(debate)) == (rest, True, None)
 
 
 def test_who_is_told_of_a_refusal() -> None:
     """A phase says who hears of a refusal to argue in it; the side that refused knows."""
     quiet = phase("speech", "a", "b", refusals_heard_by=["judge"])
-    made = rules(round=[quiet, phase("reply", "a", "b"), BALLOT])
-    debate = debated(1, rules=made, script={"1.speech.a": [declined("1.speech.a")]})
+    made = make_format(round=[quiet, phase("reply", "a", "b"), BALLOT])
+    debate = play_debate(1, rules=made, script={"1.speech.a": [decline_event("1.speech.a")]})
     assert heard(debate, "1.reply.a") == ["1.speech.a", "1.speech.b"]
     assert heard(debate, "1.reply.b") == ["1.speech.b", "1.reply.a"]
     assert heard(debate, "1.vote.judge") == ["1.speech.a", "1.speech.b", "1.reply.a", "1.reply.b"]
@@ -169,17 +169,17 @@ def test_who_is_told_of_a_refusal() -> None:
 
 def test_sides_may_fill_in_forms() -> None:
     """A side's structured reply is heard by the others as its speech is, and may not be a speech instead."""
-    debate = debated(1, rules=forms())
+    debate = play_debate(1, rules=forms())
     assert heard(debate, "1.case.b") == ["1.case.a"]
     assert heard(debate, "1.vote.judge") == ["1.case.a", "1.case.b"]
     with pytest.raises(OutOfTurn, match="this turn needs a structured reply, not the event 'spoke'"):
-        apply(fold([opened(1, rules=forms())]), spoke("1.case.a"))
-    assert tally.conceded(debated(1, rules=forms(), script={"1.case.a": filled_case(claim=CONCEDE)})) is None
+        apply(fold([opened(1, rules=forms())]), speech_event("1.case.a"))
+    assert tally.conceded(play_debate(1, rules=forms(), script={"1.case.a": filled_case(claim=CONCEDE)})) is None
 
 
 def filled_case(**changes: Any) -> dict[str, Any]:
     debate = fold([opened(1, rules=forms())])
-    return filled(forms().shapes["case"], schedule.shape_context(debate, debate.due[0])) | changes
+    return plainest_reply(forms().shapes["case"], schedule.shape_context(debate, debate.due[0])) | changes
 
 
 # A clerk
@@ -191,13 +191,13 @@ def clerked() -> Format:
     seats = PLAIN["seats"] | {"clerk": {"name": "Clerk", "tag": "C"}}
     case = phase("case", "a", "b", reply="case", heard_by=["a", "b", "judge", "clerk"])
     steps = [case, phase("checks", "clerk", reply="checks"), SPEECH, BALLOT]
-    return rules(shapes=shapes, seats=seats, round=steps)
+    return make_format(shapes=shapes, seats=seats, round=steps)
 
 
 def test_what_a_clerk_finds_is_heard() -> None:
     """A clerk has a turn of its own, hears what was cited, and is heard; it is no side and no judge."""
     made = clerked()
-    debate = debated(1, 2, rules=made)
+    debate = play_debate(1, 2, rules=made)
     assert (made.sides, made.active_seats()) == (("a", "b"), ("a", "b", "judge", "clerk"))
     assert heard(debate, "1.checks.clerk") == ["1.case.a", "1.case.b"]
     assert heard(debate, "1.speech.a") == [*heard(debate, "1.checks.clerk"), "1.checks.clerk"]
@@ -212,10 +212,10 @@ def test_what_a_clerk_finds_is_heard() -> None:
 def test_a_debate_without_a_judge_completes() -> None:
     """A format without a judge goes through its speeches and ends without a verdict."""
     seats = {side: PLAIN["seats"][side] for side in "ab"}
-    made = rules(seats=seats, shapes={}, after=[phase("close", "a", "b")], judged_by="plain")
-    debate = debated(2, rules=made)
+    made = make_format(seats=seats, shapes={}, after=[phase("close", "a", "b")], judged_by="plain")
+    debate = play_debate(2, rules=made)
     assert ids(debate)[-2:] == ["final.close.a", "final.close.b"]
     assert (debate.complete, debate.judges, tally.verdict(debate), tally.results(debate)) == (True, (), None, [])
     assert (tally.totals(debate), tally.means(debate), tally.flipped_votes(debate)) == ({"a": 0, "b": 0}, {}, (0, 0))
     assert state(fold(record(2, rules=made)))["verdict"] is None
-    assert tally.conceded(debated(2, rules=made, script={"1.speech.a": "You win."})) == "a"
+    assert tally.conceded(play_debate(2, rules=made, script={"1.speech.a": "You win."})) == "a"

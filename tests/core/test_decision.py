@@ -6,7 +6,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, spoiled, voted
+from core.folding import (
+    ADVERSARIAL,
+    Script,
+    absent_judge,
+    apply,
+    ballot_event,
+    events,
+    fold,
+    heard,
+    opened,
+    play,
+    rejected_event,
+)
 from corpus import for_each
 
 from debate_orchestrator.core import rapporteur, schedule, transcript_entries
@@ -235,9 +247,9 @@ def test_what_a_brief_was_sent_back_for_is_known() -> None:
     poor = brief(by_case=brief()["by_case"][:1])
     problems = rapporteur.quality_problems(debate, turn, poor)
     told = tuple(rapporteur.resend_problems(turn, problems))
-    debate = apply(debate, spoiled(turn.id).model_copy(update={"problems": told}))
+    debate = apply(debate, rejected_event(turn.id).model_copy(update={"problems": told}))
     assert rapporteur.was_sent_back(debate, turn)
-    assert rapporteur.sent_back(apply(debate, voted(turn.id, poor))) == problems
+    assert rapporteur.sent_back(apply(debate, ballot_event(turn.id, poor))) == problems
 
 
 def test_a_brief_is_written_again_only_if_its_check_finds_a_problem() -> None:
@@ -245,11 +257,12 @@ def test_a_brief_is_written_again_only_if_its_check_finds_a_problem() -> None:
     fault = {"kind": "inversion", "where": "why[1]", "problem": "It is the other way round."}
     script = {"final.brief.rapporteur": brief(), "final.brief-check.rapporteur": {"findings": [fault]}}
     debate = at("final.brief-revised.rapporteur", script)
-    debate = apply(debate, voted("final.brief-revised.rapporteur", brief(trust="Now it is right.")))
+    debate = apply(debate, ballot_event("final.brief-revised.rapporteur", brief(trust="Now it is right.")))
     written = rapporteur.decision_brief(debate)
     assert written and written.data["trust"] == "Now it is right." and debate.complete
 
     assert at("", {**script, "final.brief-check.rapporteur": {"findings": []}}).complete
     assert (
-        "final.brief-check.rapporteur" not in at("", {"final.brief.rapporteur": absent("final.brief.rapporteur")}).turns
+        "final.brief-check.rapporteur"
+        not in at("", {"final.brief.rapporteur": absent_judge("final.brief.rapporteur")}).turns
     )

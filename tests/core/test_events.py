@@ -6,7 +6,7 @@ import json
 from typing import Any, get_args
 
 import pytest
-from core.folding import declined, opened, reply, spoiled, spoke, voted
+from core.folding import ballot_event, decline_event, opened, rejected_event, reply, speech_event
 from pydantic import ValidationError
 
 from debate_orchestrator.core.costs import CostLine, Costs, costs_of
@@ -45,11 +45,11 @@ EVENTS: list[Event] = [
     opened(),
     opened(8, 3, first="b", feedback=False, context=(ContextFile(name="n", text="t"),), sources={"topic": "user"}),
     CallIntended(turn=TURN, brief_digest="0" * 64, by="host"),
-    spoke(TURN).model_copy(update={"reply": FULL}),
-    declined(TURN),
-    voted("1.verdict.judge", {"scores": {"a": {"x": 7.5}}, "conceded": None, "deep": [[{"k": [1, True]}]]}),
-    spoiled("1.verdict.judge"),
-    spoiled("1.verdict.judge").model_copy(update={"absent": True}),
+    speech_event(TURN).model_copy(update={"reply": FULL}),
+    decline_event(TURN),
+    ballot_event("1.verdict.judge", {"scores": {"a": {"x": 7.5}}, "conceded": None, "deep": [[{"k": [1, True]}]]}),
+    rejected_event("1.verdict.judge"),
+    rejected_event("1.verdict.judge").model_copy(update={"absent": True}),
     CallFailed(turn=TURN, by="x:y", problem="silence", wait=1.5, reply=FULL),
     Reassigned(seat="judge", who=("x:y", "host")),
     BudgetChanged(max_cost=None),
@@ -168,7 +168,7 @@ def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
 @pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"complaints": []}}])
 def test_what_only_the_reading_of_a_reply_needs_is_in_no_journal(field: dict[str, Any]) -> None:
     """A journal can't bring along the code of a reply, or what another debate made of it."""
-    data = json.loads(spoke(TURN).model_dump_json())
+    data = json.loads(speech_event(TURN).model_dump_json())
     data["reply"] |= field
     with pytest.raises(ValidationError, match="a reply on record does not have this field"):
         EVENT.validate_python(data)

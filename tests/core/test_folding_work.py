@@ -8,7 +8,7 @@ from core.folding import (
     CONCEDE,
     DECLINE,
     converging,
-    declined,
+    decline_event,
     events,
     many,
     opened,
@@ -35,7 +35,7 @@ def turned(debate: DebateState, choice: str, turn: Any) -> list[Any]:
     if choice == "closed":
         return [EndedEarly()]
     if choice == "decline" and turn.speaking and debate.shape(turn) is None:
-        return [declined(turn.id)]
+        return [decline_event(turn.id)]
     fields: dict[str, Any] = {"converge": converging(), "gave up": {"conceded": "b"}}.get(choice, {})
     shape = debate.shape(turn) or {}
     said = {"concede": f"Well.\n\n{CONCEDE}", "decline": DECLINE}.get(choice, "So it is.")

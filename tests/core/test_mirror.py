@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from core.folding import (
     ADVERSARIAL,
-    absent,
+    absent_judge,
+    ballot_fields,
     converging,
-    debated,
+    make_format,
     opened,
     play,
+    play_debate,
     record,
-    rules,
-    scored,
 )
 from hypothesis import strategies as st
 
@@ -40,11 +40,11 @@ def biased(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def mirrored(rounds: int = 1, judges: int = 1, script: Any = None, *, until: str = "", **how: Any) -> DebateState:
-    return debated(rounds, judges, script, until=until, mirror=True, **how)
+    return play_debate(rounds, judges, script, until=until, mirror=True, **how)
 
 
 def scored_ballot(a: float, b: float, rounds: int = 1, **changes: Any) -> dict[str, Any]:
-    return scored(a, b, rounds=rounds, **changes)
+    return ballot_fields(a, b, rounds=rounds, **changes)
 
 
 # Who has a turn
@@ -121,7 +121,7 @@ def test_abstentions_make_no_quorum(quorum: int, winner: str) -> None:
     """Judges whose votes flip are not counted toward the quorum, nor are absent ones."""
     script: dict[str, Any] = sincere("final.verdict.judge-1", {"winner": "b"})
     script |= biased("final.verdict.judge-2", {"winner": "a"})
-    script |= {"final.verdict.judge-3.mirrored": absent("final.verdict.judge-3.mirrored")}
+    script |= {"final.verdict.judge-3.mirrored": absent_judge("final.verdict.judge-3.mirrored")}
     verdict = tally.verdict(mirrored(1, 3, script, quorum=quorum))
     assert verdict is not None
     assert (verdict.winner, verdict.vote_counts) == (winner, {"b": 1})
@@ -166,10 +166,10 @@ FINAL = {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}}
 def test_labels_belong_to_no_side() -> None:
     """A judge who gives the same label in both presentations has decided, and the label's winner wins."""
     shapes = {"ballot": FINAL, "final": {"label": {"kind": "choice", "of": ["true", "false"]}}}
-    made = rules(shapes=shapes, winner_of={"true": "a", "false": "b"})
-    stable = tally.verdict(debated(1, rules=made, mirror=True, script={turn: {"label": "false"} for turn in ENDS}))
+    made = make_format(shapes=shapes, winner_of={"true": "a", "false": "b"})
+    stable = tally.verdict(play_debate(1, rules=made, mirror=True, script={turn: {"label": "false"} for turn in ENDS}))
     torn = tally.verdict(
-        debated(1, rules=made, mirror=True, script={ENDS[0]: {"label": "false"}, ENDS[1]: {"label": "true"}})
+        play_debate(1, rules=made, mirror=True, script={ENDS[0]: {"label": "false"}, ENDS[1]: {"label": "true"}})
     )
     assert stable is not None and torn is not None
     assert (stable.winner, stable.label, stable.strength) == ("b", "false", None)

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, ONE_SIDED, PLAIN, debated, many, rules
+from core.folding import ADVERSARIAL, ONE_SIDED, PLAIN, make_format, many, play_debate
 from hostile_texts import alike
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ def named(first: str, second: str, tags: tuple[str, str] = ("A", "B")) -> Mirror
     """The exchange of two sides of those names."""
     seats = {side: PLAIN["seats"][side] | {"name": name} for side, name in zip("ab", (first, second), strict=True)}
     seats = {side: seat | {"tag": tag} for (side, seat), tag in zip(seats.items(), tags, strict=True)}
-    return Mirror(rules(seats=seats | {"judge": PLAIN["seats"]["judge"]}))
+    return Mirror(make_format(seats=seats | {"judge": PLAIN["seats"]["judge"]}))
 
 
 PAIRS = {
@@ -124,7 +124,7 @@ def test_a_text_exchanged_twice_is_what_it_was(pair: str, text: str) -> None:
 
 def test_turns_are_the_others() -> None:
     """Every turn of a side is the other's, in id and seat, and its tag; a judge's is the judge's."""
-    for turn in schedule.turns_taken(debated(2)):
+    for turn in schedule.turns_taken(play_debate(2)):
         other = RESEARCHERS.turn(turn)
         assert RESEARCHERS.turn(other) == turn
         assert (other == turn) is turn.judging
@@ -133,7 +133,7 @@ def test_turns_are_the_others() -> None:
 
 def test_a_debate_of_one_side_is_what_it_was() -> None:
     """Where there is one side alone there is nothing to exchange."""
-    alone = Mirror(rules(**ONE_SIDED))
+    alone = Mirror(make_format(**ONE_SIDED))
     assert (alone.text("Anna in 1.speech.a"), alone.side("a"), alone.keys({"a": 1})) == (
         "Anna in 1.speech.a",
         "a",

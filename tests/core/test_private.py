@@ -7,7 +7,7 @@ import re
 
 import debates
 import pytest
-from core.folding import debated, many, opened, reply, spoke
+from core.folding import many, opened, play_debate, reply, speech_event
 from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,7 +57,7 @@ tags = st.sampled_from(sorted(PAIRS.values()))
 
 def heard(text: str, turn: str = "1.opening.a") -> str:
     """What others hear of a speech in a format without a tag of its own."""
-    debate = apply(fold([opened(1)]), spoke(turn, text))
+    debate = apply(fold([opened(1)]), speech_event(turn, text))
     made = entry(debate, schedule.turn(debate, turn))
     assert (debate.reply(schedule.turn(debate, turn)).text, made.words) == (text, len(made.text.split()))
     return made.text
@@ -128,7 +128,7 @@ WORKING = st.text('ab \n`~"<>|[]_*#-', max_size=60).map("{}SECRET".format)
 def test_working_alone_is_an_empty_reply(row: tuple[str, str]) -> None:
     """A reply of which nothing would be heard is refused, a speech and a ballot, with what to do about it."""
     left, right = row
-    for debate in (fold([opened()]), debated(1, until="1.verdict.judge")):
+    for debate in (fold([opened()]), play_debate(1, until="1.verdict.judge")):
         for text in (f"{left}Hm.{right}", f"{left}Hm.", f"Hm.\n{right}\n"):
             with pytest.raises(BadReply, match=r"outside private working.*write the reply after them"):
                 parse_reply(debate, debate.due[0], reply(text), None)
@@ -138,10 +138,12 @@ def test_working_alone_is_an_empty_reply(row: tuple[str, str]) -> None:
 def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
     """Working around a structured reply is left out before it is read, and kept verbatim beside it."""
     left, right = row
-    debate = debated(1, until="1.verdict.judge")
+    debate = play_debate(1, until="1.verdict.judge")
     turn = debate.due[0]
     usual = next(
-        event for event in debates.played(rounds=1) if isinstance(event, StructuredReplyGiven) and event.turn == turn.id
+        event
+        for event in debates.play_events(rounds=1)
+        if isinstance(event, StructuredReplyGiven) and event.turn == turn.id
     )
     for form in (
         "{0}{{Hm.{1}{2}",
@@ -165,10 +167,12 @@ def test_json_that_mentions_a_mark_is_read_whole() -> None:
 
 def test_working_in_the_texts_of_a_ballot_is_left_out() -> None:
     """What a judge thinks within a text of its ballot is in no field of it, and that is told."""
-    debate = debated(1, until="1.verdict.judge")
+    debate = play_debate(1, until="1.verdict.judge")
     turn = debate.due[0]
     usual = next(
-        event for event in debates.played(rounds=1) if isinstance(event, StructuredReplyGiven) and event.turn == turn.id
+        event
+        for event in debates.play_events(rounds=1)
+        if isinstance(event, StructuredReplyGiven) and event.turn == turn.id
     )
     ballot = usual.data | {"justification": "<think>SECRET</think>So it is."}
     event = parse_reply(debate, turn, reply(json.dumps(ballot)), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import BALLOT, ONE_SIDED, PLAIN, opened, phase, rules
+from core.folding import BALLOT, ONE_SIDED, PLAIN, make_format, opened, phase
 from corpus import for_each
 from pydantic import ValidationError
 
@@ -104,7 +104,7 @@ def test_ill_made_formats(row: tuple[dict[str, Any], str]) -> None:
     """A format that could not be held as it says is refused, and what is wrong is named."""
     changes, said = row
     with pytest.raises(ValidationError, match=said):
-        rules(**changes)
+        make_format(**changes)
 
 
 @for_each(
@@ -126,13 +126,13 @@ def test_ill_made_formats(row: tuple[dict[str, Any], str]) -> None:
 )
 def test_well_made_formats(changes: dict[str, Any]) -> None:
     """A rubric's criteria are needed where something is scored; a judge where none judges later."""
-    assert rules(**changes)
+    assert make_format(**changes)
 
 
 def test_which_phases_are_votes() -> None:
     """A vote is a judge's reply with scores, a winner or a label; what a side fills in never is."""
     shapes = SHAPES | {"rows": {"rows": {"kind": "list"}}, "label": {"label": {"kind": "choice", "of": ["x"]}}}
-    made = rules(shapes=shapes, winner_of={"x": "tie"})
+    made = make_format(shapes=shapes, winner_of={"x": "tie"})
     steps = {
         one: made.model_copy().round[0].model_copy(update={"seats": ("judge",), "reply": one}) for one in made.shapes
     }
@@ -145,23 +145,23 @@ def test_every_phase_has_a_seat_and_a_name_of_its_own() -> None:
     """Phases without seats, and too many of them, are told once and not one by one."""
     many = [phase(f"p{n}", "a") for n in range(251)]
     with pytest.raises(ValidationError, match="251 phases in `round`; at most 250"):
-        rules(round=many)
-    assert len(rules(round=many[:250]).round) == 250
+        make_format(round=many)
+    assert len(make_format(round=many[:250]).round) == 250
     with pytest.raises(ValidationError, match="phase 'x' has no seats"):
-        rules(round=[phase("x")])
+        make_format(round=[phase("x")])
 
 
 def test_a_vote_before_the_rounds_is_blind() -> None:
     """A vote before the first word has the option blind: as any other vote it counts nowhere."""
     with pytest.raises(ValidationError, match="votes before the rounds without the option blind"):
-        rules(before=[BALLOT])
+        make_format(before=[BALLOT])
 
 
 @for_each([({"when": {"rounds_at_least": 1}}, 1), ({"when": {"round": 3}}, 3)])
 def test_judges_vote_once_in_a_round(row: tuple[dict[str, Any], int]) -> None:
     """A debate in which judges would vote twice in a round can't be opened; one of fewer rounds can."""
     changes, rounds = row
-    made = rules(round=[SPEECH, BALLOT, BALLOT | {"name": "two"} | changes])
+    made = make_format(round=[SPEECH, BALLOT, BALLOT | {"name": "two"} | changes])
     with pytest.raises(ValidationError, match="judges vote twice"):
         opened(rounds, rules=made)
     assert rounds == 1 or opened(rounds - 1, rules=made)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
-from core.folding import ADVERSARIAL, filled, many
+from core.folding import ADVERSARIAL, many, plainest_reply
 from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +17,7 @@ from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH
 from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext
 
 SHAPES = ADVERSARIAL.shapes
-TERMS = ShapeContext(
+CONTEXT = ShapeContext(
     sides=("a", "b"),
     criteria=("argument_quality", "use_of_evidence", "directness_of_rebuttals"),
     least=1,
@@ -133,15 +133,15 @@ OF = dict(VALID)
 @pytest.mark.parametrize(("name", "value"), VALID)
 def test_what_is_asked_for_passes(name: str, value: dict[str, Any]) -> None:
     """A reply of the documented form has nothing to complain of, and follows the schema."""
-    assert check(SHAPES[name], value, TERMS) == []
-    assert follows(json_schema(SHAPES[name], TERMS), value)
+    assert check(SHAPES[name], value, CONTEXT) == []
+    assert follows(json_schema(SHAPES[name], CONTEXT), value)
 
 
 @for_each(KEYS)
 def test_a_missing_field_is_named(place: Place) -> None:
     """Whichever field is missing, the complaint names it or the record it should be in."""
     name, path = place
-    said = check(SHAPES[name], drop(OF[name], path), TERMS)
+    said = check(SHAPES[name], drop(OF[name], path), CONTEXT)
     assert any(str(path[-1]) in one or str(path[-2]) in one for one in said), said
 
 
@@ -153,7 +153,7 @@ def test_an_extra_field_is_named(place: Place) -> None:
     for key in path:
         where = where[key]
     if isinstance(where, dict):
-        said = check(SHAPES[name], put(OF[name], (*path, "verbosity"), "high"), TERMS)
+        said = check(SHAPES[name], put(OF[name], (*path, "verbosity"), "high"), CONTEXT)
         assert len(said) == 1
         assert "verbosity" in said[0]
 
@@ -162,7 +162,7 @@ def test_an_extra_field_is_named(place: Place) -> None:
 def test_a_wrong_value_is_named(given: tuple[str, tuple[Any, ...], str]) -> None:
     """A value of another type, out of range or too long is refused, and the complaint names its field in one line."""
     name, path, wrong = given
-    said = check(SHAPES[name], put(OF[name], path, WRONG[wrong]), TERMS)
+    said = check(SHAPES[name], put(OF[name], path, WRONG[wrong]), CONTEXT)
     assert any(str(path[-1]) in one for one in said), said
     assert all(len(one) < 300 and "\n" not in one for one in said)
 
@@ -171,7 +171,7 @@ def test_all_complaints_come_at_once() -> None:
     """Every field that is wrong is complained of in one go."""
     scores = put(BALLOT["scores"], ("a", "use_of_evidence"), 11)
     ballot = drop(BALLOT, ("feedback",)) | {"winner": "A", "scores": scores, "extra": 1, "conceded": "tie"}
-    said = [one.partition(":")[0] for one in check(SHAPES["ballot"], ballot, TERMS)]
+    said = [one.partition(":")[0] for one in check(SHAPES["ballot"], ballot, CONTEXT)]
     assert said == ["feedback", "'extra'", "scores.a.use_of_evidence", "winner", "conceded"]
 
 
@@ -189,7 +189,7 @@ def test_all_complaints_come_at_once() -> None:
 )
 def test_what_depends_on_a_finding(change: dict[str, Any], named: list[str]) -> None:
     """Criteria and side are filled in with a finding of convergence, and empty without one."""
-    said = check(SHAPES["ballot"], BALLOT | {"convergence": change}, TERMS)
+    said = check(SHAPES["ballot"], BALLOT | {"convergence": change}, CONTEXT)
     assert [one.partition(":")[0] for one in said] == named
 
 
@@ -218,16 +218,16 @@ def test_what_passes_follows_the_schema(value: Any, place: tuple[str, tuple[Any,
     """Whatever stands in a field, a reply that the check takes also follows the schema that was asked for."""
     name, path = place
     changed = put(OF[name], path, value)
-    assert check(SHAPES[name], changed, TERMS) or follows(json_schema(SHAPES[name], TERMS), changed)
+    assert check(SHAPES[name], changed, CONTEXT) or follows(json_schema(SHAPES[name], CONTEXT), changed)
 
 
 def agreed(field: Field, on: bool) -> bool:
     """Whether a field, beside a flag `on`, can be filled in, and all that the check takes follows the schema."""
     shape: Shape = {"on": Field(kind="flag"), "field": field}
     bare = field.model_copy(update={"only_if": {}, "optional": False})
-    values = (filled({"field": bare}, TERMS)["field"], None, [], "", ["x"])
-    taken = [one for one in ({"on": on, "field": value} for value in values) if not check(shape, one, TERMS)]
-    return bool(taken) and all(follows(json_schema(shape, TERMS), one) for one in taken)
+    values = (plainest_reply({"field": bare}, CONTEXT)["field"], None, [], "", ["x"])
+    taken = [one for one in ({"on": on, "field": value} for value in values) if not check(shape, one, CONTEXT)]
+    return bool(taken) and all(follows(json_schema(shape, CONTEXT), one) for one in taken)
 
 
 @pytest.mark.parametrize("how", [{}, {"only_if": {"on": True}}, {"optional": True}, {"per_side": True}], ids=str)
@@ -260,7 +260,7 @@ REFUSAL = {"refused": True, "claim": None, "url": None, "turns": [], "reason": "
 
 def wrong(value: Any, shape: Shape = CASE) -> list[str]:
     """The fields that are complained of."""
-    said = check(shape, value, TERMS)
+    said = check(shape, value, CONTEXT)
     assert not [one for one in said if "\n" in one or len(one) > 300]
     return [one.partition(":")[0] for one in said]
 
@@ -279,7 +279,7 @@ NO_PAGES = [
 def test_what_is_no_page() -> None:
     """Whatever is no address of a page, or holds what could end one, is refused, and what one looks like is said."""
     for url in NO_PAGES:
-        said = check(CASE, GOOD | {"url": url}, TERMS)
+        said = check(CASE, GOOD | {"url": url}, CONTEXT)
         assert [one.partition(":")[0] for one in said] == ["url"], url
         assert (
             said[0] == f"url: it has {len(url):,} characters; write at most {MAX_URL_LENGTH:,}."
@@ -311,7 +311,7 @@ def test_what_is_no_page() -> None:
 )  # fmt: skip
 def test_problems_are_true(field: Field, value: Any, problem: str) -> None:
     """A problem names the limit that a value breaks, and none that it keeps."""
-    without_turns = ShapeContext(**(TERMS.model_dump() | {"turns": ()}))
+    without_turns = ShapeContext(**(CONTEXT.model_dump() | {"turns": ()}))
     assert check({"it": field}, {"it": value}, without_turns) == [f"it: {problem}"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.folding import BALLOT, PLAIN, debated, many, phase, rules
+from core.folding import BALLOT, PLAIN, make_format, many, phase, play_debate
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +30,7 @@ CHECKS = {"checks": {"kind": "list", "fields": {"turn": {"kind": "text"}, "state
 def private(**changes: Any) -> Format:
     """A format with private working, quotes and a limit of length."""
     speech = phase("speech", "a", "b", most_words=6)
-    return rules(
+    return make_format(
         **{"round": [speech, BALLOT], "private": "thinking", "quotes": {}, "forbids": ["other's lines"]} | changes
     )
 
@@ -45,7 +45,7 @@ def structured(**changes: Any) -> Format:
         phase("checks", "clerk", reply="checks"),
         BALLOT,
     ]
-    return rules(**{"shapes": shapes, "seats": seats, "round": steps} | changes)
+    return make_format(**{"shapes": shapes, "seats": seats, "round": steps} | changes)
 
 
 def case(**changes: Any) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def refusal(reason: str) -> dict[str, Any]:
 
 def judged(script: Any, made: Format, **how: Any) -> tuple[DebateState, list[TranscriptEntry], list[TranscriptEntry]]:
     """A debate of one round, and what its judge is shown of it in both presentations."""
-    debate = debated(1, rules=made, script=script, mirror=True, **how)
+    debate = play_debate(1, rules=made, script=script, mirror=True, **how)
     original, other = (entries_for(debate, schedule.turn(debate, f"1.vote.judge{one}")) for one in ("", ".mirrored"))
     return debate, original, other
 
@@ -171,7 +171,7 @@ def test_every_kind_of_field_is_spelled() -> None:
 def test_no_speech_is_under_the_wrong_name(pieces: list[str], data: st.DataObject) -> None:
     """Where A speaks only of itself, a mirrored judge finds only B in what B is shown to have said."""
     script = {"1.opening.a": ", ".join(["x", *pieces]), "1.opening.b": "Nothing."}
-    debate = debated(1, script=script, mirror=True, first=data.draw(st.sampled_from("ab")))
+    debate = play_debate(1, script=script, mirror=True, first=data.draw(st.sampled_from("ab")))
     mirrored = {
         one.turn.seat: one.text for one in entries_for(debate, schedule.turn(debate, "1.verdict.judge.mirrored"))
     }

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from core.folding import absent, converging, debated, many, opened, play, scored
+from core.folding import absent_judge, ballot_fields, converging, many, opened, play, play_debate
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,11 +61,11 @@ def test_totals_are_the_sums_of_the_round_scores(rounds: list[tuple[float, float
     """Totals add up exactly from the rounds' scores, and those from the ballots, in rounds and panels of any size."""
     seats = ["judge"] if panel == 1 else [f"judge-{k}" for k in range(1, panel + 1)]
     script = {
-        f"{n}.verdict.{seat}": scored(a, b, rounds=len(rounds), winner=winner)
+        f"{n}.verdict.{seat}": ballot_fields(a, b, rounds=len(rounds), winner=winner)
         for n, (a, b, winner) in enumerate(rounds, 1)
         for seat in seats
     }
-    debate = debated(len(rounds), panel, script)
+    debate = play_debate(len(rounds), panel, script)
     verdict = tally.verdict(debate)
     assert verdict is not None
     assert verdict.totals == tally.totals(debate) == {
@@ -88,7 +88,9 @@ def test_a_panel_scores_the_mean_of_its_ballots() -> None:
 
 def test_a_judge_who_spoils_twice_is_absent() -> None:
     """Two spoiled replies leave the round without a result, and the debate goes on."""
-    debate = debated(2, script={"1.verdict.judge": absent("1.verdict.judge"), "2.verdict.judge": scored(8, 6)})
+    debate = play_debate(
+        2, script={"1.verdict.judge": absent_judge("1.verdict.judge"), "2.verdict.judge": ballot_fields(8, 6)}
+    )
     assert (tally.result(debate, 1), [one.round for one in tally.results(debate)]) == (None, [2])
     assert (tally.totals(debate), debate.complete) == ({"a": 8, "b": 6}, True)
 
@@ -102,7 +104,7 @@ def test_a_judge_who_spoils_twice_is_absent() -> None:
 def test_a_panel_finds_convergence_by_more_than_half(votes: str, sides: str) -> None:
     """More than half of the panel must see convergence; of those, more than half must name a side, else both go."""
     named = {"a": converging("a"), "b": converging("b"), "2": converging("both"), "-": {}}
-    debate = debated(2, 3, {f"1.verdict.judge-{n}": named[vote] for n, vote in enumerate(votes, 1)})
+    debate = play_debate(2, 3, {f"1.verdict.judge-{n}": named[vote] for n, vote in enumerate(votes, 1)})
     assert tally.convergence(debate, 1).sides == tuple(sides)
     assert [turn.id for turn in schedule.turns_taken(debate) if turn.phase.triggered_by] == [
         f"1.divergence.{side}" for side in sides

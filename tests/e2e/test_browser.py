@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from debates import hostile
-from debates import told as adversarial
+from debates import hostile_script
+from debates import report_model as adversarial
 from hostile_texts import FENCES, HEADINGS, HTML, LINKS, OTHERS, TABLES
-from scripted_debates import FETCHED, told
+from scripted_debates import FETCHED, report_model
 
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -35,9 +35,9 @@ PHONE, DESKTOP = 390, 1280
 MADE: dict[str, Any] = {
     "paused": lambda: adversarial(rounds=2, until="1.rebuttal.b"),
     "panel of three": lambda: adversarial(rounds=1, judges=3, mirror=True),
-    "rehearsed": lambda: told("panel", cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))),
-    "claim": lambda: told("claim", rounds=2, each_round=True, cast=FETCHED),
-    "no side argues": lambda: told("question-blind"),
+    "rehearsed": lambda: report_model("panel", cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))),
+    "claim": lambda: report_model("claim", rounds=2, each_round=True, cast=FETCHED),
+    "no side argues": lambda: report_model("question-blind"),
 }
 """Debates that no example is one of."""
 PATIENCE = 60
@@ -269,7 +269,7 @@ def test_hostile_speech_does_not_take_it_over(page: Any, tmp_path: Path) -> None
     """With all seats hostile at once nothing runs or is fetched, no place is forged, and it still fits a phone."""
     texts = [text for kind in (HTML, LINKS, HEADINGS, FENCES, TABLES, OTHERS) for text in kind]
     whole = "\n\n".join(texts)
-    story = adversarial(hostile(whole, rounds=1), rounds=1, topic=whole, positions=(whole, whole))
+    story = adversarial(hostile_script(whole, rounds=1), rounds=1, topic=whole, positions=(whole, whole))
     with Shown(page, written(story, tmp_path)) as shown:
         shown.look(width=PHONE)
         shown.page.wait_for_timeout(200)

@@ -103,7 +103,9 @@ def test_what_one_reviewer_files_leaves_the_draft_of_another(folder: Path, conte
 def test_a_tournament_by_its_numbers(folder: Path, context: Any, server: Server) -> None:  # noqa: F811
     """From the list to the leaderboard, from a number to its debates, and from one of these to its report."""
     with ThreadPoolExecutor(1) as pool:  # the browser has the event loop of this thread
-        pool.submit(lambda: contests.ran(contests.tournament(folder / "held", topics=1, rehearse=False))).result()
+        pool.submit(
+            lambda: contests.run_tournament(contests.tournament(folder / "held", topics=1, rehearse=False))
+        ).result()
     with served(folder) as (address, _):
         window = context.new_page()
         window.goto(address)
