@@ -114,7 +114,7 @@ def test_thinking_counts_where_tokens_do_not(tmp_path: Path) -> None:
     debate = fold(read(tmp_path / "j").events)
 
     assert Budget(CurrentState(debate)).committed() > pricing.tokens(400_000) * 20 / 1e6
-    assert costs_of(debate).total.unknown == 1
+    assert costs_of(debate).total.unpriced_calls == 1
 
 
 def test_an_unknown_price_has_no_place_under_a_cap() -> None:

@@ -87,7 +87,7 @@ def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
     debate = apply(debate, Spoke(turn=FIRST, reply=said))
     total = costs_of(debate).total
 
-    assert (total.calls, total.unknown, total.cost) == (1, 0, 0.25)
+    assert (total.calls, total.unpriced_calls, total.cost) == (1, 0, 0.25)
     assert committed(debate) == 0.25
 
 

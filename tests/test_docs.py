@@ -171,7 +171,7 @@ def test_the_page_makes_a_debate(oxford: tuple[Path, dict[str, str]]) -> None:
     verdict = tally.verdict(debate)
 
     assert debate.complete and verdict is not None
-    assert len(verdict.panel) == len(verdict.pre_debate_votes) == 5
+    assert len(verdict.votes) == len(verdict.pre_debate_votes) == 5
     assert set(verdict.swing) == {"a", "b"}
     assert (folder / "oxford.rehearsed.md").read_text(encoding="utf-8").startswith("# Debate Report")
 

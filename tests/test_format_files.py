@@ -99,7 +99,7 @@ def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
     )
     assert made is not None
     assert (made.seats["a"].name, made.seats["a"].side, made.seats["b"]) == ("Anna", "", base.seats["b"])
-    assert made.labels == base.labels.model_copy(update={"final": "The End"})
+    assert made.announcements == base.announcements.model_copy(update={"final": "The End"})
     assert (made.lines.concede, made.lines.decline) == (base.lines.concede, "No.")
     assert (list(made.shapes["final"]), made.shapes["ballot"]) == (["winner"], base.shapes["ballot"])
     assert (made.after, made.rounds.maximum_if_insisted, made.rubric) == ((), 8, base.rubric)

@@ -18,7 +18,7 @@ from scripted_debates import shipped_format
 
 from debate_orchestrator.core import shape_rules
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 
 WINNER = "    winner: {kind: choice, of: [a, b, tie, consensus]}\n"
 
@@ -84,7 +84,7 @@ def test_a_brief_after_no_speech_is_rehearsed_or_told() -> None:
     for group in ("before", "round", "after"):
         data[group] = [phase for phase in data[group] if phase["reply"] != "text"]
     opened = folding.opened(1, rules=Format.model_validate(data), brief=True)
-    assert "ZeroDivisionError" not in estimate(opened).sentence()
+    assert "ZeroDivisionError" not in estimate_debate(opened).sentence()
 
 
 USUAL = (1, 2, 3, 5, 10, 50, 100)

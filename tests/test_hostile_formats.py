@@ -124,7 +124,7 @@ def played(format: Format, said: str = SAID) -> tuple[list[Event], DebateState]:
     its ballots."""
     asked = {name: name in format.optional_phases for name in ("issues", "brief")}
     mode = [*format.rubric.strictness][-1]
-    opened = folding.opened(2, format.panel, rules=format, strictness=mode, **asked)
+    opened = folding.opened(2, format.judge_count, rules=format, strictness=mode, **asked)
     debate, events = fold([opened]), list[Event]([opened])
     while due := debate.due:
         for turn in due:

@@ -14,7 +14,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import unpriced_seats
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.caching import (
     CachePlan,
@@ -193,7 +193,7 @@ def test_what_may_be_billed_is_not_free(
     assert not pricing.free(spec)
     assert pricing.cost(spec, Usage(uncached_input=10)) is None
     assert unpriced_seats({"a": (spec,)})
-    assert estimate(opened_event(cast={"a": (spec,), "b": ("host",), "judge": ("host",)})).unknown == (spec,)
+    assert estimate_debate(opened_event(cast={"a": (spec,), "b": ("host",), "judge": ("host",)})).unknown == (spec,)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_a_host_that_is_not_plain() -> None:
         spec = f"openai:m@https://{host}/v1"
 
         assert "http(s)://HOST" in str(spec_problem(spec)), host
-        assert server(spec).keys == (), host
+        assert server(spec).key_variables == (), host
 
 
 @pytest.mark.parametrize(

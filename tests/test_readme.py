@@ -15,7 +15,7 @@ from conftest import Run
 from messages_server import Server, schema_of, serving
 
 from debate_orchestrator import load_format
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.start import make_opened
 from debate_orchestrator.setup.answers import make_settings
 
@@ -108,7 +108,7 @@ def test_the_cost_is_the_estimate() -> None:
     cast = {"a": SPEAKER, "b": SPEAKER, "judge": JUDGE_MODEL}
     positions = {"a": "We should move to gRPC.", "b": "We should not move to gRPC."}
     given = {"topic": "Should we move to gRPC?", "positions": positions, "cast": cast}
-    expected = estimate(make_opened(make_settings(given, load_format("adversarial"), "r.md")))
+    expected = estimate_debate(make_opened(make_settings(given, load_format("adversarial"), "r.md")))
 
     assert named is not None
     assert (int(named[1]), round(expected.seconds / 60)) == (expected.calls, int(named[2]))

@@ -354,8 +354,8 @@ def test_a_label_is_no_program(debate: Run, here: Path, label: str) -> None:
     write_format(here / "mine")
     assert debate("open", "--format", "./mine", *SETUP).code == 0
     first = read("r.journal.jsonl").events[0]
-    labels = first.format.labels.model_copy(update={"round": f"{label} {{round}}", "intervention": label})
-    made = first.format.model_copy(update={"labels": labels})
+    labels = first.format.announcements.model_copy(update={"round": f"{label} {{round}}", "intervention": label})
+    made = first.format.model_copy(update={"announcements": labels})
     with JournalWriter.create("other.journal.jsonl", first.model_copy(update={"format": made})):
         pass
     stepped = debate("step", "other.journal.jsonl", "--trust", "--json")

@@ -191,7 +191,7 @@ class TestOptions:
 
         assert held.ended == "confirmed" and made.format == name
         assert set(made.cast) - {"rapporteur"} == set(rules.active_seats())
-        assert len(made.cast.get("judge", ())) == (rules.panel if "judge" in rules.active_seats() else 0)
+        assert len(made.cast.get("judge", ())) == (rules.judge_count if "judge" in rules.active_seats() else 0)
 
 
 def test_every_question_has_a_meaning() -> None:

@@ -131,7 +131,7 @@ def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) 
     assert begun and set(statuses(first)) == {"stopped"} and set(statuses(second)) == {"complete"}
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
     assert server.requests == []
-    assert sum(costs_of(fold(events)).total.unknown for events in journals(held)) == 0
+    assert sum(costs_of(fold(events)).total.unpriced_calls for events in journals(held)) == 0
 
 
 def test_a_plain_run_takes_earlier_batches(server: Server) -> None:

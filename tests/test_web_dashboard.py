@@ -17,7 +17,7 @@ from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal, render
 from debate_orchestrator.engine.api import find_risks
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.web import dashboard, folder
@@ -104,7 +104,7 @@ def test_a_judging_says_what_it_takes_before_a_model_is_called(visitor: Visitor,
     judged = visitor.send(f"{address}/judge", fields).headers["location"]
     visitor.until(judged, "Complete")
     opened = read_journal(f"{judged.rpartition('/')[2]}.journal.jsonl").events[0]
-    assert estimate(opened).sentence() in plain(shown.text) and judges in plain(shown.text)
+    assert estimate_debate(opened).sentence() in plain(shown.text) and judges in plain(shown.text)
     assert {request["model"] for request in server.requests[before:]} == {"claude-opus-5-5"}
 
 

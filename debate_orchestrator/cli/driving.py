@@ -25,7 +25,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.engine.debate import OpenDebate, drive, finish, seat_providers
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
@@ -100,7 +100,7 @@ def tell_estimate(session: OpenDebate, estimate_text: str = "") -> None:
     since a file from elsewhere may name dear models, many judges and much context. `estimate_text` is that of
     `drive_to_report`."""
     rehearsal = estimate_text or model_spec.is_rehearsal(session.state.cast)
-    text = estimate_text or estimate(session.state.opened, session.journal.events[1:]).sentence()
+    text = estimate_text or estimate_debate(session.state.opened, session.journal.events[1:]).sentence()
     print_status(f"No model is called. With models it would take {text}." if rehearsal else text)
 
 
@@ -190,7 +190,7 @@ def outcome(debate: DebateState) -> dict[str, Any]:
     verdict = None if only_stand_ins_judged(debate) else tally.verdict(debate)
     total = costs_of(debate).total
     label = wording.label_of(verdict) if verdict else None
-    scored = verdict is not None and (label is not None or not wording.is_labelled(verdict.panel))
+    scored = verdict is not None and (label is not None or not wording.is_labelled(verdict.votes))
     flipped, mirrored = tally.flipped_votes(debate)
     return {
         "winner": verdict.winner if verdict else None,
@@ -204,7 +204,7 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},
         "totals": _points(tally.totals(debate)) if any(each.scores for each in tally.scored_results(debate)) else None,
         "missing": [wording.unwritten(debate, turn) for turn in schedule.missing_records(debate)],
-        "cost": {"usd": total.cost, "calls": total.calls, "of_unknown_price": total.unknown},
+        "cost": {"usd": total.cost, "calls": total.calls, "of_unknown_price": total.unpriced_calls},
         "rehearsed": any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))),
         "estimate": next((note.detail for note in debate.notes if note.note == "estimate"), None),
     }

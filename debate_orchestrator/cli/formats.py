@@ -127,7 +127,7 @@ def _rules(format: Format) -> Iterator[str]:
     if JUDGE not in format.seats:
         yield "It has no judge; `debate judge` judges what was said, separately."
         return
-    yield f"Judges: {format.panel} unless others are named (--judge, once for each)."
+    yield f"Judges: {format.judge_count} unless others are named (--judge, once for each)."
     if format.mirror:
         yield "Every judge also votes with the sides exchanged, and a vote that flips is no vote (--no-mirror: once)."
     if format.decided_by == "swing":

@@ -75,10 +75,12 @@ def spending_line(debate: DebateState) -> str:
     if not total.calls:
         return ""
     tokens = total.usage
-    priced_seats = {seat: line.cost for seat, line in costs.of_seats().items() if line.calls > line.unknown}
+    priced_seats = {seat: line.cost for seat, line in costs.of_seats().items() if line.calls > line.unpriced_calls}
     by_seat = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in priced_seats.items())
-    priced = [f"{plural(total.calls - total.unknown, 'call')}: ${total.cost:.4f} ({by_seat})"] if priced_seats else []
-    unknown = [f"{plural(total.unknown, 'call')} of unknown price"] if total.unknown else []
+    priced = (
+        [f"{plural(total.calls - total.unpriced_calls, 'call')}: ${total.cost:.4f} ({by_seat})"] if priced_seats else []
+    )
+    unknown = [f"{plural(total.unpriced_calls, 'call')} of unknown price"] if total.unpriced_calls else []
     written = tokens.cache_write_5m + tokens.cache_write_1h
     calls = f"{', and '.join([*priced, *unknown])}."
     if not any((tokens.uncached_input, tokens.cached, written, tokens.output)):

@@ -19,7 +19,7 @@ from debate_orchestrator.cli.driving import drive_to_report, events_problems, is
 from debate_orchestrator.cli.output import at_terminal, next_step, print_status
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
@@ -86,7 +86,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     expected = ""
     if rehearse:
         first_by, settings = start.positions_by(real), start.without_model(settings)[0]
-        takes = estimate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
+        takes = estimate_debate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
         expected = takes.model_copy(update={"positions_by": first_by}).sentence()
     opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions)
     with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected)) as session:

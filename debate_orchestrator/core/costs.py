@@ -24,11 +24,13 @@ class CostLine(FrozenModel):
     usage: Usage = Usage()
     cost: float = 0.0
     """US dollars, of the calls whose price is known."""
-    unknown: int = 0
+    unpriced_calls: int = 0
     """Calls whose price is not known."""
 
     def __add__(self, other: CostLine) -> CostLine:
-        sums = {name: getattr(self, name) + getattr(other, name) for name in ("calls", "usage", "cost", "unknown")}
+        sums = {
+            name: getattr(self, name) + getattr(other, name) for name in ("calls", "usage", "cost", "unpriced_calls")
+        }
         return self.model_copy(update=sums)
 
 
@@ -59,7 +61,7 @@ class Costs(FrozenModel):
 def cost_line(turn: Turn | None, usage: Usage, cost: float | None) -> CostLine:
     """One call; without a turn, one of the setup. `cost` is None where it is unknown."""
     seat, phase = ("moderator", SETUP) if turn is None else (turn.seat, turn.phase.name)
-    return CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))
+    return CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unpriced_calls=int(cost is None))
 
 
 def costs_of(debate: DebateState) -> Costs:

@@ -114,9 +114,9 @@ class Format(FrozenModel):
     What all of them have to be is in `shape_rules`."""
     rubric: Rubric
     intervention: Intervention = Intervention()
-    labels: AnnouncementTexts = AnnouncementTexts()
+    announcements: AnnouncementTexts = Default(default=AnnouncementTexts(), alias="labels")
     lines: ReservedLines = ReservedLines()
-    panel: int = Default(default=1, ge=1, le=9)
+    judge_count: int = Default(default=1, ge=1, le=9, alias="panel")
     """How many judges there are unless the setup says otherwise."""
 
     @property
@@ -137,7 +137,7 @@ class Format(FrozenModel):
         return {phase.option for phase in self.phases() if phase.option is not None}
 
     @property
-    def can_end_without_new_ground(self) -> bool:
+    def can_say_no_new_ground(self) -> bool:
         """Whether judges say after a round whether another one would find no new ground."""
         return any("dry" in self.shapes.get(phase.reply, {}) for phase in self.round)
 
@@ -166,13 +166,13 @@ class Format(FrozenModel):
         seat = self.seats[turn.role].tag + (f" {number}" if number else "")
         parts = [seat, f"ROUND {turn.round}", turn.phase.tag] if turn.round else [seat, turn.phase.tag]
         tag = f"[{' - '.join([*parts, 'MIRRORED'] if turn.mirrored else parts)}]"
-        return f"{tag} {self.labels.divergence}" if turn.phase.triggered_by else tag
+        return f"{tag} {self.announcements.divergence}" if turn.phase.triggered_by else tag
 
     def heading_of(self, turn: Turn) -> str:
         """A turn's title: `Challenge — Researcher A`, `Judge Verdict — Round 2`, `Final Verdict`."""
         if turn.speaking:
             title = f"{turn.phase.title} — {self.name_of(turn.seat)}"
-            return f"{title} {self.labels.divergence}" if turn.phase.triggered_by else title
+            return f"{title} {self.announcements.divergence}" if turn.phase.triggered_by else title
         title = f"{turn.phase.title} — Round {turn.round}" if turn.round else turn.phase.title
         title = f"{title} ({self.name_of(turn.seat)})" if "-" in turn.seat else title
         return f"{title}, Mirrored" if turn.mirrored else title
@@ -197,10 +197,10 @@ class Format(FrozenModel):
             (("rubric", "convergence"), len(self.rubric.convergence), MAX_ITEMS),
             (("context_heard_by",), len(self.context_heard_by), len(SEATS)),
         ]
-        for group, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
+        for section, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
             for n, phase in enumerate(phases):
                 lists = {"seats": phase.seats, "heard_by": phase.heard_by, "refusals_heard_by": phase.declines_heard_by}
-                counted += [((group, n, key), len(listed), len(SEATS)) for key, listed in lists.items()]
+                counted += [((section, n, key), len(listed), len(SEATS)) for key, listed in lists.items()]
         for keys, count, most in counted:
             if count > most:
                 yield keys, f"{keys[-1]} has {count:,} entries; at most {most}"
@@ -218,37 +218,39 @@ class Format(FrozenModel):
                 yield ("context_heard_by", n), f"context_heard_by names {seat!r}, which is not a seat"
 
     def _phase_problems(self) -> Iterator[Problem]:
-        groups = (("before", self.before), ("round", self.round), ("after", self.after))
-        if crowded := [(group, len(phases)) for group, phases in groups if len(phases) > MAX_PHASES]:
-            yield from (((group,), f"{n:,} phases in `{group}`; at most {MAX_PHASES}") for group, n in crowded)
+        sections = (("before", self.before), ("round", self.round), ("after", self.after))
+        if crowded := [(section, len(phases)) for section, phases in sections if len(phases) > MAX_PHASES]:
+            yield from (((section,), f"{n:,} phases in `{section}`; at most {MAX_PHASES}") for section, n in crowded)
             return
-        for group, phases in groups:
+        for section, phases in sections:
             if (turns := sum(len(set(phase.seats)) for phase in phases)) > MAX_SECTION_TURNS:
-                yield (group,), f"{turns:,} turns in `{group}`; at most {MAX_SECTION_TURNS}"
+                yield (section,), f"{turns:,} turns in `{section}`; at most {MAX_SECTION_TURNS}"
             names, answerable = set[str](), set[str]()
             for n, phase in enumerate(phases):
                 if phase.name in names:
-                    yield (group, n, "name"), f"two phases are called {phase.name!r}"
+                    yield (section, n, "name"), f"two phases are called {phase.name!r}"
                 names.add(phase.name)
-                yield from (((group, n, *keys), problem) for keys, problem in self._problems_of_phase(phase))
-                if phase.option == "blind" and not (group == "before" and self.is_vote(phase)):
+                yield from (((section, n, *keys), problem) for keys, problem in self._problems_of_phase(phase))
+                if phase.option == "blind" and not (section == "before" and self.is_vote(phase)):
                     yield (
-                        (group, n, "option"),
+                        (section, n, "option"),
                         f"phase {phase.name!r} has the option blind, but is not a vote before the rounds",
                     )
-                if group == "before" and phase.option != "blind" and self.is_vote(phase):
-                    yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
-                if phase.triggered_by and _ANSWERED[phase.triggered_by] not in {(field, group) for field in answerable}:
-                    section = "of the round" if phase.triggered_by == "convergence" else "after the rounds"
+                if section == "before" and phase.option != "blind" and self.is_vote(phase):
+                    yield (section, n), f"phase {phase.name!r} votes before the rounds without the option blind"
+                if phase.triggered_by and _ANSWERED[phase.triggered_by] not in {
+                    (field, section) for field in answerable
+                }:
+                    place = "of the round" if phase.triggered_by == "convergence" else "after the rounds"
                     answered = f"phase {phase.name!r} answers {phase.triggered_by}"
-                    problem = f"{answered}, but no phase {section} before it looks for that"
-                    yield (group, n, "on"), problem
+                    problem = f"{answered}, but no phase {place} before it looks for that"
+                    yield (section, n, "on"), problem
                 answerable |= set(self.shapes.get(phase.reply, {}))
             voting = [n for n, phase in enumerate(phases) if self.is_vote(phase)]
             answering = next((n for n, phase in enumerate(phases) if phase.triggered_by), len(phases))
             if voting and voting[-1] > answering:
                 late, answer = phases[voting[-1]].name, phases[answering].name
-                yield (group, voting[-1]), f"phase {late!r} votes after phase {answer!r}, which answers a vote"
+                yield (section, voting[-1]), f"phase {late!r} votes after phase {answer!r}, which answers a vote"
         if self.decided_by == "swing" and not any(phase.option == "blind" for phase in self.before):
             problem = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
             yield ("decided_by",), problem

@@ -102,7 +102,7 @@ class Phase(FrozenModel):
     """In turn, the second speaker has heard the first; at once, neither hears the other."""
     with_previous: bool = False
     """For the rapporteur: due together with the last turns of the phase before it, without hearing them."""
-    panel: Literal["every judge", "first judge"] = "every judge"
+    voters: Literal["every judge", "first judge"] = Default(default="every judge", alias="panel")
     when: Condition = Default(default_factory=Condition)
     triggered_by: Literal["convergence", "findings"] | None = Default(default=None, alias="on")
     """What triggers it: `convergence`, where the ballots of the round find that sides converge and an intervention
@@ -292,16 +292,16 @@ class Slot(FrozenModel):
         """Whether its turns are due together with the last ones of the slot before it."""
         return self.phase.with_previous and self.section == previous.section
 
-    def panel_seats(self, judges: Sequence[str], *, mirror: bool) -> list[tuple[str, ...]]:
+    def voter_seats(self, judges: Sequence[str], *, mirror: bool) -> list[tuple[str, ...]]:
         """The seats of each judge that takes a turn here, the one that is marked as mirrored last."""
-        panel = judges if self.phase.panel == "every judge" else judges[:1]
-        return [(judge, judge + MIRRORED) if mirror else (judge,) for judge in panel]
+        voters = judges if self.phase.voters == "every judge" else judges[:1]
+        return [(judge, judge + MIRRORED) if mirror else (judge,) for judge in voters]
 
     def stages(self, order: Sequence[str], judges: Sequence[str], *, mirror: bool = False) -> list[tuple[str, ...]]:
         """The seats that take a turn here, stage by stage, with the sides in this speaking order. With `mirror`
         each judge takes a second one, marked as mirrored, beside the first."""
         seats: list[tuple[str, ...]] = [(side,) for side in order if side in self.phase.seats]
-        seats += self.panel_seats(judges, mirror=mirror) if JUDGE in self.phase.seats else []
+        seats += self.voter_seats(judges, mirror=mirror) if JUDGE in self.phase.seats else []
         seats += [(seat,) for seat in (CLERK, RAPPORTEUR) if seat in self.phase.seats]
         if self.phase.order == "at once":
             return [tuple(seat for group in seats for seat in group)] if seats else []

@@ -70,10 +70,10 @@ def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
     slot, *after = debate.plan.slots[slot_index : slot_index + 2]
     if not debate.opened.settings.until_dry or debate.opened.earlier_debate is not None or slot.round is None:
         return False
-    return (not after or after[0].round != slot.round) and tally.finds_no_new_ground(debate, slot.round)
+    return (not after or after[0].round != slot.round) and tally.no_new_ground(debate, slot.round)
 
 
-def no_new_ground_after(debate: DebateState) -> str | None:
+def round_without_new_ground(debate: DebateState) -> str | None:
     """The id of the slot after which a debate ended because it found no new ground; None if it did not."""
     slots = debate.plan.slots
     slot_indexes = [

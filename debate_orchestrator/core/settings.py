@@ -152,7 +152,7 @@ class Settings(FrozenModel):
     )
     until_dry: Annotated[_Switch, Setting()] = False
     """Whether the debate ends after a round in which most judges find no new ground: `dry` in their ballots,
-    `tally.finds_no_new_ground` in code."""
+    `tally.no_new_ground` in code."""
     issues: Annotated[
         Annotated[bool, Strict()] | tuple[str, ...],
         FREE_TEXT,
@@ -327,7 +327,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
         case "issues" | "brief":
             yield from _decision_problems(name, value, format)
         case "until_dry":
-            if value and not format.can_end_without_new_ground:
+            if value and not format.can_say_no_new_ground:
                 yield f"until_dry: judges of {format.name} do not say when nothing new is left; give the rounds."
 
 

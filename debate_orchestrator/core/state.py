@@ -247,8 +247,8 @@ def make_plan(opened: Opened) -> DebatePlan:
     )
 
 
-def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[JudgeTurns, ...]:
-    shape, seats = opened.format.shapes[slot.phase.reply], slot.panel_seats(panel, mirror=opened.mirrors(slot.phase))
+def _judge_turns(opened: Opened, slot: Slot, judges: Sequence[str]) -> tuple[JudgeTurns, ...]:
+    shape, seats = opened.format.shapes[slot.phase.reply], slot.voter_seats(judges, mirror=opened.mirrors(slot.phase))
     return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 

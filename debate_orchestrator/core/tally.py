@@ -69,10 +69,10 @@ def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
 
 def votes_in(debate: DebateState, slot_id: str) -> list[Vote] | None:
     """The votes of one phase, read from its ballots; None before the whole panel has voted in it."""
-    panel = debate.plan.judge_turns[slot_id]
-    if any(turn_id not in debate.replies for judge_turns in panel for turn_id in judge_turns.turns):
+    every_judge = debate.plan.judge_turns[slot_id]
+    if any(turn_id not in debate.replies for judge_turns in every_judge for turn_id in judge_turns.turns):
         return None
-    return [_vote(debate, judge_turns) for judge_turns in panel]
+    return [_vote(debate, judge_turns) for judge_turns in every_judge]
 
 
 def _vote(debate: DebateState, judge_turns: JudgeTurns) -> Vote:
@@ -164,7 +164,7 @@ def feedback(debate: DebateState, side: str, round: int) -> list[str]:
     return [ballot.data["feedback"][side] for ballot in round_ballots if ballot.data.get("feedback")]
 
 
-def finds_no_new_ground(debate: DebateState, round: int) -> bool:
+def no_new_ground(debate: DebateState, round: int) -> bool:
     """Whether more than half of the ballots of a round say, by `dry`, that the debate finds no new ground."""
     round_ballots = ballots(debate, round)
     return 2 * sum(ballot.data.get("dry") is True for ballot in round_ballots) > len(round_ballots)
@@ -205,8 +205,7 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
     slots = [slot for slot in debate.plan.slots if slot.phase.option != "blind"]
-    panels = [debate.plan.judge_turns.get(slot.id, ()) for slot in slots]
-    for judge_turns in [judge_turns for panel in panels for judge_turns in panel]:
+    for judge_turns in [each for slot in slots for each in debate.plan.judge_turns.get(slot.id, ())]:
         shape, turns = judge_turns.shape, judge_turns.turns
         judge_ballots = [ballot for turn_id in turns if (ballot := debate.structured_reply(turn_id)) is not None]
         for ballot in judge_ballots if "scores" in shape and len(judge_ballots) == len(turns) else ():

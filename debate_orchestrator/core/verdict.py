@@ -238,7 +238,7 @@ class Verdict(FrozenModel):
     remarks: tuple[VerdictRemark, ...]
     vote_counts: dict[str, int]
     """Winner to the number of judges who vote for it; abstentions are not among them."""
-    panel: tuple[Vote, ...] = ()
+    votes: tuple[Vote, ...] = ()
     """The judges' final votes, one by one, absent ones among them."""
     quorum: int = 1
     label: str | None = None
@@ -349,7 +349,7 @@ def final_verdict(
         gap=gap,
         remarks=tuple(_remarks(winner, strength, totals, votes, concession, converged_again, strengths, quorum)),
         vote_counts=dict(Counter(vote.winner for vote in decided)),
-        panel=tuple(votes),
+        votes=tuple(votes),
         quorum=quorum,
         label=plurality_label(votes),
         score=mean(numbers) if numbers else None,

@@ -25,7 +25,7 @@ from debate_orchestrator.engine.debate import (
     reopening,
     seat_providers,
 )
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import report_files
@@ -261,7 +261,7 @@ async def _create(settings: Settings, *, rehearse: bool = False, people: bool = 
     start.check_settings(settings, files, people=people)
 
     def notes(opened: Opened) -> list[Noted]:
-        return start.notes_after_opened(settings, estimate(opened).sentence() if rehearse else "")
+        return start.notes_after_opened(settings, estimate_debate(opened).sentence() if rehearse else "")
 
     return await create_paid_debate(start.opened_with_positions(settings), files, notes)
 

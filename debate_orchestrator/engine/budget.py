@@ -42,11 +42,11 @@ class Budget:
     def check(self, turn_id: str, spec: str, turn_brief: Brief, *, batch: bool = False) -> float | None:
         """What a call is expected to cost, alone or in a batch; None if its price is unknown. It counts from the moment
         its `CallIntended` is on record. OverBudget if it would exceed the debate's cap or the shared one."""
-        price = cost_before_call(spec, turn_brief, batch=batch)
-        check_cap(self._current.state.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
+        cost = cost_before_call(spec, turn_brief, batch=batch)
+        check_cap(self._current.state.max_cost, self.committed, turn_id, spec, cost, _RAISE_CAP)
         if self._shared_budget is not None:
-            check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, price, RUN_AGAIN)
-        return price
+            check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, cost, RUN_AGAIN)
+        return cost
 
     def committed(self) -> float:
         """US dollars of all calls that were made or are under way. One of unknown cost counts with its estimate."""
@@ -77,16 +77,16 @@ class SharedBudget:
 
 
 def check_cap(
-    cap: float | None, committed: Callable[[], float], turn_id: str, spec: str, price: float | None, hint: str
+    cap: float | None, committed: Callable[[], float], turn_id: str, spec: str, cost: float | None, hint: str
 ) -> None:
-    """OverBudget if a call at that price would exceed the cap."""
+    """OverBudget if a call of that cost would exceed the cap."""
     if cap is None:
         return
-    if price is None:
+    if cost is None:
         raise OverBudget(f"max_cost: a cap can't be kept with {spec}, whose price is unknown. {hint}".rstrip())
-    if (spent := committed()) + price > cap:
+    if (spent := committed()) + cost > cap:
         raise OverBudget(
-            f"max_cost: {turn_id} would cost about ${price:.4f}; with ${spent:.4f} spent or under way "
+            f"max_cost: {turn_id} would cost about ${cost:.4f}; with ${spent:.4f} spent or under way "
             f"that exceeds the cap of ${cap:.2f}. {hint}".rstrip()
         )
 

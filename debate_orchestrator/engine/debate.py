@@ -105,7 +105,7 @@ async def create_paid_debate(
     journal = JournalWriter.reserve(files.journal)
     try:
         opened = await opening
-        journal.append(opened, keep=bool(opened.derived))
+        journal.append(opened, queue_if_disk_full=bool(opened.derived))
         await journal.wait_for_room()
         journal.sync()
     except BaseException:

@@ -150,7 +150,9 @@ class _PlannedCall(NamedTuple):
     usage: Usage
 
 
-def estimate(opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: bool | None = None) -> CostEstimate:
+def estimate_debate(
+    opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: bool | None = None
+) -> CostEstimate:
     """What the calls still to be made will take, from the first event and those since then.
 
     In a `rehearsal` a stand-in counts as the model it stands for; elsewhere it costs nothing. None: decided from the

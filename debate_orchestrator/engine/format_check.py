@@ -152,7 +152,7 @@ def _wording_problems(format: Format) -> Iterator[FormatProblem]:
     if format.lines.concede == format.lines.decline:
         yield ("lines", "decline"), f"{short_repr(format.lines.decline)} is also the line that concedes. Use another."
     for key, names in _ANNOUNCEMENT_FIELDS.items():
-        text = getattr(format.labels, key)
+        text = getattr(format.announcements, key)
         try:
             fields = [field[1:] for field in Formatter().parse(text) if field[1] is not None]
         except ValueError as error:

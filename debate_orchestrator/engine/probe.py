@@ -194,7 +194,8 @@ class ProbeRun:
     def estimate(self) -> estimate.CostEstimate:
         """What the missing ballots are expected to take. A stand-in counts as the judge it stands for."""
         expected = [
-            estimate.estimate(*make_opened(ballot.case, ballot.judge), rehearsal=True) for ballot in self.pending()
+            estimate.estimate_debate(*make_opened(ballot.case, ballot.judge), rehearsal=True)
+            for ballot in self.pending()
         ]
         return estimate.CostEstimate(
             bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
@@ -298,7 +299,7 @@ class ProbeRun:
             "folder": folder,
             "stand_in": model_spec.is_stand_in(judge),
             "calls": cost.calls,
-            "calls_of_unknown_price": cost.unknown,
+            "calls_of_unknown_price": cost.unpriced_calls,
             "usd": cost.cost,
             "probes": [summary(probe, cases) for probe in probes],
             "cases": cases,

@@ -223,7 +223,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         source=source,
         digest=digest,
         root=before.speeches_digest if before else digest,
-        ended_after=debate.ended_after or schedule.no_new_ground_after(debate),
+        ended_after=debate.ended_after or schedule.round_without_new_ground(debate),
         interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in answered},
         conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
         speakers=before.speakers if before else speakers,

@@ -19,7 +19,7 @@ from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, RAPPORTEUR
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.moderator import derive_positions
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
@@ -146,7 +146,7 @@ def estimate_before_positions(settings: Settings) -> str:
     Raises BadSettings with every context file that can't be read."""
     if not (spec := positions_by(settings)):
         return ""
-    expected = estimate(make_opened(with_placeholders(settings)))
+    expected = estimate_debate(make_opened(with_placeholders(settings)))
     return expected.model_copy(update={"positions_by": spec}).sentence()
 
 

@@ -108,7 +108,7 @@ class TurnRunner:
         call without one.
         """
         result = not isinstance(event, CallIntended)
-        record_event(self.journal, self.current, event, self.options.on_event, keep=result)
+        record_event(self.journal, self.current, event, self.options.on_event, queue_if_disk_full=result)
         await (self.journal.wait_until_synced() if result else self.journal.wait_until_handed_over())
 
 
@@ -315,17 +315,22 @@ def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:
 
 
 def record_event(
-    journal: JournalWriter, current: CurrentState, event: Event, on_event: OnEvent = ignore, *, keep: bool = False
+    journal: JournalWriter,
+    current: CurrentState,
+    event: Event,
+    on_event: OnEvent = ignore,
+    *,
+    queue_if_disk_full: bool = False,
 ) -> bool:
-    """Writes an event to the journal and folds it into the state; False if it is on record already. With `keep`, the
-    journal keeps it in memory if the disk is full.
+    """Writes an event to the journal and folds it into the state; False if it is on record already. With
+    `queue_if_disk_full`, the journal keeps it in memory if the disk is full.
 
     OutOfTurn if the event does not fit, JournalWriteError if it can't be written. In both cases journal and state
     are unchanged.
     """
     if not would_change(current.state, event):
         return False
-    written = journal.append(event, keep=keep).event
+    written = journal.append(event, queue_if_disk_full=queue_if_disk_full).event
     current.apply(written, checked=written is event)
     on_event(current.state, written)
     return True

@@ -266,7 +266,7 @@ def _of_format(debate: DebateState) -> dict[str, Any]:
         "names": _names(debate),
         "strictness": format.rubric.strictness[debate.opened.settings.strictness],
         "lines": format.lines,
-        "labels": format.labels,
+        "labels": format.announcements,
         "private": format.private,
         "quotes": format.quotes,
     }

@@ -49,7 +49,7 @@ def render(
         key = path, hash(frozenset(own.items()))
         if key in _stopped:
             raise BadFormat(f"{path}: {_TOO_MUCH}")
-        context = function_context.nonce, dict(function_context.names), dict(function_context.labels)
+        context = function_context.nonce, dict(function_context.names), dict(function_context.side_labels)
         task = {"own": dict(own), "names": [*names], "values": values, "function_context": context}
         answer = _worker().do(task)
         if answer is None:

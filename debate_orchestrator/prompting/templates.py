@@ -119,7 +119,7 @@ class FunctionContext(NamedTuple):
     nonce: str = ""
     names: Mapping[str, str] = MappingProxyType({})
     """Seat to its display name."""
-    labels: Mapping[str, str] = MappingProxyType({})
+    side_labels: Mapping[str, str] = MappingProxyType({})
     """Side to `Pro` or `Con`."""
 
 
@@ -127,7 +127,7 @@ def functions(context: FunctionContext) -> dict[str, Function]:
     """The functions that templates may call. `fence` already has the nonce, so no template can forget it."""
     return {
         "fence": Function(lambda text: sanitize.fence(text, context.nonce)),
-        "label": Function(lambda side: context.labels[side]),
+        "label": Function(lambda side: context.side_labels[side]),
         "name": Function(lambda seat: context.names[seat]),
         "tag": Function(lambda turn: turn["tag"]),
     }

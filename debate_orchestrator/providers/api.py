@@ -168,7 +168,9 @@ class ApiModel(Provider):
         """A new client. ProviderFailed if a key is missing or would be sent unencrypted."""
         sdk, server = self.sdk(), self.server
         if server.needs_key and server.key() is None and not (server.url is None and server.api.profile):
-            raise ProviderFailed(f"{self.name} needs a key. Try: set {server.keys[0]} in the environment, then resume.")
+            raise ProviderFailed(
+                f"{self.name} needs a key. Try: set {server.key_variables[0]} in the environment, then resume."
+            )
         timeout = sdk.Timeout(None, connect=CONNECT)
         http = sdk.DefaultAioHttpClient(timeout=timeout, **http_options(server, insecure=self.insecure))
         return self.connect({"max_retries": 0, "timeout": timeout, "http_client": http})
@@ -335,8 +337,8 @@ async def read_stream(
 
 
 def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, Any]:
-    """Options of the HTTP client for a server: see the top of this module. ProviderFailed if a key would go over
-    plain http to another machine."""
+    """Options of the HTTP client for a server: the key goes to that server alone, encrypted, and no redirect is
+    followed. ProviderFailed if a key would go over plain http to another machine."""
     if problem := servers.unencrypted(server, insecure=insecure):
         raise ProviderFailed(problem)
     url = server.address or ""

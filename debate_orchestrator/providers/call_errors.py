@@ -47,11 +47,11 @@ def quote(text: object, longest: int = _QUOTED, *, end: bool = False) -> str:
     return f"...{line[-longest:]}" if end else f"{line[:longest]}..."
 
 
-def http_error(who: str, status: int, message: str, headers: Mapping[str, str], code: str = "") -> ExternalError:
-    """The error for an HTTP status. `message` is what the server said, as `quote` gives it; `code` is the server's own
-    word for the error. Status 200 is an error within a stream."""
+def http_error(who: str, status: int, message: str, headers: Mapping[str, str], error_code: str = "") -> ExternalError:
+    """The error for an HTTP status. `message` is what the server said, as `quote` gives it; `error_code` is the
+    server's own word for the error. Status 200 is an error within a stream."""
     reason = f"HTTP {status}: {message}" if status != 200 else message
-    lowered = f"{code} {message}".lower()
+    lowered = f"{error_code} {message}".lower()
     if status == 402 or (status in (200, 400, 403, 429) and any(sign in lowered for sign in _OUT_OF_CREDIT)):
         return Paused(f"{who} has no credit left: {reason}. Try: add credit, then resume.")
     if status == 413 or (status in (200, 400, 422) and any(sign in lowered for sign in _TOO_LONG)):

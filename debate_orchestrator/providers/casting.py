@@ -64,7 +64,7 @@ def key_problems(
         later = may_sign_in and server.api.profile
         if server.needs_key and not later and servers.credentials(server.api) is None:
             other = ", or sign in with the vendor's own tool" if server.api.profile else ""
-            hint = f"set {server.keys[0]}{other}; `debate models` lists what is reachable"
+            hint = f"set {server.key_variables[0]}{other}; `debate models` lists what is reachable"
             problems.append(with_hint(f"{spec} needs a key.", hint))
     return problems
 

@@ -91,7 +91,7 @@ def variable_to_set(spec: str) -> str:
         return ""
     server = servers.server(spec)
     lacks = server.needs_key and server.key() is None and servers.credentials(server.api) is None
-    return server.keys[0] if lacks else ""
+    return server.key_variables[0] if lacks else ""
 
 
 def judge() -> str:
@@ -104,7 +104,7 @@ def default(seat: str, choose: str = "Try: name them in `cast`.", otherwise: str
     with credentials that serves them. BadSettings, with what does work, where there is none."""
     if model := _default_if_found(seat):
         return model
-    others = (entry for entry in ENTRIES.values() if entry.api is not None and entry.api.defaults is None)
+    others = (entry for entry in ENTRIES.values() if entry.api is not None and entry.api.default_model_name is None)
     ready = [way for way in (_server(entry, NO_PERMISSIONS) for entry in others) if way.ready]
     if ready:
         ways = " and ".join(f"{way.spec} ({', '.join(way.models[:3])})" for way in ready)
@@ -120,8 +120,8 @@ def default_if_keyed(seat: str) -> str:
 def _default_if_found(seat: str) -> str | None:
     """The default model for a seat; None without credentials of a provider that serves it."""
     for entry in ENTRIES.values():
-        if entry.api is not None and entry.api.defaults is not None and servers.credentials(entry.api):
-            return f"{entry.kind}:{entry.api.defaults(_default_model(seat))}"
+        if entry.api is not None and entry.api.default_model_name is not None and servers.credentials(entry.api):
+            return f"{entry.kind}:{entry.api.default_model_name(_default_model(seat))}"
     return None
 
 
@@ -198,7 +198,7 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> Available:
     if where is None and api.needs_key:
         other = f", or name a server: {spec}@URL" if api.other_servers else ""
         other = ", or sign in with a profile" if api.profile else other
-        return unready(f"no key: set {api.keys[0]}{other}")
+        return unready(f"no key: set {api.key_variables[0]}{other}")
     server = servers.server(f"{entry.kind}:x")
     if api.needs_key and (unencrypted := servers.unencrypted(server, insecure=permissions.insecure)):
         return unready(unencrypted)

@@ -19,7 +19,7 @@ from debate_orchestrator.util.redact import add_variables
 class Api(NamedTuple):
     """A server of models."""
 
-    keys: tuple[str, ...]
+    key_variables: tuple[str, ...]
     """Environment variables that may hold the key, best first."""
     url: str
     """The base address."""
@@ -42,7 +42,7 @@ class Api(NamedTuple):
     """The field with the list, and the field with a model's name in it."""
     list_key: str = "authorization"
     """The header that carries the key when the list is asked for."""
-    defaults: Callable[[str], str] | None = None
+    default_model_name: Callable[[str], str] | None = None
     """How it names the models that are used by default; None if it does not serve them."""
     batches: bool = False
     """Whether the vendor takes requests in batches, at a lower price."""
@@ -87,13 +87,13 @@ def _openrouter_name(model: str) -> str:
 _ENTRIES = (
     ProviderEntry("anthropic", "anthropic:MODEL", ".anthropic", api=Api(
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "https://api.anthropic.com", "ANTHROPIC_BASE_URL",
-        sdk_connects=True, other_servers=True, list_key="x-api-key", defaults=str, batches=True,
+        sdk_connects=True, other_servers=True, list_key="x-api-key", default_model_name=str, batches=True,
         profile=("ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID"),
         profile_folder=("ANTHROPIC_CONFIG_DIR", ".config/anthropic"),
     )),
     ProviderEntry("openrouter", "openrouter:VENDOR/MODEL", ".anthropic", api=Api(
         ("OPENROUTER_API_KEY",), "https://openrouter.ai/api",
-        list_path="/v1/key", defaults=_openrouter_name, prices="vendor/model",
+        list_path="/v1/key", default_model_name=_openrouter_name, prices="vendor/model",
     )),
     ProviderEntry("openai", "openai:MODEL", ".openai", api=Api(
         ("OPENAI_API_KEY",), "https://api.openai.com/v1", "OPENAI_BASE_URL",
@@ -125,7 +125,7 @@ def register(entry: ProviderEntry) -> None:
     """Adds a kind of provider. What its variables hold is redacted from then on."""
     ENTRIES[entry.kind] = entry
     if entry.api is not None:
-        add_variables(entry.api.keys)
+        add_variables(entry.api.key_variables)
 
 
 for _entry in _ENTRIES:

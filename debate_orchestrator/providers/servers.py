@@ -36,14 +36,14 @@ class ModelServer(NamedTuple):
     model: str
     url: str | None
     """The address; None if the vendor's SDK knows it."""
-    keys: tuple[str, ...]
+    key_variables: tuple[str, ...]
     """Environment variables that may hold the key."""
     needs_key: bool
     """Whether a call without a key is useless."""
 
     def key(self, environment: Mapping[str, str] = os.environ) -> str | None:
         """The key, if one is set."""
-        return next((value for name in self.keys if (value := key(name, environment))), None)
+        return next((value for name in self.key_variables if (value := key(name, environment))), None)
 
     @property
     def address(self) -> str | None:
@@ -65,7 +65,7 @@ def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
 
 def credentials(api: Api) -> str | None:
     """Where credentials for an API are: the variable that holds them, or a profile; None if there are none."""
-    if name := next((name for name in (*api.keys, *api.profile) if key(name)), None):
+    if name := next((name for name in (*api.key_variables, *api.profile) if key(name)), None):
         return name
     if api.profile_folder is None:
         return None
@@ -81,7 +81,7 @@ def server(spec: str) -> ModelServer:
     model, url = model_spec.split_address(model_spec.rest(spec))
     if url is not None:
         return ModelServer(api, model, url, (key_name(url),) if _host_and_port(url) else (), needs_key=False)
-    return ModelServer(api, model, None if api.sdk_connects else _base_url(api), api.keys, api.needs_key)
+    return ModelServer(api, model, None if api.sdk_connects else _base_url(api), api.key_variables, api.needs_key)
 
 
 def _base_url(api: Api) -> str:
@@ -92,7 +92,7 @@ def _base_url(api: Api) -> str:
 
 def key_names(spec: str) -> tuple[str, ...]:
     """The environment variables that may hold the key for a spec; none where it names no server."""
-    return server(spec).keys if api_of(spec) and spec_problem(spec) is None else ()
+    return server(spec).key_variables if api_of(spec) and spec_problem(spec) is None else ()
 
 
 def spec_problem(spec: str) -> str | None:
@@ -116,7 +116,7 @@ def _user_problem(server: ModelServer) -> str | None:
     """Why the address that a variable gives can't be used: it holds a user and a password. None if it can."""
     if "@" not in (server.address or "").partition("://")[2].partition("/")[0]:
         return None
-    hint = f"Try: take them out, and put a key into {' or '.join(server.keys)}."
+    hint = f"Try: take them out, and put a key into {' or '.join(server.key_variables)}."
     return f"The address in {server.api.url_variable} holds a user or a password. {hint}"
 
 
@@ -148,7 +148,7 @@ def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) 
     no_key = server.url is not None and server.key() is None
     if url is None or no_key or insecure or url.lower().startswith("https://") or is_loopback(url):
         return None
-    names = server.keys[0]
+    names = server.key_variables[0]
     return (
         f"The key in {names} would be readable on its way over plain http to {without_user(url)}. "
         "Try: an https address, or `insecure` to permit it."

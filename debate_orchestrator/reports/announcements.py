@@ -78,7 +78,7 @@ def stage_announcements(debate: DebateState) -> Iterator[StageAnnouncements]:
         first = stage[0]
         if first.round is not None and first.round > last_round:
             last_round = first.round
-            banner = filled_announcement(debate.format.labels.round, round=first.round, rounds=debate.rounds)
+            banner = filled_announcement(debate.format.announcements.round, round=first.round, rounds=debate.rounds)
             before.append(Announcement("round", banner))
         if first.phase.triggered_by == "convergence":
             before += _announce_intervention(debate, stage)
@@ -167,7 +167,9 @@ def _announce_intervention(debate: DebateState, stage: Stage) -> Iterator[Announ
     n = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
     criteria = ", ".join(tally.convergence(debate, n).criteria) or "as in the recorded debate"
-    yield Announcement("intervention", filled_announcement(debate.format.labels.intervention, round=n), "warning")
+    yield Announcement(
+        "intervention", filled_announcement(debate.format.announcements.intervention, round=n), "warning"
+    )
     yield Announcement("intervention", f"{names}: forced divergence ({criteria})")
 
 
@@ -260,7 +262,7 @@ def _announce_round(debate: DebateState, n: int) -> Iterator[Announcement]:
     yield Announcement("scores", text)
     yield from _announce_reasons(debate, tally.ballots(debate, n))
     if tally.converged_again(debate, n):
-        yield Announcement("intervention", debate.format.labels.converged_again)
+        yield Announcement("intervention", debate.format.announcements.converged_again)
     yield from _announce_changed_votes(debate, votes)
 
 
@@ -301,16 +303,16 @@ def _announce_verdict(debate: DebateState) -> Iterator[Announcement]:
     verdict, format = tally.verdict(debate), debate.format
     if verdict is None:
         return
-    labelled = wording.is_labelled(verdict.panel)
-    yield Announcement("final", format.labels.final)
+    labelled = wording.is_labelled(verdict.votes)
+    yield Announcement("final", format.announcements.final)
     yield Announcement("verdict", decided := decided_line(debate))
     if decided == wording.NO_JUDGE:
         return
-    if len(verdict.panel) > 1 and not labelled:
+    if len(verdict.votes) > 1 and not labelled:
         yield Announcement("votes", wording.votes_sentence(verdict))
-    if shortfall := wording.shortfall(verdict.panel, verdict.quorum, format.name_of):
+    if shortfall := wording.shortfall(verdict.votes, verdict.quorum, format.name_of):
         yield Announcement("votes", shortfall, "warning")
-    yield from _announce_changed_votes(debate, verdict.panel)
+    yield from _announce_changed_votes(debate, verdict.votes)
     if verdict.swing and not labelled:
         gains = ", ".join(f"{format.name_of(side)} {n:+d}" for side, n in verdict.swing.items())
         yield Announcement("votes", f"Votes gained by the debate: {gains}.")

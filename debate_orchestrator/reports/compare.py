@@ -254,7 +254,7 @@ class ComparedRun(NamedTuple):
         """Judge's seat to place to its vote, of those that are not absent and no stand-in."""
         found: dict[str, dict[int, ParsedBallot]] = {}
         places = [(judged.number, judged.votes) for judged in self.report.rounds]
-        for place, votes in (*places, (FINAL, self.report.judging.panel)):
+        for place, votes in (*places, (FINAL, self.report.judging.votes)):
             for vote in votes:
                 if not (vote.absent or model_spec.is_stand_in(self.who(vote.judge))):
                     found.setdefault(vote.judge, {})[place] = self.parsed_ballot(vote, vote.label)

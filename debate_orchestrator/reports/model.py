@@ -226,7 +226,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         after=after,
         finals=finals,
         dissent_turn=record.id if record else "",
-        converged_again=debate.format.labels.converged_again if tally.rounds_converged_again(debate) else None,
+        converged_again=debate.format.announcements.converged_again if tally.rounds_converged_again(debate) else None,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
     return report.model_copy(update={"summary": summary_line(report, None)})
@@ -343,7 +343,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.triggered_by),
         ballots=tuple(turns[turn.id] for turn in judged),
         forced=forced,
-        intervention=filled_announcement(debate.format.labels.intervention, round=n),
+        intervention=filled_announcement(debate.format.announcements.intervention, round=n),
         votes=votes,
         result=result,
     )
@@ -366,7 +366,7 @@ def _judging(debate: DebateState) -> JudgingReport:
         scales=wording.scales(format),
         format=format,
         labelled=wording.LABEL in _asked_fields(debate, voting),
-        panel=tuple(tally.final_votes(debate)),
+        votes=tuple(tally.final_votes(debate)),
         pre_debate_votes=tuple(tally.pre_debate_votes(debate)),
         weights=debate.weights,
     )
@@ -420,7 +420,7 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
     if verdict is None:
         return None
     label = wording.label_of(verdict)
-    scored = any(round_report.scores for round_report in rounds) or any(vote.scores for vote in judging.panel)
+    scored = any(round_report.scores for round_report in rounds) or any(vote.scores for vote in judging.votes)
     own: dict[str, Any] = {
         "decided": wording.decision_text(verdict, judging.scales),
         "totals": verdict.totals if scored else {},

@@ -229,7 +229,7 @@ class JudgingReport(Part):
     """The format, with its rubric."""
     labelled: bool = Field(default=False, exclude=True)
     """Whether the votes are for labels."""
-    panel: tuple[Vote, ...] = Field(default=(), exclude=True)
+    votes: tuple[Vote, ...] = Field(default=(), exclude=True)
     pre_debate_votes: tuple[Vote, ...] = Field(default=(), exclude=True)
     weights: dict[str, Fraction] = Field(default={}, exclude=True)
 
@@ -279,7 +279,7 @@ class VerdictReport(Verdict, Part):
     """Where declarations and numbers disagree."""
     probability: Fraction | None = Field(exclude=True)
     """The same in the format's own units."""
-    panel: tuple[Vote, ...] = Field(exclude=True)
+    votes: tuple[Vote, ...] = Field(exclude=True)
     pre_debate_votes: tuple[Vote, ...] = Field(exclude=True)
     quorum: int = Field(exclude=True)
 

@@ -383,8 +383,8 @@ def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostRow:
         seat=seat,
         phase=phase,
         calls=line.calls,
-        usd=None if line.unknown else known,
-        usd_known=None if line.unknown == line.calls else known,
-        calls_unknown=line.unknown,
+        usd=None if line.unpriced_calls else known,
+        usd_known=None if line.unpriced_calls == line.calls else known,
+        calls_unknown=line.unpriced_calls,
         tokens=TokenCounts.of(line.usage),
     )

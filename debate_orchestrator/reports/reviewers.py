@@ -75,19 +75,21 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
     if not found.counted and not found.left_out:
         return None
     reviews = found.counted
-    panel = _panel_winner(debate)
+    panel_winner = _panel_winner(debate)
     twice = [review for review in reviews if review.before and review.after]
     gained = _minds_gained(debate, twice)
     by_swing = leader({side: Fraction(n) for side, n in gained.items()}) if gained else None
     return ReviewerReport(
         count=len(reviews),
-        agreeing=None if panel is None or not reviews else sum(named_by(one.final) == panel for one in reviews),
+        agreeing=None
+        if panel_winner is None or not reviews
+        else sum(named_by(one.final) == panel_winner for one in reviews),
         winners=dict(Counter(named_by(review.final) for review in reviews)),
         moved=sum(review.before != review.after for review in twice),
         gained=gained,
         by_swing=by_swing,
         table=_table(debate, reviews),
-        agreement=tuple(_agreement(debate, reviews, panel)) if reviews else (),
+        agreement=tuple(_agreement(debate, reviews, panel_winner)) if reviews else (),
         swing=tuple(_swing(debate, twice, gained, by_swing)) if twice else (),
         reasons=tuple(ReviewReason(reviewer=review.reviewer, why=review.why) for review in reviews),
         left_out=found.left_out,
@@ -99,7 +101,7 @@ def _panel_winner(debate: DebateState) -> str | None:
     verdict = tally.verdict(debate)
     if verdict is None:
         return None
-    return wording.label_of(verdict) if wording.is_labelled(verdict.panel) else verdict.winner
+    return wording.label_of(verdict) if wording.is_labelled(verdict.votes) else verdict.winner
 
 
 def _table(debate: DebateState, ballots: Sequence[Review]) -> PlainTable:
@@ -163,18 +165,19 @@ def _cell(parsed_ballot: ParsedBallot | None, scales: Scales) -> str:
     return "no ballot that counts" if parsed_ballot is None else wording.ballot_line(parsed_ballot, scales)
 
 
-def _agreement(debate: DebateState, ballots: Sequence[Review], panel: str | None) -> Iterator[str]:
+def _agreement(debate: DebateState, ballots: Sequence[Review], panel_winner: str | None) -> Iterator[str]:
     n = len(ballots)
     people = plural(n, "reviewer")
     counts = Counter(named_by(ballot.final) for ballot in ballots)
     final = ", ".join(f"{winner_word(name)} {count}" for name, count in counts.most_common())
     if tally.verdict(debate) is None:
         yield f"{people[0].upper()}{people[1:]} ({final}); no panel has decided, so there is nothing to agree with."
-    elif panel is None:
+    elif panel_winner is None:
         yield f"The panel gave no label that stands; of {people} the final votes are: {final}."
     else:
-        agreeing = counts[panel]
-        yield f"{agreeing} of {people} agree{'s' * (agreeing == 1)} with the panel on {winner_word(panel)} ({final})."
+        agreeing = counts[panel_winner]
+        agree, winner = f"agree{'s' * (agreeing == 1)}", winner_word(panel_winner)
+        yield f"{agreeing} of {people} {agree} with the panel on {winner} ({final})."
     if seen := sum(ballot.seen for ballot in ballots):
         yield f"{seen} of them knew the verdict before."
 

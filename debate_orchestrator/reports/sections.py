@@ -163,7 +163,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
 def _votes(report: ReportModel) -> PhraseTable | None:
     """A row for each vote, where there is more than one judge, or the judge voted twice."""
     rounds = [(str(judged.number), vote) for judged in report.rounds for vote in judged.votes]
-    votes = [*rounds, *(("Final", vote) for vote in report.judging.panel)]
+    votes = [*rounds, *(("Final", vote) for vote in report.judging.votes)]
     shown_mirrored = any(vote.shown_mirrored for _, vote in votes)
     if len({vote.judge for _, vote in votes}) < 2 and not shown_mirrored:
         return None
@@ -187,12 +187,12 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
 
 def _counts(report: ReportModel) -> Iterator[str]:
     """The sentences that a reader needs to add the votes up."""
-    panel, judging = report.judging.panel, report.judging
-    if len(panel) > 1:
+    votes, judging = report.judging.votes, report.judging
+    if len(votes) > 1:
         what = "Labels" if judging.labelled else "Votes"
-        n = sum(vote.label is not None for vote in panel) if judging.labelled else len(decided_votes(panel))
+        n = sum(vote.label is not None for vote in votes) if judging.labelled else len(decided_votes(votes))
         least = max(1, judging.quorum)
-        yield f"{what} that count: {n} of {len(panel)}; at least {least} must, for anything to be decided."
+        yield f"{what} that count: {n} of {len(votes)}; at least {least} must, for anything to be decided."
     if judging.mirrored:
         yield "Each judge also voted on the debate with the sides exchanged. A vote that changed is an abstention."
         yield f"{judging.flipped} of {plural(judging.mirrored, 'vote')} changed when the sides were exchanged."
@@ -202,7 +202,7 @@ def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
     """What each judge held before the first word and after the last."""
     if not report.judging.pre_debate_votes:
         return None
-    after = {vote.judge: vote for vote in report.judging.panel}
+    after = {vote.judge: vote for vote in report.judging.votes}
     rows = [
         (prose(report.seats[vote.judge]), _ballot_phrase(report, vote), _ballot_phrase(report, after.get(vote.judge)))
         for vote in report.judging.pre_debate_votes

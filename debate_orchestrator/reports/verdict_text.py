@@ -349,22 +349,22 @@ def firmness(report: ReportModel) -> Iterator[str]:
     if behind := wording.behind_sentence(judged.result for judged in report.rounds if judged.result):
         yield behind
     if verdict.winner == NO_DECISION:
-        why = wording.shortfall(verdict.panel, verdict.quorum, report.seats.__getitem__)
+        why = wording.shortfall(verdict.votes, verdict.quorum, report.seats.__getitem__)
         yield why or "No vote before the debate counts, so that nothing can have been gained by it."
-    if len(verdict.panel) > 1:
+    if len(verdict.votes) > 1:
         yield wording.votes_sentence(verdict)
-    if judging.mirrored and judging.panel and verdict.winner != NO_DECISION:
+    if judging.mirrored and judging.votes and verdict.winner != NO_DECISION:
         yield f"Held with the sides exchanged: {judging.mirrored - judging.flipped} of {judging.mirrored} votes."
 
 
 def _label_firmness(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:
     if verdict.label is None:
-        few = wording.shortfall(verdict.panel, verdict.quorum, report.seats.__getitem__)
+        few = wording.shortfall(verdict.votes, verdict.quorum, report.seats.__getitem__)
         yield few or "No label was given by more judges than any other."
     elif verdict.score is not None:
         yield f"Judged {report.judging.scales.with_scale(verdict.score, ' of ')}."
-    if len(verdict.panel) > 1:
-        labels = [vote.label for vote in verdict.panel if vote.label is not None]
+    if len(verdict.votes) > 1:
+        labels = [vote.label for vote in verdict.votes if vote.label is not None]
         yield f"Judges' labels: {', '.join(f'{label} {labels.count(label)}' for label in dict.fromkeys(labels))}."
 
 

@@ -91,10 +91,10 @@ def votes_sentence(verdict: Verdict) -> str:
     """How many judges of a panel voted for whom: `2 of 3 judges voted for A, 1 for B.`"""
     given = [(winner_word(side), n) for side, n in verdict.vote_counts.items()]
     if not given:
-        return f"None of {len(verdict.panel)} judges' votes counts."
+        return f"None of {len(verdict.votes)} judges' votes counts."
     (first, most), *others = given
     more = "".join(f", {n} for {name}" for name, n in others)
-    return f"{most} of {len(verdict.panel)} judges voted for {first}{more}."
+    return f"{most} of {len(verdict.votes)} judges voted for {first}{more}."
 
 
 def votes_by_winner(votes: Sequence[Vote]) -> dict[str, int]:
@@ -114,7 +114,7 @@ def named_by(parsed_ballot: ParsedBallot, *, labelled: bool = True) -> str:
 
 def label_of(verdict: Verdict) -> str | None:
     """The label that the debate ends with; None where fewer judges than the quorum give one, or none is given most."""
-    return label_by_quorum(verdict.label, verdict.panel, verdict.quorum)
+    return label_by_quorum(verdict.label, verdict.votes, verdict.quorum)
 
 
 def label_by_quorum(label: str | None, votes: Sequence[Vote], quorum: int) -> str | None:
@@ -145,7 +145,7 @@ def vote_line(vote: Vote) -> str:
 
 def decision_text(verdict: Verdict, scales: Scales) -> str:
     """The decision in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
-    if is_labelled(verdict.panel):
+    if is_labelled(verdict.votes):
         label = label_of(verdict)
         return f"Verdict: {scales.labelled(label, verdict.score if label else None)}"
     details: list[str] = [verdict.strength] if verdict.strength else []

@@ -268,7 +268,7 @@ def _seat_models(
             except BadSettings as error:
                 unfilled += [problem for problem in error.problems if problem not in unfilled]
                 continue
-            seated[seat] = (model,) * (format.panel if seat == JUDGE else 1)
+            seated[seat] = (model,) * (format.judge_count if seat == JUDGE else 1)
     return {seat: seated[seat] for seat in order if seat in seated}
 
 
@@ -280,7 +280,7 @@ def seats_needed(format: Format, optional_phases: Collection[str] = ()) -> tuple
 
 def cast_of(format: Format, spec_for: Callable[[str], str], optional_phases: Collection[str] = ()) -> dict[str, Any]:
     """A cast with the model that `spec_for` names for each of `seats_needed`, and as many judges as the format has."""
-    panel = format.panel if format.panel > 1 else 0
+    panel = format.judge_count if format.judge_count > 1 else 0
     seats = seats_needed(format, optional_phases)
     return {seat: [spec_for(seat)] * panel if seat == JUDGE and panel else spec_for(seat) for seat in seats}
 
@@ -347,10 +347,10 @@ def host_problem(cast: Mapping[str, Any]) -> str:
     return with_hint(problem, f"a model or `human` for {' and '.join(hosts)}, or `host` for {' and '.join(people)}")
 
 
-def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Settings:
-    """The settings of a debate of which only the `given` ones and the size of the panel are known. Raises BadSettings
+def judging_settings(given: Mapping[str, Any], format: Format, judge_count: int) -> Settings:
+    """The settings of a debate of which only the `given` ones and the number of judges are known. Raises BadSettings
     with every problem."""
-    cast = {JUDGE: [HOST] * max(1, min(panel, MAX_JUDGES))} if JUDGE in format.active_seats() else {}
+    cast = {JUDGE: [HOST] * max(1, min(judge_count, MAX_JUDGES))} if JUDGE in format.active_seats() else {}
     return make_settings({"topic": "Any.", "cast": cast, **given}, format, "any.md")
 
 

@@ -135,7 +135,7 @@ class SetupQuestions:
         filled |= {name: values[name] for name in ("argued", "keys") if name in values}
         choices = {value: about.format(**filled) for value, about in self._choices(key).items()}
         options = {label.format(**filled): about.format(**filled) for label, about in wording.options.items()}
-        if key == "rounds" and not self.format.can_end_without_new_ground:
+        if key == "rounds" and not self.format.can_say_no_new_ground:
             options.pop(answers.AUTO, None)
         return SetupQuestion(
             key=key,
@@ -171,7 +171,7 @@ class SetupQuestions:
                 keys = " or ".join(f"position_{side}=..." for side in self.format.sides)
                 return {"argued": " ".join(self.argued(state)), "keys": keys}
             case "rounds":
-                auto = f", or {answers.AUTO}" if self.format.can_end_without_new_ground else ""
+                auto = f", or {answers.AUTO}" if self.format.can_say_no_new_ground else ""
                 return {"default": limits.default, "most": limits.maximum, "auto": auto, "about": self._about_rounds()}
             case "insist":
                 cap = "4 or 5" if limits.maximum > 4 else limits.maximum
@@ -456,7 +456,7 @@ class SetupQuestions:
         )
 
     def _take_rounds(self, state: SetupState, text: str, source: Source) -> SetupState:
-        if text.lower() == answers.AUTO and self.format.can_end_without_new_ground:
+        if text.lower() == answers.AUTO and self.format.can_say_no_new_ground:
             return with_answers(without_answers(state, "insist"), source, rounds=answers.AUTO)
         number = answers.parse_rounds(text, self.format.rounds.maximum_if_insisted)
         if number is None:

@@ -234,16 +234,17 @@ class JournalWriter:
 
     # Appending
 
-    def append(self, event: Event, *, keep: bool = False) -> Entry:
+    def append(self, event: Event, *, queue_if_disk_full: bool = False) -> Entry:
         """Writes one event after the last complete line; the entry holds it as it was written, without the secrets
-        of the environment. With `keep`, the line is kept in memory if the disk is full, and `wait_for_room` writes it.
+        of the environment. With `queue_if_disk_full`, the line is kept in memory if the disk is full, and
+        `wait_for_room` writes it.
 
         Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk does not
         take it; the journal is then as it was. Raises PermanentFailure if another program changed the file.
         """
         event = event.with_text(redactor())
         line, entry = make_line(event, self._clock(), self.entries)
-        self._append_line(WaitingLine(line, f"{_summary(event)} for {self._name}" if keep else ""))
+        self._append_line(WaitingLine(line, f"{_summary(event)} for {self._name}" if queue_if_disk_full else ""))
         self.entries.append(entry)
         return entry
 

@@ -169,7 +169,7 @@ class Live:
         stage = self._debate.stages[-1]
         if stage[0].round and not self._debate.complete:
             banner = filled_announcement(
-                self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds
+                self._debate.format.announcements.round, round=stage[0].round, rounds=self._debate.rounds
             )
             self._banner(Announcement("round", banner))
 
@@ -314,8 +314,8 @@ def _cost(debate: DebateState) -> list[str]:
     total = costs_of(debate).total
     if not total.calls:
         return []
-    unknown = "a call" if total.unknown == 1 else f"{total.unknown} calls"
-    return [f"${total.cost:.4f}" + (f" and {unknown} of unknown price" if total.unknown else "")]
+    unknown = "a call" if total.unpriced_calls == 1 else f"{total.unpriced_calls} calls"
+    return [f"${total.cost:.4f}" + (f" and {unknown} of unknown price" if total.unpriced_calls else "")]
 
 
 _MAX_BAR = 20

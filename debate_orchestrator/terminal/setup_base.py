@@ -15,7 +15,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import moderator, start
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
@@ -267,7 +267,7 @@ class SetupBase:
             return self.words.said["free"]
         key = "rehearses" if self.rehearses else "takes"
         try:
-            return self.words.said[key].format(estimate=estimate(start.make_opened(self.settings())).sentence())
+            return self.words.said[key].format(estimate=estimate_debate(start.make_opened(self.settings())).sentence())
         except DebateError:  # these answers can't be used; `check` says why
             return ""
 

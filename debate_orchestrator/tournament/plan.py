@@ -20,7 +20,7 @@ from debate_orchestrator.core.phases import JUDGE, judge_seats
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.estimate import CostEstimate, estimate
+from debate_orchestrator.engine.estimate import CostEstimate, estimate_debate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
 from debate_orchestrator.tournament.spec import (
@@ -260,7 +260,7 @@ def estimate_tournament(
     rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.everyone)))
     for scheduled in chosen:
         opened = open_scheduled(spec, scheduled, topics[scheduled.topic_id])
-        expected = estimate(opened, rehearsal=True)
+        expected = estimate_debate(opened, rehearsal=True)
         if expected.not_estimated_because:
             raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.not_estimated_because}.")
         seconds += expected.seconds * times

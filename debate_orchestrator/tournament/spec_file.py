@@ -122,7 +122,7 @@ def _judges(value: Any, loaded_format: Format) -> Any:
     if not isinstance(judges, dict):
         return value
     return {
-        "panel": loaded_format.panel,
+        "panel": loaded_format.judge_count,
         "mirror": loaded_format.mirror,
         **judges,
         "from": _models(judges.get("from") or []),

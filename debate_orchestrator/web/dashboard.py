@@ -20,7 +20,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.api import find_risks, open_debate
 from debate_orchestrator.engine.debate import create_debate
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.user_events import audience_question
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
@@ -313,4 +313,4 @@ def expected_judging(path: str, judges: list[str]) -> str:
     """What judging a debate again is expected to take, in a sentence. BadSettings if the judges can't be used."""
     start.must_be_callable({JUDGE: tuple(judges)})
     judging = rejudge.rejudging_from_file(path, judges)
-    return estimate(judging.opened, judging.speeches).sentence()
+    return estimate_debate(judging.opened, judging.speeches).sentence()

@@ -9,7 +9,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.engine import format_check, start
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, types_of
 from debate_orchestrator.storage.paths import DebateFiles
@@ -134,7 +134,7 @@ def _cast(sent: Mapping[str, str], seat: str, format: Format, found: FoundModels
     stand-in that names no model stands for the default one, as in `debate run`."""
     typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
     chosen = sent.get(f"cast.{seat}") or default_of(seat, found)
-    specs = typed or [chosen] * (format.panel if seat == JUDGE else 1)
+    specs = typed or [chosen] * (format.judge_count if seat == JUDGE else 1)
     return [_stand_in(seat, found) if spec == model_spec.REHEARSE else spec for spec in specs]
 
 
@@ -181,7 +181,7 @@ def expected_cost(prepared: Prepared) -> str:
         return "nothing: it is a rehearsal. What the real debate takes is not known: its stand-ins name no model"
     if not called:
         return "nothing: no model is called"
-    takes = estimate(start.make_opened(start.with_placeholders(settings)))
+    takes = estimate_debate(start.make_opened(start.with_placeholders(settings)))
     found = takes.model_copy(update={"positions_by": prepared.positions_by}).sentence()
     if prepared.rehearsal:
         return f"nothing: it is a rehearsal. The real debate, with {and_joined(called)}: {found}"

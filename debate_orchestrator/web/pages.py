@@ -41,10 +41,10 @@ def money(total: CostLine) -> str:
     """What calls have cost, as every page says it; empty before the first call."""
     if not total.calls:
         return ""
-    unknown = f"{plural(total.unknown, 'call')} of unknown price"
-    if total.unknown == total.calls:
+    unknown = f"{plural(total.unpriced_calls, 'call')} of unknown price"
+    if total.unpriced_calls == total.calls:
         return unknown
-    return f"at least ${total.cost:.2f}, and {unknown}" if total.unknown else f"${total.cost:.2f}"
+    return f"at least ${total.cost:.2f}, and {unknown}" if total.unpriced_calls else f"${total.cost:.2f}"
 
 
 @cache
@@ -113,9 +113,9 @@ def application(
     return app
 
 
-def html_response(template: str, code: int = 200, **values: Any) -> HTMLResponse:
+def html_response(template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """A page."""
-    return HTMLResponse(render(template, **values), code)
+    return HTMLResponse(render(template, **values), status)
 
 
 def address_of(request: Request) -> str:

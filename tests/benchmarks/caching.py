@@ -69,7 +69,7 @@ class Unwritten(JournalWriter):
     def __init__(self, opened: Opened):
         self.path, self.entries = "memory", [Entry(1, "", opened, "")]
 
-    def append(self, event: Event, *, keep: bool = False) -> Entry:
+    def append(self, event: Event, *, queue_if_disk_full: bool = False) -> Entry:
         self.entries.append(Entry(len(self.entries) + 1, "", event, ""))
         return self.entries[-1]
 

@@ -152,7 +152,7 @@ def test_what_came_to_nothing_is_paid_for_too() -> None:
     spoiled = Rejected(turn="1.opening.a", problems=("empty",), reply=paid("", cost=0.2))
     total = costs_of(debate(refused, broken, spoiled, Spoke(turn="1.opening.a", reply=paid()))).total
 
-    assert (total.calls, round(total.cost, 9), total.unknown) == (3, 0.7, 1)
+    assert (total.calls, round(total.cost, 9), total.unpriced_calls) == (3, 0.7, 1)
 
 
 def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
@@ -161,7 +161,7 @@ def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     silent = CallFailed(turn="1.opening.a", by=BY, problem="silence", wait=1.0, maybe_billed=True)
     total = costs_of(debate(asked, silent, asked)).total
 
-    assert (total.calls, total.cost, total.unknown) == (2, 0.0, 2)
+    assert (total.calls, total.cost, total.unpriced_calls) == (2, 0.0, 2)
     assert costs_of(debate(asked.model_copy(update={"called": False}))) == Costs()
 
 

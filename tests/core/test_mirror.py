@@ -105,7 +105,7 @@ def test_who_goes_by_names_abstains() -> None:
     assert result is not None and verdict is not None
     assert (result.winner, result.scores, result.ballots) == ("no decision", {"a": 6, "b": 6}, 1)
     assert (verdict.winner, verdict.strength, verdict.remarks) == ("no decision", None, ("no quorum",))
-    assert (verdict.panel[0].stable, verdict.panel[0].absent, tally.flipped_votes(debate)) == (False, False, (2, 2))
+    assert (verdict.votes[0].stable, verdict.votes[0].absent, tally.flipped_votes(debate)) == (False, False, (2, 2))
 
 
 def test_scores_are_the_mean_of_both_presentations() -> None:

@@ -200,7 +200,7 @@ def test_short_of_the_quorum_nothing_is_decided() -> None:
         votes("a", "no decision", "no decision"), [result(1, 9, 2)], SIDES, quorum=2, strengths=["narrow"]
     )
     assert (made.winner, made.strength, made.vote_counts, made.quorum) == ("no decision", None, {"a": 1}, 2)
-    assert (made.remarks, len(made.panel)) == (("no quorum",), 3)
+    assert (made.remarks, len(made.votes)) == (("no quorum",), 3)
 
 
 def test_an_abstention_is_no_disagreement() -> None:
