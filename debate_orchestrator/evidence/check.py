@@ -4,7 +4,7 @@
 | --- | --- |
 | the quote stands in the page's text, word for word | verified |
 | a passage comes close to it, with the same figures | near match |
-| the page holds the quote, and so does its address | near match |
+| the page holds the quote, and its address words of it | near match |
 | nothing comes close, or other figures stand there | not found |
 | the quote is too short, or too long, to be looked for | not found, and nothing is fetched |
 | an address of a kind, host, port or network that is refused (`addresses`), there or after a redirect | blocked |

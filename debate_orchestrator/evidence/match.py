@@ -6,7 +6,8 @@ figure is one word with its signs, separators and percent sign, so that "rose by
 - verified: the words of the quote stand in the text in a row. An ellipsis divides a quote into parts, which must stand
   in this order.
 - a near match: a passage shares `NEAR` of its characters with the quote, and has the same figures; or all is there, but
-  a part is too short to count, a figure at an end of it may go on ("5" of "5 million"), or the address holds it too.
+  a part is too short to count, a figure at an end of it may go on ("5" of "5 million"), or the address
+  holds words of it too.
 - not found: no passage is that like it, or the closest one has other figures. A changed figure is the forgery that
   matters, so it is never a match.
 
@@ -21,9 +22,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_to_bytes
 
 from debate_orchestrator.evidence.states import State
 from debate_orchestrator.util.sanitize import normalized, part_small_figures
@@ -151,14 +152,38 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> Match:
     doubt = ""
     if not all(part.is_enough for part in parts):
         doubt = "one of its parts is too short to count"
-    elif any(_holds(address, part) for address in addresses for part in parts):
-        doubt = "the address holds it too, so that the page may only repeat what it was asked"
+    elif any(_echoes(address, part) for address in addresses for part in parts):
+        doubt = "the address holds words of it too, so that the page may only repeat what it was asked"
     return _exact(parts, page, doubt) or _closest(parts, page)
 
 
-def _holds(address: str, part: Words) -> bool:
-    """Whether the words stand in a row in what a server sees of an address, whatever parts them there."""
-    return _letters(part) in _letters(Words(unquote_plus(address.partition("#")[0])))
+def _echoes(address: str, part: Words) -> bool:
+    """Whether what a server sees of an address may hold a run of the part's words, of `WORDS` and 8 letters or more.
+    What is not plain UTF-8 there, decoded once or twice, may hold anything."""
+    shown = address.partition("#")[0]
+    for _ in range(2):
+        try:
+            shown = unquote_to_bytes(shown.replace("+", " ")).decode()
+        except UnicodeDecodeError:
+            return True
+        if re.search(r"[\x00-\x1f\x7f]", shown):
+            return True
+        letters = _letters(Words(shown))
+        if any(run in letters for run in _runs(part)):
+            return True
+    return False
+
+
+def _runs(part: Words) -> Iterator[str]:
+    """The shortest run of enough words from each word of a part on, as letters; all of it where none is enough."""
+    words = ["".join(filter(str.isalnum, word)) for word in part.words]
+    ends = [
+        next((n for n in range(first + WORDS, len(words) + 1) if len("".join(words[first:n])) >= 8), 0)
+        for first in range(len(words))
+    ]
+    yield from ("".join(words[first:end]) for first, end in enumerate(ends) if end)
+    if not any(ends):
+        yield "".join(words)
 
 
 def _letters(words: Words) -> str:
