@@ -16,7 +16,7 @@ from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.util import sanitize, yaml
 from debate_orchestrator.util.errors import MAX_LISTED, DebateError
-from debate_orchestrator.util.redact import Redactor
+from debate_orchestrator.util.redact import Redactor, StreamRedactor
 
 
 def as_long(piece: str, length: int = 12_000) -> str:
@@ -32,6 +32,19 @@ def test_the_work_of_markup_grows_with_the_text(shown: Callable[[str], object], 
     some, more = (calls(lambda n=n: shown(as_long(piece, n))) for n in (5_000, 20_000))
 
     assert more < 5 * some + 1_000
+
+
+def test_white_space_in_a_stream_costs_no_more_than_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """White space that may stand within a key is passed on after some hundred characters."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", "sk-a1B2c3D4e5F6g7H8")
+
+    def take(pieces: int) -> None:
+        stream = StreamRedactor(lambda text: None)
+        for piece in [" s", *[" "] * pieces]:
+            stream.take(piece)
+
+    some, more = (calls(lambda n=n: take(n)) for n in (1_000, 4_000))
+    assert more < 5 * some
 
 
 def test_yaml_of_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

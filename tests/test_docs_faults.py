@@ -271,6 +271,7 @@ def test_the_limits_are_told() -> None:
         f"{LIMITS.max_received_chars:,} with thinking",
         f"{LIMITS.stream // mib} MiB of a response, {LIMITS.lines:,} lines",
         f"{LIMITS.event // mib} MiB of one event in it",
+        f"{LIMITS.event_parts:,} lists, objects and commas",
         f"{LIMITS.nesting} levels of nesting",
         f"{LIMITS.error // 1024} KiB of the body",
         f"{LIMITS.first_token_seconds / minutes:g} minutes until the first word",

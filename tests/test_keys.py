@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -142,6 +143,28 @@ def test_a_program_says_a_key(debate: Run, monkeypatch: pytest.MonkeyPatch) -> N
         assert "[key]" in written()
         for path in Path().glob("r.*"):
             path.unlink()
+
+
+def test_a_key_that_only_a_report_would_join(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that emphasis or private working parts in the journal is in no report either."""
+    key = "sk_live_9f8e7d6c5b4a39281706"
+    monkeypatch.setenv("MY_TOKEN", key)
+    parted = (f"{key[:9]}**{key[9:12]}**{key[12:]}", f"{key[:9]}\n<think>x</think>\n{key[9:]}", key.replace("_", "\\_"))
+    spec = script(f"print('We say so. ' + ' and '.join({parted!r}) + '\\n\\nThat is all.')")
+    ran = debate("run", *SETUP, "--judge=host", f"--a={spec}", f"--b={spec}")
+    assert ran.code == 3, ran.err
+    assert debate("report", "r.journal.jsonl").code == 0
+    for path in (Path("r.md"), Path("r.html")):
+        shown = re.sub(r"<[^>]*>|[*>\s]", "", path.read_text(encoding="utf-8"))
+        assert "Thatisall." in shown and key not in shown, path
+
+
+def test_the_beginning_of_what_a_program_says_of_its_failure(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long standard error the end is told, and no part of a key at its beginning."""
+    monkeypatch.setenv("MY_TOKEN", KEY)
+    spec = script(f"import sys; sys.stderr.write({KEY!r} + ' ' * (65_536 - 40) + 'failed.'); sys.exit(3)")
+    ran = debate("run", *SETUP, f"--judge={spec}", f"--a={spec}", f"--b={spec}", "--retry-for=1")
+    assert "failed." in ran.err and KEY[8:] not in ran.err + written()
 
 
 @pytest.mark.parametrize("at", (4, 21))

@@ -46,7 +46,7 @@ def forever(*pieces: bytes, first: bytes = b"", pause: float = 0.0) -> Callable[
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("depth", [100, 200_000])
+@pytest.mark.parametrize("depth", [100, 150_000])
 @pytest.mark.parametrize("hidden", [b"", b'id: "\n'], ids=["plain", "after a quote"])
 def test_a_deeply_nested_event(kind: str, depth: int, hidden: bytes) -> None:
     """An event nested deeper than any answer is the server's fault, whether or not it could be parsed; what had come
@@ -76,6 +76,24 @@ def test_events_of_another_shape(kind: str, data: bytes) -> None:
             assert ask(server.spec(kind)).text == ""
         except TransientError as fault:
             assert "no complete answer" in str(fault)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_event_of_a_million_values(kind: str) -> None:
+    """Values are counted before the event is parsed, which would take seconds."""
+    with sending(lambda: [begun(kind), said(kind, "Half"), raw(kind, f"[{'[],' * 1_000_000}0]")]) as server:
+        fails(server.spec(kind), "more than 200,000 lists, objects and commas")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("end", [b"\r", b"\r\n"])
+def test_other_ends_of_lines(kind: str, end: bytes) -> None:
+    """Lines may end in each of the ways that the standard of server-sent events has, and a byte order mark may stand
+    before the first."""
+    whole = b"\xef\xbb\xbf" + b"".join([begun(kind), said(kind, "One. "), said(kind, "Two."), ended(kind)])
+    pieces = [whole.replace(b"\n", end)[at : at + 7] for at in range(0, 2 * len(whole), 7)]
+    with sending(lambda: pieces) as server:
+        assert ask(server.spec(kind)).text == "One. Two."
 
 
 @pytest.mark.slow

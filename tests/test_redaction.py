@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import random
 import re
@@ -39,7 +40,9 @@ FORMS = [
     KEY.encode().hex(), KEY.encode().hex().upper(),
     *(base64.b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
     *(base64.urlsafe_b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
-    json.dumps(KEY).replace("/", "\\/"),
+    json.dumps(KEY).replace("/", "\\/"), json.dumps(json.dumps(KEY)), quote(quote(KEY)),
+    "".join(f"%{byte:02X}" for byte in KEY.encode()), "".join(f"\\u{ord(char):04x}" for char in KEY),
+    re.sub(r"([^\w\s])", r"\\\1", KEY), html.escape(KEY), "".join(f"&#{ord(char)};" for char in KEY),
     quote(KEY, safe="!*'()"), (" " * 12).join("".join(KEY.split())),
     f"sk-Ab\u200b{KEY[5:]}", "\n".join("".join(KEY.split())), f"{KEY[:9]}\n  {KEY[9:]}",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, TransientError, short_repr
+from debate_orchestrator.util.redact import redact
 
 GRACE = supervisor.GRACE
 """Seconds that a program has to end after it was asked to, and that a stray child may hold its output open."""
@@ -151,7 +152,7 @@ class _Run(Program):
             self.stderr_length += len(data)
             if self.stderr_length > LIMITS.stderr:
                 return self._done()
-            self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
+            self._stderr = (self._stderr + data)[-2 * _STDERR_KEPT :]
             return
         self.out += data
         if len(self.out) > LIMITS.max_answer_chars:
@@ -162,8 +163,8 @@ class _Run(Program):
             self.over.set_exception(error)
 
     def stderr(self) -> str:
-        """The end of the standard error."""
-        return self._stderr.decode("utf-8", "replace")
+        """The end of the standard error, redacted before it is cut: half a secret would not be recognised."""
+        return redact(self._stderr.decode("utf-8", "replace"))[-_STDERR_KEPT:]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -84,24 +85,36 @@ async def events(response: httpx2.Response) -> AsyncIterator[Any]:
                 yield _parse(text)
 
 
+_LINE_END = re.compile(rb"\r\n|\n|\r(?=.)", re.DOTALL)
+"""A CR at the end of what has come may be the first half of CRLF."""
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The lines of a body, without line ends."""
-    buffer, count = bytearray(), 0
+    """The lines of a body, without line ends and the byte order mark that it may begin with."""
+    buffer, count, start = bytearray(), 0, 0
     async for piece in pieces:
-        start = len(buffer)
         buffer += piece
-        while (end := buffer.find(b"\n", start)) >= 0:
-            yield bytes(buffer[:end]).removesuffix(b"\r")
-            del buffer[: end + 1]
+        if count == 0 and buffer.startswith(_BYTE_ORDER_MARK):
+            del buffer[: len(_BYTE_ORDER_MARK)]
+        while match := _LINE_END.search(buffer, start):
+            yield bytes(buffer[: match.start()])
+            del buffer[: match.end()]
             start = 0
             count += 1
             if count > LIMITS.lines:
                 raise OverLimit(f"more than {LIMITS.lines:,} lines")
+        start = max(0, len(buffer) - 1)
         if len(buffer) > LIMITS.event:
             raise OverLimit(f"an event of more than {LIMITS.event:,} bytes")
+    if buffer.endswith(b"\r"):
+        yield bytes(buffer[:-1])
 
 
 def _parse(text: bytes) -> Any:
+    # Counted before it is parsed: to make and to walk a million empty lists takes seconds.
+    if sum(map(text.count, (b"[", b"{", b","))) > LIMITS.event_parts:
+        raise OverLimit(f"an event of more than {LIMITS.event_parts:,} lists, objects and commas")
     try:
         event = json.loads(text)
     except RecursionError:

@@ -41,6 +41,8 @@ class ProviderLimits(NamedTuple):
     as many are allowed. The libraries and the event loop need about 5 µs for each line."""
     event: int = 4 * 1024 * 1024
     """Bytes of one event: the largest hold a page that a search found, about 100 kB."""
+    event_parts: int = 200_000
+    """Lists, objects and commas of one event; a page that a search found has some 10,000."""
     nesting: int = 32
     """How deep the JSON of one event may be nested: events of either API need about 10, as `util/data.py` allows."""
     error: int = 64 * 1024

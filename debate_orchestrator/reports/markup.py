@@ -12,6 +12,7 @@ import re
 from urllib.parse import quote, urlsplit
 
 from debate_orchestrator.util import sanitize
+from debate_orchestrator.util.redact import redact
 
 _APART = "\u2060"
 """A word joiner, which is not seen, between two characters that would begin something together. Unlike a backslash it
@@ -39,7 +40,7 @@ _HEADING = re.compile(
 
 def quote_speech(text: str) -> str:
     """A whole speech as a block quote."""
-    safe_text = sanitize.sanitize(text).strip("\n")
+    safe_text = redact(sanitize.sanitize(text)).strip("\n")
     if not safe_text.strip():
         return ""
     lines = _apart(_HEADING.sub(rf"\g<0>{_APART}", safe_text)).split("\n")

@@ -30,6 +30,7 @@ from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
 from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.redact import redact
 
 BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
@@ -149,7 +150,9 @@ def render_file(report: ReportModel, suffix: str, version: str = __version__) ->
     """A report as a file of that suffix, with its checksum, as that version makes it if it renders the journal the
     same."""
     file_type = FILE_TYPES[suffix]
-    text = file_type.with_sentence(importlib.import_module(file_type.module).render(report), checksum_sentence(report))
+    # Words of a journal that are shown without what stands between them may make a secret.
+    text = redact(importlib.import_module(file_type.module).render(report))
+    text = file_type.with_sentence(text, checksum_sentence(report))
     if version != __version__ and (match := file_type.find_checksum(text.encode())):
         names = text.encode()
         text = (names[: match.start("version")] + version.encode() + names[match.end("version") :]).decode()

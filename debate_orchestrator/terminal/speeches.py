@@ -13,7 +13,7 @@ from rich.text import Text
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter, without_private
 from debate_orchestrator.terminal.display import ALARM, wrap
-from debate_orchestrator.util.redact import StreamRedactor
+from debate_orchestrator.util.redact import StreamRedactor, redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
 from debate_orchestrator.util.terminal_text import MAX_WIDTH
 
@@ -93,7 +93,7 @@ class SpeechView:
 
     def show_recorded(self, text: str, note: str = "") -> None:
         """Shows the speech as it is on record, and a note below it."""
-        self._text = without_private(sanitize(text), self._tag).strip()
+        self._text = redact(without_private(sanitize(text), self._tag)).strip()
         self._end(note)
         self.is_final, self.until = True, None
 

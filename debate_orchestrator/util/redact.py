@@ -2,22 +2,21 @@
 
 A secret is the value of a variable that a key for a model is read from, a value in a `..._CUSTOM_HEADERS`, the
 password in an address, and the value of a variable named like a key (`..._TOKEN`) that is no name, number or path. It
-is searched for in a fixed set of forms: as it is, URL-encoded, escaped as in JSON, in hexadecimal and in base64. White
-space and characters that are not seen are left out of the text for the search, so they may stand within a secret.
+is searched for as it is, in hexadecimal and in base64, in the text without white space and characters that are not
+seen; then again where escapes of addresses, JSON, markdown and HTML stand for the characters that they mean.
 """
 
 from __future__ import annotations
 
 import base64
-import json
+import html
 import os
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import is_
-from typing import Any
-from urllib.parse import quote, quote_plus, unquote
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from debate_orchestrator.util.sanitize import UNSEEN
 
@@ -97,11 +96,9 @@ def forms(secret: str) -> set[str]:
     variants: set[str] = set()
     for text in {secret, _bare(secret)}:
         raw = text.encode("utf-8", "surrogateescape")
-        quoted = {quote(raw), quote(raw, safe=""), quote(raw, safe="!*'()"), quote_plus(raw)}
-        escaped = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
-        variants |= {text, raw.hex(), raw.hex().upper(), *quoted, *escaped}
-        variants |= {re.sub("%..", lambda escape: escape[0].lower(), form) for form in quoted}
-        variants |= {form.replace("/", "\\/") for form in escaped}
+        # Escapes of addresses stand for bytes.
+        variants |= {text, raw.decode("latin-1"), raw.hex(), raw.hex().upper()}
+        variants |= {re.sub(r"\s", "+", form) for form in (text.strip(), raw.decode("latin-1").strip())}
         for before in range(3):
             whole = base64.b64encode(b"\0" * before + raw).decode()
             inner = whole[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
@@ -115,59 +112,128 @@ def _bare(text: str) -> str:
     return text if text.isascii() else UNSEEN.sub("", text)
 
 
+_ESCAPE = re.compile(
+    r"%(?P<byte>[0-9A-Fa-f]{2})|\\u(?P<code>[0-9A-Fa-f]{4})|\\x(?P<hex>[0-9A-Fa-f]{2})|\\(?P<blank>[nrt])"
+    r"|\\(?P<sign>[!-/:-@\[-`{-~])|(?P<entity>&#?\w{1,31};)"
+    r"|(?P<emphasis>[*`]+|~~)"
+)
+_UNFINISHED_ESCAPE = re.compile(r"(?:%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?|&#?\w{0,31})\Z")
+_MAX_NESTED = 3
+"""How often what is escaped may be escaped again."""
+_MAX_ESCAPE = 6
+"""Characters of the longest escape that is expected within a secret."""
+_MAX_GAP = 500
+"""Characters of white space within a secret that comes in pieces; in a whole text there is no limit."""
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    """What an escape stands for; nothing where that is left out of the search."""
+    if digits := escape["byte"] or escape["code"] or escape["hex"]:
+        return _bare(chr(int(digits, 16)))
+    if escape["entity"]:
+        return _bare(html.unescape(escape[0]))
+    return escape["sign"] or ""
+
+
+class _Reading(NamedTuple):
+    """A text as it is searched, with the place in the original text where each of its characters begins and ends."""
+
+    text: str
+    starts: list[int]
+    stops: list[int]
+
+    def unescaped(self) -> _Reading:
+        """The same with what its escapes stand for."""
+        pieces, starts, stops, at = list[str](), list[int](), list[int](), 0
+        for escape in _ESCAPE.finditer(self.text):
+            first, end, meant = escape.start(), escape.end(), _unescape(escape)
+            pieces += [self.text[at:first], meant]
+            starts += self.starts[at:first] + [self.starts[first]] * len(meant)
+            stops += self.stops[at:first] + [self.stops[end - 1]] * len(meant)
+            at = end
+        text = "".join([*pieces, self.text[at:]])
+        return _Reading(text, starts + self.starts[at:], stops + self.stops[at:])
+
+
+def _readings(text: str) -> Iterator[_Reading]:
+    """A text without white space as it is, and as its escapes mean it."""
+    places = [place for place, char in enumerate(text) if _bare(char)]
+    reading = _Reading(_bare(text), places, [place + 1 for place in places])
+    yield reading
+    for _ in range(_MAX_NESTED):
+        if not _ESCAPE.search(reading.text):
+            return
+        reading = reading.unescaped()
+        yield reading
+
+
 class Redactor:
     """Takes certain secrets out of texts."""
 
     def __init__(self, secrets: Iterable[str]):
-        self._forms = sorted({form for secret in secrets for form in forms(secret)})
-        self._first = {form[0] for form in self._forms}
+        self._forms = sorted({form for secret in secrets for form in forms(secret)}, key=len, reverse=True)
+        self._beginnings = {form[:length] for form in self._forms for length in range(1, len(form))}
         self._longest = max(map(len, self._forms), default=0)
 
     def __call__(self, text: str) -> str:
         """`text` with `[key]` in place of every secret."""
         pieces, end = [], 0
         for start, stop in self._spans(text):
-            pieces += [text[end:start], KEY]
-            end = stop
+            if stop > end:
+                pieces += [text[end:start], KEY] if start >= end else []
+                end = stop
         return "".join([*pieces, text[end:]]) if pieces else text
+
+    def _holds_one(self, text: str) -> bool:
+        """Whether there is a secret in a text; most have none, and are read without places."""
+        bare = _bare(text)
+        for _ in range(_MAX_NESTED + 1):
+            if any(form in bare for form in self._forms):
+                return True
+            if not _ESCAPE.search(bare):
+                return False
+            bare = _ESCAPE.sub(_unescape, bare)
+        return False
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Where secrets begin and end in a text."""
-        bare = _bare(text)
-        present = sorted((form for form in self._forms if form in bare), key=len, reverse=True)
-        if not present:
+        if not self._holds_one(text):
             return []
-        places = [place for place, char in enumerate(text) if _bare(char)]
-        matches = re.finditer("|".join(map(re.escape, present)), bare)
-        return [(places[match.start()], places[match.end() - 1] + 1) for match in matches]
+        spans = list[tuple[int, int]]()
+        for reading in _readings(text):
+            if present := [form for form in self._forms if form in reading.text]:
+                matches = re.finditer("|".join(map(re.escape, present)), reading.text)
+                spans += [(reading.starts[match.start()], reading.stops[match.end() - 1]) for match in matches]
+        return sorted(spans)
 
-    def _unfinished(self, text: str) -> tuple[int, str, str]:
-        """Where the longest end of a text begins that may go on as a secret, that end without white space, and the form
-        that it begins; the length of the text and nothing if there is none."""
-        places: list[int] = []  # of the last characters, from the end
-        for place in range(len(text) - 1, -1, -1):
-            if len(places) >= self._longest:
-                break
-            if _bare(text[place]):
-                places.append(place)
-        for place in reversed(places):
-            if text[place] in self._first:
-                end = _bare(text[place:])
-                at = bisect_left(self._forms, end + "\0")
-                if at < len(self._forms) and self._forms[at].startswith(end):
-                    return place, end, self._forms[at]
-        return len(text), "", ""
+    def _unfinished(self, text: str) -> tuple[int, str]:
+        """Where the longest end of a text begins that may go on as a secret, and that end as it is read; the length of
+        the text and nothing if there is none."""
+        begins = max(0, len(text) - _MAX_ESCAPE * self._longest - _MAX_GAP)
+        tail = text[begins:]
+        best = len(tail), ""
+        for reading in _readings(tail):
+            end = len(reading.text)
+            if partial := _UNFINISHED_ESCAPE.search(reading.text):
+                end = partial.start()
+                best = min(best, (reading.starts[end], ""))
+            for place in range(max(0, end - self._longest), end):
+                if reading.text[place:end] in self._beginnings:
+                    best = min(best, (reading.starts[place], reading.text[place:end]))
+                    break
+        return begins + best[0], best[1]
 
     def split(self, text: str) -> tuple[str, str]:
         """The redacted beginning of a text, and its end as it is, which may become a secret as the text goes on."""
-        begins = self._unfinished(text)[0]
+        begins = self._unfinished(text)[0] if self._forms else len(text)
         begins = next((start for start, stop in self._spans(text) if start < begins < stop), begins)
         return self(text[:begins]), text[begins:]
 
     def cut(self, text: str) -> str:
         """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""
         text = self(text)
-        begins, end, form = self._unfinished(text)
+        begins, end = self._unfinished(text) if self._forms else (len(text), "")
+        form = next((form for form in self._forms if form.startswith(end)), "")
         return text[:begins] + KEY if _SHORTEST <= len(end) >= len(form) / 2 else text
 
 

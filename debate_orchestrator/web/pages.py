@@ -25,6 +25,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import few_combining_marks
 from debate_orchestrator.web.guard import DASHBOARD, Scope
 
@@ -33,8 +34,8 @@ STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; ch
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of `web/templates` as HTML. Every value is escaped that is not HTML already."""
-    return _environment().get_template(template).render(values)
+    """A template of `web/templates` as HTML, redacted. Every value is escaped that is not HTML already."""
+    return redact(_environment().get_template(template).render(values))
 
 
 def money(total: CostLine) -> str:

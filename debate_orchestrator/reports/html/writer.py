@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, TextRun
 from debate_orchestrator.util import sanitize
+from debate_orchestrator.util.redact import redact
 
 _SAFE = "/:?=&%@+,~$-._#;!*()[]'"
 """What stays as it is in an address: everything else is written as percent signs and digits."""
@@ -212,7 +213,7 @@ def _parser() -> MarkdownIt:
 
 def speech(text: str, quotes: tuple[str, str] | None = None) -> Markup:
     """A whole speech; `quotes` are the tags of what was looked up in the context files, found and not."""
-    safe_text = sanitize.sanitize(text).strip("\n")
+    safe_text = redact(sanitize.sanitize(text)).strip("\n")
     tokens = _parser().parse(safe_text, {"quotes": quotes}) if _is_laid_out(safe_text) else []
     if not tokens or _is_deep(tokens) or _drops_cells(tokens, safe_text):
         return Markup('<pre class="whole"><code>{}</code></pre>\n').format(safe_text)
@@ -221,6 +222,7 @@ def speech(text: str, quotes: tuple[str, str] | None = None) -> Markup:
 
 def _render(tokens: Sequence[Token]) -> Markup:
     _restyle(tokens)
+    _redact(tokens)
     return Markup(_parser().renderer.render(tokens, _parser().options, {}))
 
 
@@ -235,6 +237,14 @@ def _restyle(tokens: Sequence[Token]) -> None:
             href = token.attrs.pop("href")
             token.attrs = {"href": href, "rel": REL, **token.attrs} if href else {}
         _restyle(token.children or [])
+
+
+def _redact(tokens: Sequence[Token]) -> None:
+    """Takes out secrets that emphasis parts, which a page would show in one piece."""
+    for token in tokens:
+        plain = "".join(child.content for child in token.children or [])
+        if (redacted := redact(plain)) != plain:
+            token.children = [Token("text", "", 0, content=redacted)]
 
 
 def _is_deep(tokens: Sequence[Token]) -> bool:
