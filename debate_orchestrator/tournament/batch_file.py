@@ -1,17 +1,20 @@
 """The record of a tournament's batches in its folder: which calls are in which batch.
 
 A line is synced before a batch is created, and another once the provider has named it, or has refused it. So a run that
-was killed leaves a trace of every batch that it paid for. A last line without its newline is what a crash left. It is
-trimmed, after the whole file has proved to be this program's.
+was killed leaves a trace of every batch that it paid for. On a full disk the second line is kept in memory until there
+is room. A last line without its newline is what a crash left. It is trimmed, after the whole file has proved to be this
+program's.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -19,6 +22,7 @@ from typing import Any
 from debate_orchestrator.storage.files import append_line, sync_folder
 from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, open_regular, strict_json
 from debate_orchestrator.util.errors import BadFile, PermanentFailure
+from debate_orchestrator.util.messages import Tell
 
 BATCHES = "batches.jsonl"
 _BEGINNING = b'{"batch": "'
@@ -46,12 +50,17 @@ class Batch:
 class BatchFile:
     """The batches of a folder, which one process has (`folder.lock`)."""
 
+    tell: Tell = logging.getLogger(__name__).warning
+    """Gets a sentence when a line can't be written, and when the file is closed without it."""
+
     def __init__(self, folder: str):
         """Opens or begins the file. BadFile if it can't be used."""
         self.path = os.path.join(folder, BATCHES)
         self._batches: dict[str, Batch] = {}
         self._of: dict[str, Batch] = {}
         """The id of a call to its batch."""
+        self._waiting: list[dict[str, Any]] = []
+        """Lines that the disk has not taken yet."""
         try:
             self._handle = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
             try:
@@ -104,14 +113,29 @@ class BatchFile:
     def begin(self, model: str, calls: Mapping[str, str | None]) -> Batch:
         """Records a batch that is about to be created, of calls with their codes. PermanentFailure if that can't be
         written."""
+        self.write_waiting()
         name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
-        self._append({"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes})
+        line = {"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes}
+        self._append(line)
+        self._take(line)
         return self._batches[name]
 
     def end(self, batch: Batch, id: str | None) -> None:
         """Records the provider's name for a batch; None if it was not created, so that its calls may be put into
-        another."""
-        self._append({"batch": batch.name, "id": id})
+        another. A line that can't be written is told, and kept for `write_waiting`."""
+        line = {"batch": batch.name, "id": id}
+        self._take(line)
+        self._waiting.append(line)
+        try:
+            self.write_waiting()
+        except PermanentFailure as error:
+            self.tell(f"{error.problems[0]} Until then this line is kept in memory: {json.dumps(line)}")
+
+    def write_waiting(self) -> None:
+        """Writes the lines that wait, in their order. Raises as `_append`."""
+        while self._waiting:
+            self._append(self._waiting[0])
+            self._waiting.pop(0)
 
     def _append(self, line: dict[str, Any]) -> None:
         """Writes a line. JournalWriteError if the disk does not take it, PermanentFailure if another program replaced
@@ -121,8 +145,11 @@ class BatchFile:
             raise PermanentFailure(problem, hint="restore the file from a copy, and resume")
         data = json.dumps(line).encode() + b"\n"
         self._size = append_line(self._handle, data, self._size, name_of(self.path), synced=True)
-        self._take(line)
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file. Lines that wait are tried a last time, and then told."""
+        with suppress(PermanentFailure):
+            self.write_waiting()
+        for line in self._waiting:
+            self.tell(f"Not saved. Add this line to {name_of(self.path)} before you resume: {json.dumps(line)}")
         os.close(self._handle)

@@ -30,12 +30,15 @@ from debate_orchestrator.providers.provider import (
     Permissions,
     Provider,
 )
+from debate_orchestrator.storage.journal import WRITE_AGAIN
 from debate_orchestrator.tournament.batch_file import BATCHES, Batch, BatchFile
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
     BadFile,
     ExternalError,
+    JournalWriteError,
     Paused,
+    PermanentFailure,
     ReplyPending,
     TransientError,
     short_repr,
@@ -231,19 +234,28 @@ class Batches:
             batch = self._file.begin(model, codes)
             try:
                 id = await api.create_batch(bodies, file)
-            except TransientError as error:
-                if not error.refused:
+            except ExternalError as error:
+                if isinstance(error, TransientError) and not error.refused:
                     raise self._pending(batch, error.problems) from None
-                self._file.end(batch, None)
-                raise
-            except ExternalError:
-                self._file.end(batch, None)
+                await self._end(batch, None)
                 raise
             self._on_note(f"Batch {id} has {plural(len(calls), 'call')} of {model}.")
-            self._file.end(batch, id)
+            await self._end(batch, id)
             return batch
 
         return await _with_retries(create)
+
+    async def _end(self, batch: Batch, id: str | None) -> None:
+        """Records how the creation of a batch ended, as soon as there is room on the disk. ReplyPending if another
+        program replaced the file: the user has to add the line."""
+        self._file.end(batch, id)
+        while True:
+            try:
+                return self._file.write_waiting()
+            except JournalWriteError:
+                await asyncio.sleep(WRITE_AGAIN)
+            except PermanentFailure as error:
+                raise ReplyPending(error.problems) from None
 
     async def _results(self, api: BatchApi, batch: Batch) -> Mapping[str, Reply | TransientError]:
         """The results of a batch. A call whose answer is not whole for as long as it is asked for has none, and holds
