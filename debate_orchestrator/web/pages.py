@@ -114,7 +114,7 @@ def application(
     return app
 
 
-def html_response(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+def html_response(template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
     """A page."""
     return HTMLResponse(render(template, **values), status)
 
