@@ -57,6 +57,8 @@ LINKS = (
     "> [a]: https://evil.example\n\n- [b]: /x\n\n1. [c]: <javascript:x>",
     "[a\\]b]: https://evil.example",
     "<javascript:alert(1)>",
+    "<mailto:x/contenteditable/autofocus/onfocus=document.title=(1337)>",
+    "<https://x/autofocus/onfocus=alert(1)>",
     "<data:text/html,x> <JAVASCRIPT:x>",
     "\\[a](javascript:x) \\](javascript:x) [a\\](javascript:x)",
     "[![image](https://evil.example/x.png)](https://evil.example)",

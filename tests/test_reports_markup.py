@@ -88,7 +88,7 @@ AS_THEY_ARE = (
     "a | b\n--- | ---\n1 | 2",
     "As the RFC says:\n\n> A quotation, with **weight**.\n\nSo it is.",
     '```python\n# a comment\nif a < b:\n    print("<b>", "---")\n---\n```\n\nAfter it.',
-    "See [RFC 9113](https://rfc-editor.org/rfc/rfc9113), <https://example.org/a?b=c> or [write](mailto:a@example.org).",
+    "See [RFC 9113](https://rfc-editor.org/rfc/rfc9113) or [write](mailto:a@example.org).",
     "Costs $5 to $10 [sic], see note [3], array[0], f(x), a_b_c and 2 * 3 * 4.",
 )
 
@@ -115,6 +115,9 @@ QUOTED = {  # a bar stands for a character that is not seen
     "[x](javascript:y)": "> [x]¦(javascript:y)",
     "[a]: https://example.org": "> [a]¦: https://example.org",
     "**x**{: onclick=y}": "> **x**¦{¦: onclick=y}",
+    "<mailto:x/autofocus/onfocus=y> <https://x/onfocus=y>": "> <¦mailto:x/autofocus/onfocus=y> <¦https://x/onfocus=y>",
+    "x\n\n:   # head": "> x\n>\n> ¦:   # head",
+    "a\n:-:": "> a\n> :-:",
     "\\input{x} $$": "> \\¦input¦{¦x} $¦$",
     "```\nx": "> ```\n> x",
     "\x1b[31mred": "> ␛[31mred",
@@ -198,6 +201,7 @@ LINES = {
     "a | `b|c`": "a \\| \\`b\\|c\\`",
     "[R1 - ROUND 1] and [x]": "[R1 - ROUND 1] and \\[x\\]",
     "[x](https://a.example/b_(c)) http://a.example": "[x](https://a.example/b_(c)) http\\://a.example",
+    "<mailto:x/onfocus=y>": "&lt;mailto:x/onfocus=y\\>",
     "2024 was a year. 2026-02-03": "2024 was a year. 2026-02-03",
     "two\nlines": "two lines",
     "\u200b": "",

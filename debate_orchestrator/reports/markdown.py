@@ -142,8 +142,8 @@ def _summary(report: ReportModel, writer: MarkdownWriter) -> Markup:
     return writer.table(table, ["-" * (len(head) + (1 if head.endswith(" Score") else 2)) for head in heads])
 
 
-_TURN = "turn:"
-"""What the fragment of a link to a turn begins with, until the headings are known."""
+_TURN = "\0"
+"""What the fragment of a link to a turn begins with, until the headings are known. No speech holds this character."""
 
 
 def _link(report: ReportModel, turn: str) -> str:

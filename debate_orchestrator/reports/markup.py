@@ -22,7 +22,7 @@ _PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
 _ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
 """An address that may be linked. It holds nothing that could end it, or the attribute it becomes."""
 _STRUCTURE = re.compile(
-    rf"<(?=[A-Za-z/!?])(?!{_ADDRESS}>)"  # HTML, comments, and links to odd places
+    r"<(?=[A-Za-z/!?])"  # HTML and comments, and addresses, which some programs take for HTML
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
     r"|\](?=:)"  # definitions of links, notes and abbreviations
     rf"|\](?=\()(?!\({_ADDRESS}\))"  # links to odd places
@@ -31,7 +31,7 @@ _STRUCTURE = re.compile(
 )
 """The first of two characters that would begin something that a speech can't have."""
 _HEADING = re.compile(
-    r"^[ \t>*+\-\d.)]*+(?=#)"  # also within a quote or a list
+    r"^[ \t>*+\-\d.)]*+(?=#|:(?!-))"  # also within a quote or a list; a definition may hold one
     r"|(?:^|(?<=[ \t>]))(?<!\| )(?=(?:=+|-+)[ \t]*$)",  # the line below a heading, but not that of a table
     re.MULTILINE,
 )
@@ -76,7 +76,7 @@ def _escape_signs(text: str) -> str:
 
 _SPAN = re.compile(
     r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^`|]+(?P=ticks)(?!`))"
-    rf"|(?P<link>(?<!!)\[[^\[\]`<>\\{{}}$|]+\]\({_ADDRESS}\)|<{_ADDRESS}>)"
+    rf"|(?P<link>(?<!!)\[[^\[\]`<>\\{{}}$|]+\]\({_ADDRESS}\))"
     r"|(?P<words>\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\[(:]))"
     r"|(?<![\w*_~])(?P<marks>\*{1,3}|_{1,2}|~~)(?P<inside>(?![\s*_~])(?:(?!(?P=marks)).)+(?<!\s))(?P=marks)(?![\w*_~])",
     re.IGNORECASE,
