@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 
 import pytest
 from counting import calls
 
+from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, ShapeContext
+from debate_orchestrator.core.speech_rules import ends_with_line
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markup
@@ -74,6 +77,18 @@ TRIED: dict[str, Callable[[str], object]] = {
     "transcript": lambda text: transcript_file.parse(f"# T\n\n### Ann (Pro)\n\n{text}\n\n### Bo (Con)\n\ny", "x"),
     "json": lambda text: transcript_file.parse(json.dumps([{"speaker": text, "side": text, "text": text}]), "x"),
 }
+
+
+@pytest.mark.parametrize(
+    "piece", ["\n", "a:", "*", "** ", "' ", "`", "~~~x\n", "</think>\n", "<think>\n```x\n</think>\n"]
+)
+def test_a_long_speech_is_read_at_once(piece: str) -> None:
+    """What of a long text of one piece is public, and whether it ends with a reserved line, takes no second."""
+    start = time.process_time()
+    ends_with_line(as_long(piece, 100_000) + "x\n\nSo.", "So.")
+    public_text(as_long(piece, 100_000))
+
+    assert time.process_time() - start < 3
 
 
 @pytest.mark.slow

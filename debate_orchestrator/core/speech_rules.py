@@ -6,8 +6,8 @@ speech, or below a blank line where all of this holds of the text above it:
 
 Code         every fence is closed, and every backtick is part of a code span on one line
 Markup       nothing outside code could be a tag, a comment or a directive (`<q>`, `<!--`, `:::`, `[quote]`)
-Quotations   every quotation mark and bracket that is opened is closed, and no line is given to a side or announces
-             another one
+Quotations   every quotation mark and bracket that is opened is closed
+Lines        none is a heading, nothing but bold, begins with `[`, is given to a side or announces another one
 Sentences    the last words end a sentence, with a full stop, question mark or exclamation mark, not an ellipsis
 Private      no closing tag alone made text above it private
 """
@@ -32,7 +32,9 @@ from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
 _CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)[^`\n]+\1(?!`)")
-_MARKUP = re.compile(r"<[A-Za-z/!?]|^[ \t>]*(?::::|\[/?(?:quote|cite|code|spoiler)\b)", re.MULTILINE | re.IGNORECASE)
+_MARKUP = re.compile(
+    r"<[A-Za-z/!?]|^[ \t>]*(?::::|\[/?(?:quote|cite|code|spoiler)\b)|\\begin\b", re.MULTILINE | re.IGNORECASE
+)
 _UNSURE_FENCE = re.compile(r"^(?:[ \t>*+-]+(?:```|~~~)|(?:```|~~~).*\|)", re.MULTILINE)
 """A fence of a list or a quotation, or the head of a table: readers differ in what it is."""
 _STRAIGHT = re.compile(r"(?<!\d)[\"＂″]|\"(?=\w)|''")  # behind a digit it means inches
@@ -40,11 +42,16 @@ _EITHER_WAY = ("«»", "‹›", "❝❞", "❛❜")
 """Marks that open in some languages and close in others, or have no kind in Unicode."""
 _NOT_PAIRED = set("‘‚‛’«»‹›")
 """Marks that are counted by themselves: an apostrophe looks like one."""
-_SINGLE, _SINGLE_END = re.compile(r"(?<!\w)[‘‚‛](?=\w)"), re.compile(r"’|(?<=[\w.!?,])‘")
+_SINGLE = re.compile(r"(?P<opens>(?<!\w)['‚‛](?=[^\W\d])|(?<![\w.!?,])‘(?=\w))|['’](?!\w)|(?<=[\w.!?,])‘")
+"""A single quotation mark that opens or closes. An apostrophe within a word or before a year does neither."""
+_SIGNS = r"(?:[^\w\n]|_)*+"
 _LABEL = re.compile(
-    r"^\W*[\w][\w ().-]{0,40}:\W*$|^\W*(?:pro|con|[ab]|side [ab])\b[^.!?\n]{0,40}:", re.MULTILINE | re.IGNORECASE
+    rf"^{_SIGNS}\w[\w ().-]{{0,40}}:{_SIGNS}$|^{_SIGNS}(?:pro|con|[ab]|side [ab])\b[^.!?\n]{{0,40}}:"
+    r"|^[ \t>+\-\d.)]*+(?:\*[ \t]+)?(?:#|\[|(?:\*\*|__)(?!\s).*(?:\*\*|__)[ \t]*$)"
+    r"|^[ \t>]*\w.*\n[ \t>]*(?:=+|-+)[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
 )
-"""A line of its own that announces what follows, or words that are given to a side."""
+"""A line that announces what follows or gives it to a side: a label, a heading, a line of bold or one in brackets."""
 _CLOSES = {"(": ")", "[": "]", "{": "}", "“": "”", "「": "」", "『": "』", "《": "》", "（": "）"}
 _EMPHASIS = re.compile(r"[*_~]+")
 _LAST_SENTENCE = re.compile(r"(?<![.。…])[.!?。！？।؟։][\s\"'”’»)\]›」』》]*(?:\[\^?\d{1,4}\]\s*)*\Z")
@@ -193,7 +200,10 @@ def _closes_all(text: str) -> bool:
     """Whether every quotation mark and bracket that is opened is closed, in the order in which they were opened."""
     if len(_STRAIGHT.findall(text)) % 2 or any(sum(map(text.count, marks)) % 2 for marks in _EITHER_WAY):
         return False
-    if len(_SINGLE.findall(text)) > len(_SINGLE_END.findall(text)):
+    single = 0
+    for mark in _SINGLE.finditer(text):
+        single = single + 1 if mark["opens"] else max(0, single - 1)
+    if single:
         return False
     opened = list[str]()
     for char in text:
