@@ -226,6 +226,27 @@ NOT_AT_THE_BEGINNING = [
 ]
 
 
+OTHER_FIGURES = [
+    (".5", "5"), ("-.5", "5"), ("1.5e-6", "1.5e+6"), ("-$5 million", "$5 million"), ("5 - 7", "5"),
+    ("\u2212US$5 million", "US$5 million"), ("\u2212EUR 5 million", "EUR 5 million"), ("- 5", "5"),
+    ("\u2212\u00a05", "5"), ("-**5**", "5"), ("\u00b15", "5"), ("5\u20322", "52"), ("5\u20322", "5 2"),
+    ("5\u2032", "5"), ("<5", ">5"), ("<5", "5"), ("5%", "5\u2030"), ("5%", "5"), ("5 %", "5"), ("3\u00b75", "3 5"),
+    ("3\u066b5", "5"), ("1\u066c000", "000"), ("5\u00a2", "5"), ("5\u2031", "5"), ("5:2", "5/2"), ("10'30", "1030"),
+    *((f"{sign}5", "5") for sign in "\u223c\u226a\u2a7d\u2213\u221a\u2260\u2796\u20ac"),
+]  # fmt: skip
+
+
+def test_what_stands_beside_a_figure_belongs_to_it() -> None:
+    """A sign or letter beside a digit, also over a blank, makes another figure; brackets and quotation marks don't."""
+    for there, quoted in OTHER_FIGURES:
+        page = f"The report finds a change of {there} in one year of trade."
+        assert state(f"a change of {quoted} in one year of trade", page) != "verified", (there, quoted)
+        assert state(f"a change of {there} in one year of trade", page) == "verified", there
+    for there in ("(5)", "\u201c5\u201d", "5,", "**5**"):
+        page = f"The report finds a change of {there} in one year of trade."
+        assert state("a change of 5 in one year of trade", page) == "verified", there
+
+
 def test_a_quote_ends_with_whole_figures() -> None:
     """A quote is not verified where the figure at one of its ends is a part of a longer one."""
     for behind in NOT_AT_THE_END:

@@ -8,7 +8,7 @@ Length              what comes after the most words of the phase is not heard; a
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
                     In a format with quotes every other `<` of a speech is heard as `&lt;`, so that no speaker can write
                     a tag that says a quote was found. Compared without case, punctuation and space, but a figure is one
-                    word with its sign, its groups and its decimals; a quote of a few words proves nothing, and is
+                    word with all that stands beside it; a quote of a few words proves nothing, and is
                     unverified. So are those after the first 200 of a speech.
 """
 
@@ -23,19 +23,13 @@ from itertools import islice
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.util.sanitize import normalized, part_small_figures, sanitize
+from debate_orchestrator.util.figures import CHUNK, figure, join_figures
+from debate_orchestrator.util.sanitize import normalized, sanitize
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
 _WORD = re.compile(r"\S+")
-_APOSTROPHES = re.compile(r"(?<=\w)['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=\w)")
-_SIGN = re.compile(r"(?<![^\W_])[-+\u2010-\u2015\u2212](?=\d)")
-_GROUPS = re.compile(r"(?<=\d)[^\S\n]{1,3}(?=\d)")
-_MINUS, _GROUP = "\u2212", "_"
-_IN_FIGURES = f".,^\u2044{_GROUP}{_MINUS}"
-"""What belongs to a word where it stands in a figure: 5.2, 7,000,000, 7_000_000, 10^2, -7 and the halves of a fraction.
-"""
-_NOT_IN_FIGURES = re.compile(rf"(?<!\d)[.,^\u2044{_GROUP}]|[.,\u2044{_GROUP}](?!\d)|(?<=\w){_MINUS}|{_MINUS}(?!\d)")
+_APOSTROPHES = re.compile(r"(?<=[^\W\d])['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=[^\W\d])")
 _LESS_THAN = re.compile("[<\ufe64\uff1c]")
 
 
@@ -133,28 +127,38 @@ def _compared(context_texts: tuple[str, ...]) -> str:
 def _in(quote: str, within: str, least_words: int) -> bool:
     """Whether a context file holds a quote word for word."""
     plain = normalize(quote)
-    return len(plain.split()) >= max(1, least_words) and f" {plain} " in within
+    words = min(len(quote.split()), len(plain.split()))
+    return words >= max(1, least_words) and f" {plain} " in within
 
 
 def normalize(text: str) -> str:
     """A text as quotes are compared: words of letters and digits in small letters, one space between them.
 
-    A figure is one word with its sign, its groups and decimals, and with what is raised behind it."""
+    A figure is one word with all that stands beside it."""
     # An apostrophe within a word belongs to it, however it is written; a hyphen parts words, as a space does.
-    folded = normalized(part_small_figures(_APOSTROPHES.sub("", sanitize(text)))).casefold()
-    figures = _GROUPS.sub(_GROUP, _SIGN.sub(_MINUS, normalized(folded)))
-    words = _NOT_IN_FIGURES.sub(" ", figures.translate(_LETTERS)).split()
-    return " ".join(word for word in words if any(map(str.isalnum, word)))
+    plain = join_figures(_APOSTROPHES.sub("", sanitize(text).replace("&lt;", "<")))
+    words, at = list[str](), 0
+    for chunk in CHUNK.finditer(plain):
+        if whole := figure(chunk[0]):
+            words += [*_words(plain[at : chunk.start()]), normalized(whole)]
+            at = chunk.end()
+    return " ".join((*words, *_words(plain[at:])))
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text without figures."""
+    letters = normalized(text.casefold()).translate(_LETTERS)
+    return [word for word in letters.split() if any(map(str.isalnum, word))]
 
 
 class _Letters(dict[int, str]):
-    """Maps a character to what it counts for when quotes are compared. Letters, digits and their combining marks stay.
-    So do the signs within figures. Characters that are hidden, or that only choose between two looks, are dropped. All
+    """Maps a character to what it counts for when quotes are compared. Letters and their combining marks stay.
+    Characters that are hidden, or that only choose between two looks, are dropped. All
     others separate words."""
 
     def __missing__(self, code: int) -> str:
         kind, looks = unicodedata.category(chr(code)), 0xFE00 <= code <= 0xFE0F
-        stays = kind[0] in "LMN" or chr(code) in _IN_FIGURES
+        stays = kind[0] in "LMN"
         self[code] = letter = "" if kind == "Cf" or looks else chr(code) if stays else " "
         return letter
 

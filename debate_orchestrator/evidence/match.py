@@ -1,7 +1,7 @@
 """Whether a text holds a quote, and what comes closest to it where it does not.
 
 Both are taken apart into words and figures, without case, punctuation, or the reference marks of encyclopedias. A
-figure is one word with its signs, separators and percent sign, so that "rose by 5" is not in "rose by 50" or "by 5.2".
+figure is one word with all that stands beside it (`util.figures`): "rose by 5" is not in "rose by 50" or "by 5.2".
 
 - verified: the words of the quote stand in the text in a row. An ellipsis divides a quote into parts, which must stand
   in this order.
@@ -27,7 +27,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from debate_orchestrator.evidence.states import State
-from debate_orchestrator.util.sanitize import normalized, part_small_figures
+from debate_orchestrator.util.figures import ALONE, CHUNK, figure, join_figures, part_figures
 
 NEAR = 0.9
 WORDS = 4
@@ -38,25 +38,13 @@ MAX_LENGTH = 2_000
 """Characters that a quote may have."""
 _ELLIPSIS = re.compile(r"[\[(]\s*(?:\.\s?){2,}[\])]|\.(?:\s?\.){2,}(?!(?<=\d\.{3})\d)|\u2026")
 """What leaves words out; "5...7" is a range."""
-_UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]")
 _REFERENCE_MARK = re.compile(r"\[(?:\d{1,3}|[a-z]|note \d{1,3}|citation needed)\]", re.IGNORECASE)
-_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Scripts that set no spaces between words: each of their characters is taken for a word."""
-_DASHES = "\u2010-\u2015\u2212-"
-_CURRENCY = "$\u00a3\u00a5\u20a0-\u20bf"
-_FIGURE = (
-    rf"(?:(?:(?<!\w)[{_DASHES}]|[+\u00b1<>\u2264\u2265~\u2248{_CURRENCY}]) ?(?<![{_DASHES}] )){{0,3}}"  # signs before
-    r"(?:(?<![\w.,])[.,])?(?:\d{1,3}(?: \d{3})+(?!\d)|\d+)"
-    rf"(?:(?:[.,:'\u2019\u00b7\u066b\u066cx{_DASHES}]|e[-+]?| ?[\u00d7\u00b1*/\u2044] ?|\^)[{_DASHES}]?\d+)*"
-    rf"(?: ?[%\u2030\u00b0]| ?[{_CURRENCY}](?! ?\d)|[\u767e\u5343\u4e07\u842c\u5104\u4ebf\u5146]|[^\W\d_{_ALONE}]+)?"
-)
-"""A number with all that makes it another one; "20th" and "5kWh" are one too."""
-_WORD = re.compile(rf"{_FIGURE}|[{_ALONE}]|[^\W_{_ALONE}]+")
-_PLAIN_SIGNS = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-") | {"\u2044": "/"})
+_WORD = re.compile(rf"[{ALONE}]|[^\W_{ALONE}]+")
+_CHUNK = re.compile(rf"[{ALONE}]+|{CHUNK.pattern}")
 _END = re.compile(r"\s*\Z|[.!?;](?:\s+(?![\s\d])|\Z)")
 """What ends the text or a sentence, right behind a figure."""
 _YEAR = re.compile(r"1[5-9]\d\d|2[01]\d\d")
-_WORD_BEHIND = re.compile(rf",? [^\W\d_{_ALONE}]")
+_WORD_BEHIND = re.compile(rf",? [^\W\d_{ALONE}]")
 """What may stand behind a year."""
 _BEGIN = re.compile(r"(?:\A|(?<!\d)[.!?;])\s*\Z")
 """What begins the text or a sentence, right before a figure."""
@@ -76,11 +64,17 @@ class Words:
     """The words and figures of a text, and where they stand in it."""
 
     def __init__(self, text: str):
-        spaced = part_small_figures(_REFERENCE_MARK.sub(" ", _UNSEEN.sub("", text)))
-        self.source = normalized(spaced)
-        matches = list(_WORD.finditer(self.source))
-        self.spans = [match.span() for match in matches]
-        self.words = [match[0].replace(" ", "").translate(_PLAIN_SIGNS).casefold() for match in matches]
+        self.source = join_figures(_REFERENCE_MARK.sub(" ", text))
+        self.spans: list[tuple[int, int]] = []
+        self.words: list[str] = []
+        for chunk in _CHUNK.finditer(self.source):
+            if whole := figure(chunk[0]):
+                self.spans.append(chunk.span())
+                self.words.append(whole)
+                continue
+            matches = list(_WORD.finditer(self.source, *chunk.span()))
+            self.spans += [match.span() for match in matches]
+            self.words += [match[0].casefold() for match in matches]
         self.text = "".join(f" {word}" for word in self.words) + " "
         """The words, with blanks around each."""
         self.starts: list[int] = []
@@ -112,7 +106,7 @@ class Words:
 
     def original(self, first: int, last: int) -> str:
         """What the words were made from, on one line and of limited length."""
-        plain = " ".join(self.source[self.spans[first][0] : self.spans[last - 1][1]].split())
+        plain = " ".join(part_figures(self.source[self.spans[first][0] : self.spans[last - 1][1]]).split())
         maximum = max(200, 12 * (last - first))
         return plain if len(plain) <= maximum else f"{plain[:maximum]} ..."
 

@@ -137,12 +137,32 @@ def test_what_the_material_does_not_say_is_not() -> None:
         ("a profit of 7 000 000 euros", "A profit of -7 000 000 euros."),
         ("a profit of 7 euros", "A profit of \u22127 euros."),
         ("a profit of -7 euros", "A profit of 7 euros."),
+        ("a profit of 5 euros", "A profit of .5 euros."),
+        ("a rate of 1.5e+6 per hour", "A rate of 1.5e-6 per hour."),
+        ("a profit of $5 million", "A profit of -$5 million."),
+        ("a profit of EUR 5 million", "A profit of \u2212EUR 5 million."),
+        ("a profit of 5 euros", "A profit of \u2212\u00a05 euros."),
+        ("a profit of 5 euros", "A profit of -**5** euros."),
+        ("a profit of >5 euros", "A profit of <5 euros."),
+        ("a height of 52 in all", "A height of 5\u20322 in all."),
+        ("000 in all were there", "In it 1\u066c000 in all were there."),
+        ("a share of 5 in all", "A share of 5% in all."),
+        ("a share of 5\u2030 in all", "A share of 5% in all."),
+        ("a share of about 5", "A share of about 5 - 7 percent."),
+        *(("a profit of 5 euros", f"A profit of {sign}5 euros.") for sign in "\u00b1\u223c\u2a7d\u221a\u2260\u2796"),
     ],
 )
 def test_a_part_of_a_figure_is_none(quote: str, document: str) -> None:
-    """A figure is one word with its decimals, its groups and what is raised behind it."""
+    """A figure is one word with all that stands beside it."""
     assert quotes(f"<quote>{quote}</quote>", context_texts=(document,)) == [False]
     assert quotes(f"<quote>{document}</quote>", context_texts=(document,)) == [True]
+
+
+def test_emphasis_and_brackets_make_no_other_figure() -> None:
+    """What stands around a figure and is no part of the number makes no difference, nor does a full stop."""
+    for quote in ("a profit of 5 euros", "a profit of (5) euros", "a profit of **5** euros", "a profit of '5' euros"):
+        assert quotes(f"<quote>{quote}</quote>", context_texts=("There is a profit of \u201c5\u201d euros.",)) == [True]
+    assert quotes("<quote>it was done in 2019</quote>", context_texts=("It was done in 2019. Then",)) == [True]
 
 
 def test_vowels_are_letters() -> None:
