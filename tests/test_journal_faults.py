@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -161,7 +162,37 @@ def test_a_killed_writer_leaves_a_beginning_of_what_it_meant(tmp_path: Path, eac
     assert sum(whole > 1 for whole in kept) >= rounds // 2
 
 
-# Disks that are full
+# Disks that are full or fail
+
+
+@pytest.mark.parametrize("call", ["ftruncate", "fstat", "pread", "lstat"])
+def test_a_failing_disk_loses_nothing_unnamed(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever call on the file fails before a line is written, the line waits and is named. It is saved once the disk
+    works; if the journal is closed before, it is named as lost."""
+    path, sentences = tmp_path / "j.jsonl", list[str]()
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    def append_on_failing_disk(writer: JournalWriter) -> None:
+        with path.open("ab") as file:
+            file.write(b"a torn tail")
+        monkeypatch.setattr(os, call, fail)
+        writer.append(MORE, queue_if_disk_full=True)
+        assert "can't be saved: Input/output error" in sentences[-1]
+        assert writer.is_in_place()
+
+    with JournalWriter.create(path, opened()) as writer:
+        writer.tell = sentences.append
+        append_on_failing_disk(writer)
+        monkeypatch.undo()
+        writer.append(MORE, queue_if_disk_full=True)
+        assert sentences[-1].startswith("Saved: ")
+        append_on_failing_disk(writer)
+    monkeypatch.undo()
+
+    assert sentences[-1].startswith("Lost: ")
+    assert read(path).events[1:] == [MORE, MORE]
 
 
 @pytest.mark.parametrize("how", ["mount", "limit"])

@@ -9,8 +9,8 @@ import itertools
 import os
 import secrets
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from debate_orchestrator.util.data import error_text, is_link, name_of, read_regular
@@ -215,19 +215,29 @@ def _temporary(target: Path, data: bytes, mode: int | None = None) -> str:
 def append_line(handle: int, line: bytes, size: int, name: str, *, synced: bool = False) -> int:
     """Writes a line at the end of an open file that has this size, and returns the new one; `synced`, the line is then
     on the disk. JournalWriteError, with `name`, if the disk does not take it whole; the file is then as before."""
+    with write_errors(name):
+        try:
+            # One write at the known end: a line that is written in part has no newline, and is trimmed.
+            if os.pwrite(handle, line, size) != len(line):
+                raise OSError(errno.ENOSPC, "no space left for a whole line")
+            if synced:
+                os.fsync(handle)
+        except OSError:
+            with suppress(OSError):  # the tail has no newline: the next reader skips it, the next writer trims it
+                os.ftruncate(handle, size)
+            raise
+    return size + len(line)
+
+
+@contextmanager
+def write_errors(name: str) -> Iterator[None]:
+    """Raises an OSError of the block, which writes to an open file, as JournalWriteError with the file's `name`."""
     try:
-        # One write at the known end: a line that is written in part has no newline, and is trimmed.
-        if os.pwrite(handle, line, size) != len(line):
-            raise OSError(errno.ENOSPC, "no space left for a whole line")
-        if synced:
-            os.fsync(handle)
+        yield
     except OSError as error:
-        with suppress(OSError):  # the tail has no newline: the next reader skips it, the next writer trims it
-            os.ftruncate(handle, size)
         reason = error_text(error)
         problem = f"Can't write to {name} ({reason}); everything before is saved."
         raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
-    return size + len(line)
 
 
 def take_lock(handle: int, name: str, kind: type[UserError], *, shared: bool = False) -> bool:

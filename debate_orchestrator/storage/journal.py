@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from debate_orchestrator.core.events import Event, Opened
-from debate_orchestrator.storage.files import append_line, sync_folder, take_lock
+from debate_orchestrator.storage.files import append_line, sync_folder, take_lock, write_errors
 from debate_orchestrator.storage.journal_lines import (
     BEGINNING,
     Entry,
@@ -269,7 +269,8 @@ class JournalWriter:
             self._tell(f"Saved: {self._waiting.pop(0).what}.")
 
     def _write_line(self, line: bytes) -> None:
-        self._check_unchanged()
+        with write_errors(self._name):
+            self._check_unchanged()
         self._size = append_line(self._handle, line, self._size, self._name)
         self._lines_written += 1
         self._is_empty = False
@@ -355,12 +356,19 @@ class JournalWriter:
         """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""
 
     def is_in_place(self) -> bool:
-        """Whether the file still stands at its path. One that was deleted, moved or replaced can't be resumed there."""
-        return is_in_place(self.path, self._handle)
+        """Whether the file still stands at its path, as far as the disk says. One that was deleted, moved or replaced
+        can't be resumed there."""
+        try:
+            return is_in_place(self.path, self._handle)
+        except OSError:
+            return True
 
     def must_be_in_place(self) -> None:
-        """Raises PermanentFailure if the file no longer stands at its path, even if it has another name."""
-        if not self.is_in_place():
+        """Raises PermanentFailure if the file no longer stands at its path, even if it has another name, and
+        JournalWriteError if the disk does not say."""
+        with write_errors(self._name):
+            in_place = is_in_place(self.path, self._handle)
+        if not in_place:
             problem = f"The journal {self._name} was deleted, moved or replaced while it was open."
             raise PermanentFailure(problem, hint="put it back, or a copy of it, and resume that")
 
@@ -368,21 +376,23 @@ class JournalWriter:
         """Closes the file, which releases the lock. What still waits for room is tried a last time, and then lost."""
         if self._handle < 0:
             return
-        with suppress(JournalWriteError, PermanentFailure):
-            self._write_waiting()
-        for line in self._waiting:
-            self._lose(line)
-        self._waiting.clear()
-        if self._is_empty:
-            self._discard_empty()
-        os.close(self._handle)
-        self._handle = -1
+        try:
+            with suppress(PermanentFailure):
+                self._write_waiting()
+        finally:
+            for line in self._waiting:
+                self._lose(line)
+            self._waiting.clear()
+            if self._is_empty:
+                self._discard_empty()
+            handle, self._handle = self._handle, -1
+            os.close(handle)
 
     def _discard_empty(self) -> None:
         """Removes a file without a line: it would be taken for the newest debate of its folder. A file that another
         program has put in its place stays."""
         with suppress(OSError):
-            if self.is_in_place() and b"\n" not in self._read_all():
+            if is_in_place(self.path, self._handle) and b"\n" not in self._read_all():
                 os.unlink(self.path)
 
     def __enter__(self) -> JournalWriter:

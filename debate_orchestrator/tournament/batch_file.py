@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from debate_orchestrator.storage.files import append_line, sync_folder
+from debate_orchestrator.storage.files import append_line, sync_folder, write_errors
 from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, open_regular, strict_json
 from debate_orchestrator.util.errors import BadFile, PermanentFailure
 from debate_orchestrator.util.messages import Tell
@@ -140,7 +140,9 @@ class BatchFile:
     def _append(self, line: dict[str, Any]) -> None:
         """Writes a line. JournalWriteError if the disk does not take it, PermanentFailure if another program replaced
         the file: a later run would not find the line."""
-        if not is_in_place(self.path, self._handle):
+        with write_errors(name_of(self.path)):
+            in_place = is_in_place(self.path, self._handle)
+        if not in_place:
             problem = f"Another program replaced {name_of(self.path)} while it was open."
             raise PermanentFailure(problem, hint="restore the file from a copy, and resume")
         data = json.dumps(line).encode() + b"\n"

@@ -220,10 +220,11 @@ def open_regular(path: str, flags: int) -> int:
 
 
 def is_in_place(path: str, handle: int) -> bool:
-    """Whether an open file still stands at its path, and was neither removed nor replaced."""
+    """Whether an open file still stands at its path, and was neither removed nor replaced. OSError if the disk does not
+    say."""
     try:
         return os.path.samestat(os.lstat(path), os.fstat(handle))
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 
