@@ -172,7 +172,7 @@ def derived(provider: Derives, cap: float | None, paid: tuple[Reply, ...] = ()) 
     told: list[str] = []
     progress = SetupProgress(topics=("Tabs?",), topic_ok=True, positions="auto", nonce="0123456789abcdef", paid=paid)
     questions = SetupQuestions(loader.load("adversarial"), "r.md")
-    limits = ModeratorLimits(1.0, cap, told.append, "", "")
+    limits = ModeratorLimits(1.0, cap, told.append, asyncio.Event(), "", "")
     state = SetupState(given={"topic": "Tabs?"}, progress=progress)
     asyncio.run(propose(state, provider, questions, limits, []))
     return "\n".join(told)

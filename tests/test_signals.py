@@ -26,6 +26,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 EACH_SIGNAL = (signal.SIGTERM, *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGINT, signal.SIGHUP)))
 TALK = ("--topic=T", "--format=conversation", "--a=anthropic:m", "--b=anthropic:m", "--output=r.md")
 OPEN = ("open", *TALK, "--position-a=It is so.", "--position-b=It is not so.")
+DERIVING = ("--topic=T", "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:m", "--no-issues", "--output=r.md")
 HOSTED = ("open", "--topic=Tabs", "--a=host", "--b=host", "--judge=anthropic:m", "--no-issues", "--output=r.md")
 
 IN_THE_LOOP = """
@@ -103,13 +104,16 @@ def test_a_signal_before_a_verb_begins(sign: signal.Signals) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("sign", SIGNALS)
 def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: Server) -> None:
-    """While models speak in `open` and `step`, an interrupt ends both with the command that continues, and the journal
-    is free for it."""
+    """While models speak in `open` and `step`, a second Ctrl-C, SIGTERM or SIGHUP ends both with the command that
+    continues, and the journal is free for it."""
     server.held = 1
     for requests, command in ((1, OPEN), (2, ("step", J))):
         with started(*command) as process:
             asked(server, requests)
             process.signal(sign)
+            if sign == signal.SIGINT:
+                process.hear("Stopping: waiting for running calls")
+                process.signal(sign)
             ended = process.end(within=30)
         assert ended.code == 130 and "Traceback" not in ended.err
         assert f"interrupted; 0 replies saved. Go on with `debate resume {J}`." in ended.err
@@ -117,6 +121,43 @@ def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: 
     server.held = 0
     with started("resume", J, "--quiet") as process:
         assert process.end().code == 0
+
+
+def interrupt_once(server: Server, requests: int, command: tuple[str, ...]) -> str:
+    """What a command says that is interrupted once while a call is under way, whose reply then comes."""
+    server.held = requests
+    with started(*command) as process:
+        asked(server, requests)
+        process.signal(signal.SIGINT)
+        process.hear("Stopping: waiting for running calls, since they are paid for.")
+        server.held = 0
+        ended = process.end(within=30)
+    assert ended.code == 130 and "Traceback" not in ended.err
+    assert len(server.requests) == requests
+    return ended.err
+
+
+def test_one_interrupt_of_a_step_awaits_what_is_paid_for(server: Server) -> None:
+    """The first Ctrl-C in `open` and in `step` makes no further call, and saves the reply under way."""
+    for requests, command in ((1, OPEN), (2, ("step", J))):
+        said = interrupt_once(server, requests, command)
+        assert f"{'1 reply' if requests == 1 else '2 replies'} saved. Go on with `debate resume {J}`." in said
+
+
+@pytest.mark.parametrize("usable", [True, False])
+def test_one_interrupt_awaits_the_positions(usable: bool, server: Server) -> None:
+    """The first Ctrl-C awaits the positions that a model derives. They are saved; those that can't be used are not
+    asked for again."""
+    positions = '{"kind": "design", "a": "It is so.", "b": "It is not so."}'
+    server.say = lambda request: positions if usable else "No."
+    said = interrupt_once(server, 1, ("run", *DERIVING))
+    if usable:
+        (opened,) = [event for event in read(J).events if isinstance(event, Opened)]
+        assert len(opened.derived) == 1
+        assert f"0 replies saved. Go on with `debate resume {J}`." in said
+    else:
+        assert "1 reply did not give positions." in said and "no debate was opened, and nothing is saved." in said
+        assert not Path(J).exists()
 
 
 def test_an_interrupted_wait_says_what_is_saved(here: Path, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:

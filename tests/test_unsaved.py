@@ -57,6 +57,16 @@ def full(process: Started, server: Server, requests: int) -> None:
     server.held = 0
 
 
+def end(process: Started, sign: signal.Signals) -> None:
+    """Ends a process that waits for room: the first Ctrl-C gives nothing up."""
+    process.signal(sign)
+    if sign == signal.SIGINT:
+        process.hear("Stopping: waiting for running calls")
+        time.sleep(0.7)
+        assert process.look() is None
+        process.signal(sign)
+
+
 def asked(journal: str = J) -> list[str]:
     """The turns that were asked for, as often as they were."""
     return [event.turn for event in read(journal).events if isinstance(event, CallIntended)]
@@ -90,10 +100,7 @@ def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server:
         full(process, server, 5)
         for turn in JUDGES:
             process.hear(f"{turn}: its reply")
-        process.signal(sign)
-        if sign == signal.SIGINT:
-            time.sleep(0.3)
-            process.signal(sign)
+        end(process, sign)
         ended = process.end(within=20)
 
     assert ended.code == 130
@@ -107,8 +114,9 @@ def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server:
     assert sorted({turn for turn in asked() if asked().count(turn) > 1}) == JUDGES
 
 
-def test_a_step_says_what_is_lost(server: Server) -> None:
-    """A step of a host-run debate whose judges are called waits for room too, and ends well when it is told to."""
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_step_says_what_is_lost(sign: signal.Signals, server: Server) -> None:
+    """A step of a host-run debate whose judges are called waits for room too; a second Ctrl-C or SIGTERM ends it."""
     server.held = 3
     hosted = [one.replace("-a=anthropic:m", "-a=host").replace("--b=anthropic:m", "--b=host") for one in RUN[1:]]
     with started("open", *hosted, "--a=host", "--json") as process:
@@ -123,7 +131,7 @@ def test_a_step_says_what_is_lost(server: Server) -> None:
             full(process, server, 3)
             for judge in JUDGES:
                 process.hear(f"{judge}: its reply")
-            process.signal(signal.SIGTERM)
+            end(process, sign)
             ended = process.end(within=20)
 
     assert ended.code == 130, ended
@@ -132,10 +140,10 @@ def test_a_step_says_what_is_lost(server: Server) -> None:
     assert read(J).torn_bytes == 0
 
 
-@pytest.mark.parametrize("ends", [False, True])
-def test_derived_positions_wait_for_room(server: Server, ends: bool) -> None:
-    """Positions that a model derived wait for room for the journal that is to hold them; an interrupt says that they
-    are lost."""
+@pytest.mark.parametrize("ends", [None, signal.SIGINT, signal.SIGTERM])
+def test_derived_positions_wait_for_room(server: Server, ends: signal.Signals | None) -> None:
+    """Positions that a model derived wait for room for the journal that is to hold them; a second Ctrl-C or SIGTERM
+    says that they are lost."""
     server.held = 1
     server.say = lambda request: '{"a": "It is so.", "b": "It is not so."}' if len(server.requests) == 1 else None
     with started("run", "--topic=T", *RUN[4:], "--quiet") as process:
@@ -147,12 +155,12 @@ def test_derived_positions_wait_for_room(server: Server, ends: bool) -> None:
         server.held = 0
         process.hear("the positions that were derived for")
         if ends:
-            process.signal(signal.SIGTERM)
+            end(process, ends)
         else:
             limit(process, None)
         ended = process.end(within=30)
 
-    assert ("Lost: the positions that were derived" in ended.err, ended.code) == (ends, 130 if ends else 0)
-    assert ("no debate was opened, and nothing is saved" in ended.err) == ends
-    assert Path("r.md").exists() is not ends
+    assert ("Lost: the positions that were derived" in ended.err, ended.code) == (bool(ends), 130 if ends else 0)
+    assert ("no debate was opened, and nothing is saved" in ended.err) == bool(ends)
+    assert Path("r.md").exists() is not bool(ends)
     assert "Traceback" not in ended.err

@@ -7,6 +7,7 @@ about again. A verb gets a debate that may take turns from `new_debate` or `exis
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import sys
@@ -118,11 +119,15 @@ def remember_answers(path: str, answers: Mapping[str, Any], before: str = "", ca
 
 @contextmanager
 def new_debate(
-    opening: Opened | Coroutine[Any, Any, Opened], files: DebateFiles, following: FollowUpEvents = lambda opened: ()
+    opening: Opened | Coroutine[Any, Any, Opened],
+    files: DebateFiles,
+    following: FollowUpEvents = lambda opened: (),
+    stop: asyncio.Event | None = None,
 ) -> Iterator[OpenDebate]:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
     continue it. If positions are paid for while its first event is made, nothing is awaited from the answer until the
-    journal holds it: an interrupt comes before or after that, and says so."""
+    journal holds it: an interrupt comes before or after that, and says so. With `stop`, which the `opening` heeds, the
+    first Ctrl-C waits for them."""
     created: list[OpenDebate] = []
 
     async def create() -> None:
@@ -134,7 +139,7 @@ def new_debate(
 
     interrupted: KeyboardInterrupt | None = None
     try:
-        coroutines.run(create())
+        coroutines.run(create(), stop, print_status)
     except KeyboardInterrupt as interrupt:
         interrupted = interrupt
     finally:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
+from debate_orchestrator.cli.interrupts import handled_signals
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import CallIntended, Event, ReplyEvent
@@ -19,6 +19,7 @@ from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.engine.user_events import audience_question, current_issues
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.coroutines import STOPPING
 from debate_orchestrator.util.errors import DebateError, ExternalError, Interrupted
 from debate_orchestrator.util.terminal_text import moves
 

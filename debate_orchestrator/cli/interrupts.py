@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from debate_orchestrator.cli.output import print_status
+from debate_orchestrator.util.coroutines import STOPPING
 from debate_orchestrator.util.messages import Tell
 from debate_orchestrator.util.signals import terminating
-
-STOPPING = "Stopping: waiting for running calls, since they are paid for. Press Ctrl-C again to cancel them."
 
 
 @contextmanager

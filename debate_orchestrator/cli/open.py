@@ -4,6 +4,7 @@ the host's, and prints the first turns of the host."""
 from __future__ import annotations
 
 import argparse
+import asyncio
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines
@@ -33,8 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
     start.check_settings(settings, files, permissions=permissions)
     if takes := start.estimate_before_positions(settings):
         print_status(takes)
-    opening = start.opened_with_positions(settings, print_status, permissions)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings)) as session:
+    stop = asyncio.Event()
+    opening = start.opened_with_positions(settings, print_status, permissions, stop)
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings), stop) as session:
         settings = start.with_positions_of(settings, session.state.opened)
         setup = setup_lines(arguments, settings, session.files)
 

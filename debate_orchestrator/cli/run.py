@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import select
 import stat
@@ -88,8 +89,9 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         first_by, settings = start.positions_by(real), start.without_model(settings)[0]
         takes = estimate_debate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
         expected = takes.model_copy(update={"positions_by": first_by}).sentence()
-    opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected)) as session:
+    stop = asyncio.Event()
+    opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions, stop)
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected), stop) as session:
         settings = start.with_positions_of(settings, session.state.opened)
         if not quiet:
             for line in (*setup_lines(arguments, settings, session.files), cast_line(settings)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from debate_orchestrator.core.reply import Reply
@@ -32,6 +33,7 @@ from debate_orchestrator.util.errors import (
     TransientError,
 )
 from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.numbers import plural
 
 _ATTEMPTS = 2
 _WORDS = 80
@@ -50,6 +52,8 @@ class ModeratorLimits(NamedTuple):
     """US dollars that all calls of the setup may cost together; None for no cap."""
     tell: Tell
     """Gets a sentence about what happens."""
+    stop: asyncio.Event
+    """Once it is set no further call is made, and the reply under way is awaited."""
     after: str
     """What became of the debate, for the end of an error message."""
     instead: str
@@ -61,14 +65,14 @@ class ModeratorLimits(NamedTuple):
 
 
 async def derive_positions(
-    settings: Settings, provider: Provider, tell: Tell
+    settings: Settings, provider: Provider, tell: Tell, stop: asyncio.Event
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
     """The position of each side, and every reply that was paid for, the one that was used last.
 
     ProviderFailed if no reply can be used; Paused if none came in time or a call would exceed the cap.
     """
     state = _without_positions(settings)
-    limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
+    limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, stop, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []
     proposed = await propose(state, provider, SetupQuestions(loader.load(settings.format)), limits, paid)
     return proposed.given["positions"], tuple(paid)
@@ -115,8 +119,8 @@ async def propose(
             try:
                 return setup_questions.proposed(state, task.name, parse_structured(brief.turn, reply.text))
             except (BadReply, BadSettings) as error:
-                if attempt == _ATTEMPTS:
-                    summary = f"{_ATTEMPTS} replies did not give {_MISSING[task.name]}."
+                if attempt == _ATTEMPTS or limits.stop.is_set():
+                    summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
                     raise ProviderFailed([*error.problems, summary, *limits.hints()]) from error
     finally:
         try:
@@ -154,8 +158,10 @@ async def _reply(
             return await call_provider(provider, brief, ignore)
         except ExternalError as failure:
             wait = retries.next_wait(failure)
-            if wait is None:
+            if wait is not None and not limits.stop.is_set():
+                limits.tell(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(limits.stop.wait(), wait)
+            if wait is None or limits.stop.is_set():
                 kind = Paused if isinstance(failure, TransientError) else type(failure)
                 raise kind([*failure.problems, *limits.hints()]) from failure
-            limits.tell(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
-        await asyncio.sleep(wait)

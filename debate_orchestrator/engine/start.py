@@ -6,6 +6,7 @@ stays complete when prompts/ changes. The nonce and the seed are drawn here, onc
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 from collections.abc import Mapping, Sequence
@@ -100,10 +101,14 @@ def check_settings(
 
 
 async def opened_with_positions(
-    settings: Settings, tell: Tell = ignore, permissions: Permissions = NO_PERMISSIONS
+    settings: Settings,
+    tell: Tell = ignore,
+    permissions: Permissions = NO_PERMISSIONS,
+    stop: asyncio.Event | None = None,
 ) -> Opened:
     """The event that opens a debate with these settings; if positions are missing that `without_model` can't make, a
-    model derives them. Everything else is read and checked before that call, and nothing is awaited after it.
+    model derives them. Everything else is read and checked before that call, and nothing is awaited after it. Once
+    `stop` is set, no further call is made.
 
     Nothing is written. Raises what `without_model`, `make_opened` and `derive_positions` raise."""
     settings, spec = without_model(settings)
@@ -111,7 +116,7 @@ async def opened_with_positions(
     if not spec:
         return opened
     provider = casting.make_provider(spec, CurrentState(fold([opened])), permissions)
-    positions, replies = await derive_positions(settings, provider, tell)
+    positions, replies = await derive_positions(settings, provider, tell, stop or asyncio.Event())
     sources = {**settings.sources, "positions": "derived"}
     return opened.with_settings(positions=positions, sources=sources).model_copy(update={"derived": replies})
 

@@ -16,6 +16,7 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.api import trusting
 from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, seat_providers
 from debate_orchestrator.engine.start import must_be_callable
+from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
@@ -100,7 +101,7 @@ def step(
     with continue_debate(journal, trusting(trust)) as session:
         if session.state.due:
             must_be_callable(session.state.cast)
-        result = Stepper(session, TurnsFolder(session.files.turns)).step(replies or {})
+        result = Stepper(session, TurnsFolder(session.files.turns, session.journal.tell)).step(replies or {})
         if result.done:
             finish(session)
         return result
@@ -212,7 +213,9 @@ class Stepper:
             self.told = True
             self.before_calls(self.session)
         if self.providers:
-            coroutines.run(drive(self.session, self.providers))
+            options = RunOptions()
+            driving = drive(self.session, self.providers, options)
+            coroutines.run(driving, options.stop, self.folder.tell)
         return len(self.state.replies) > before
 
     def _take(self, turn_id: str, text: str) -> None:

@@ -3,6 +3,7 @@ put to the person, and the moderator's calls."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -229,7 +230,8 @@ class SetupBase:
         if not self._may_call(spec):
             self._moderates = False
             return False
-        limits = moderator.ModeratorLimits(_PATIENCE, self.state.given.get("max_cost"), self.prompter.tell, "", "")
+        cap, never = self.state.given.get("max_cost"), asyncio.Event()
+        limits = moderator.ModeratorLimits(_PATIENCE, cap, self.prompter.tell, never, "", "")
         state = self.state if self.state.progress.nonce else with_progress(self.state, nonce=secrets.token_hex(8))
         after, paid = state, list[Reply]()
         try:

@@ -9,23 +9,30 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from debate_orchestrator.util.errors import ExternalError
+from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.signals import terminating
 
 Result = TypeVar("Result")
 
+STOPPING = "Stopping: waiting for running calls, since they are paid for. Press Ctrl-C again to cancel them."
 
-def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
+
+def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = None, tell: Tell = ignore) -> Result:
     """The coroutine's result, from an event loop of its own, as `asyncio.run`.
 
     While it runs, a signal that would raise KeyboardInterrupt cancels the coroutine instead: raised in the loop's own
     code, it would leave the loop waiting for ever. KeyboardInterrupt is raised after the loop has ended, whatever the
     coroutine has returned. Signals with another handler keep it, and so do all of them outside the main thread.
+
+    With `stop`, the first Ctrl-C cancels nothing: it sets `stop`, on which the coroutine ends once the replies under
+    way are saved, and `tell` gets a sentence. What fails after that is told, too.
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(coroutine)
     signs = (signal.SIGINT, *terminating())
     raising = [sign for sign in signs if signal.getsignal(sign) is signal.default_int_handler]
-    interrupt = _Interrupt()
+    interrupt = _Interrupt(stop, tell)
     try:
         for sign in raising:
             signal.signal(sign, interrupt)
@@ -33,6 +40,11 @@ def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
     except asyncio.CancelledError:
         if not interrupt.came:
             raise
+    except ExternalError as error:
+        if stop is None or not interrupt.came:
+            raise
+        for problem in error.problems:
+            tell(problem)
     finally:
         coroutine.close()  # where a signal came before it began
         for sign in raising:
@@ -52,17 +64,26 @@ def cancel_later() -> None:
 
 
 class _Interrupt:
-    """A signal handler that cancels one task."""
+    """A signal handler that cancels one task; with `stop`, the first Ctrl-C asks it to stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop: asyncio.Event | None, tell: Tell) -> None:
         self.came = False
+        self._stop, self._tell = stop, tell
         self._task: asyncio.Task[Any] | None = None
 
-    def __call__(self, *_: object) -> None:
-        self.came = True
-        if self._task is not None:
+    def __call__(self, sign: int, *_: object) -> None:
+        first, self.came = not self.came, True
+        if self._task is None:
+            return
+        if first and sign == signal.SIGINT and self._stop is not None:
+            self._task.get_loop().call_soon_threadsafe(self._ask_to_stop, self._stop)
+        else:
             self._task.cancel()
             self._task.get_loop().call_soon_threadsafe(lambda: None)  # wakes a loop that waits
+
+    def _ask_to_stop(self, stop: asyncio.Event) -> None:
+        self._tell(STOPPING)
+        stop.set()
 
     async def cancelling(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """The coroutine's result; CancelledError once a signal has come."""
