@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from counting import calls
 
-from debate_orchestrator.core.private_text import public_text
+from debate_orchestrator.core.private_text import PrivateFilter, public_text
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, ShapeContext
 from debate_orchestrator.core.speech_rules import ends_with_line
@@ -87,6 +87,15 @@ def test_a_long_speech_is_read_at_once(piece: str) -> None:
     start = time.process_time()
     ends_with_line(as_long(piece, 100_000) + "x\n\nSo.", "So.")
     public_text(as_long(piece, 100_000))
+
+    assert time.process_time() - start < 3
+
+
+def test_a_reply_that_comes_in_characters_is_read_at_once() -> None:
+    """What begins no tag, a character at a time, takes few seconds."""
+    private, start = PrivateFilter(), time.process_time()
+    for _ in range(60_000):
+        private.feed("<")
 
     assert time.process_time() - start < 3
 

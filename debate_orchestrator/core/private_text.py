@@ -9,7 +9,8 @@ Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`,
 - An opening tag that is never closed counts only where nothing was said before it: then all of the text is private.
 - A closing tag alone counts where it begins or ends a line that is no block quote. It makes all before it private,
   since some templates open the working themselves.
-- In a closed code fence none counts.
+- In a closed code fence none counts. Working ends at its closing tag, also in code: its fences pair with none outside.
+- A pair of tags of the form `<think>` has one name.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from typing import NamedTuple
 
 from debate_orchestrator.util.sanitize import JOINER, sanitize
 
+_PREFIX = r"(?:\w{1,16}:|ant|longcat_)?"
 _NAMES = (
-    r"(?:\w{1,16}:|ant|longcat_)?(?:think(?:ing)?|thoughts?(?:[_-]process)?|reasoning|reflection|analysis"
+    r"(?:think(?:ing)?|thoughts?(?:[_-]process)?|reasoning|reflection|analysis"
     r"|scratch[_-]?pad|(?:inner|internal)[_-]monologue|chain[_-]of[_-]thought)"
 )
 _TURN = r"<\|(?:start|begin)\|>\s{0,8}assistant\s{0,8}"
@@ -29,7 +31,11 @@ _CHANNEL = rf"(?:{_TURN})?<\|channel\|>\s{{0,8}}"
 _HEADER = r"(?:(?:[^<>\n]|<\|constrain\|>){0,80}<\|message\|>)?"
 _MODEL_TAGS = (
     # Claude, DeepSeek, Qwen, GLM, Seed, Hermes and many more
-    ("tag", rf"<\s{{0,8}}{_NAMES}(?:\s[^<>]{{0,200}})?>", rf"<\s{{0,8}}/\s{{0,8}}{_NAMES}\s{{0,8}}>"),
+    (
+        "tag",
+        rf"<\s{{0,8}}{_PREFIX}(?P<name>{_NAMES})(?:\s[^<>]{{0,200}})?>",
+        rf"<\s{{0,8}}/\s{{0,8}}{_PREFIX}{_NAMES}\s{{0,8}}>",
+    ),
     # Kimi
     ("kimi", r"◁\s{0,8}think(?:ing)?\s{0,8}▷", r"◁\s{0,8}/\s{0,8}think(?:ing)?\s{0,8}▷"),
     # Magistral
@@ -55,6 +61,8 @@ _OWN, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _BEGINS = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
 """The end of what stands before a tag that begins a line, or follows the end of a sentence."""
+_MOST_PAIRINGS = 20
+"""How often the fences of a text are paired anew behind working that holds one."""
 _NEAR = 40
 """Characters beside a tag, and at the beginning of its line, that are looked at."""
 _UNFINISHED = re.compile(r"[<◁\[][^\n▷\]]{0,300}\Z")
@@ -104,7 +112,7 @@ class PrivateFilter:
         self._text += sanitize(last + raw)[len(last) :]
         if len(self._text) < self._scan_at:
             return ""
-        self._scan_at = len(self._text) + len(self._text) // 100  # a long text is not read again for every word
+        self._scan_at = len(self._text) + len(self._text) // 20  # a long text is not read again for every word
         unfinished = _UNFINISHED.search(self._text, max(0, len(self._text) - 300))
         complete = self._text[: unfinished.start()] if unfinished else self._text
         before, self._public = self._public, _scan(complete, self._tag, whole=False).text
@@ -119,7 +127,7 @@ def _scan(text: str, tag: str, *, whole: bool) -> PublicText:
     closed yet."""
     tags, public, at, position = _tags(tag), list[str](), 0, 0
     private = restarted = False
-    unclosed, outside_code = set[str](), _with_code_blanked(text)
+    unclosed, outside_code, pairings = set[str](), _with_code_blanked(text), 0
     while match := tags.either.search(outside_code, position):
         position, name = match.end(), str(match.lastgroup)
         kind = name.removesuffix(_END)
@@ -127,17 +135,21 @@ def _scan(text: str, tag: str, *, whole: bool) -> PublicText:
             if kind == _OWN or _stands_alone(text, match):
                 public, at, private, restarted = [], position, True, True
             continue
-        if kind in unclosed or not (
+        opened = (match["name"] or kind).casefold()
+        if opened in unclosed or not (
             kind == _OWN or kind in _TOKENS or _begins(text[max(at, match.start() - _NEAR) : match.start()])
         ):
             continue
-        closing = tags.closing[kind].search(outside_code, position)
+        closes = _closing_of(opened) if match["name"] else tags.closing[kind]
+        closing = closes.search(text, position)
         if closing is None and whole and kind != _OWN and "".join((*public, text[at : match.start()])).strip():
-            unclosed.add(kind)
+            unclosed.add(opened)
             continue
         public += [text[at : match.start()], "\n"] if closing else [text[at : match.start()]]
         at = position = closing.end() if closing else len(text)
         private = True
+        if pairings < _MOST_PAIRINGS and re.search("```|~~~", text[match.start() : at]):
+            outside_code, pairings = " " * at + _with_code_blanked(text[at:]), pairings + 1
     return PublicText("".join((*public, text[at:])), private, restarted)
 
 
@@ -182,6 +194,12 @@ class _Tags(NamedTuple):
     """What finds a tag that opens or closes private working."""
     closing: dict[str, re.Pattern[str]]
     """Kind to what closes it."""
+
+
+@lru_cache(maxsize=64)
+def _closing_of(name: str) -> re.Pattern[str]:
+    """What closes the working that a tag of this name opens."""
+    return re.compile(rf"<\s{{0,8}}/\s{{0,8}}{_PREFIX}{re.escape(name)}\s{{0,8}}>", re.IGNORECASE)
 
 
 @lru_cache(maxsize=64)

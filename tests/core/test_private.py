@@ -215,3 +215,16 @@ def test_working_without_a_beginning_is_withdrawn() -> None:
     speech, _ = streamed(["Hm, SEC", "RET.\n</th", "ink>\n\nSo it", " is."])
     assert [row.plain.strip() for row in speech.rows(80)] == ["Opening", "", "So it is."]
     assert speech.words == 3
+
+
+def test_a_fence_in_working_pairs_with_none_outside() -> None:
+    """An unclosed fence in working does not hide the closing tag, nor the code of the speech."""
+    speech = "My argument.\n\n```\nns/op 12\n</think>\n```\n\nSo."
+
+    assert heard(f"<think>\nShe wrote:\n```\nx\n</think>\n\n{speech}") == speech
+
+
+def test_working_ends_at_a_tag_of_its_own_name() -> None:
+    """Another name's closing tag is a word of the working."""
+    assert heard("<think>x </reasoning> SECRET</think> Public.") == "Public."
+    assert heard("<think>x </thought> SECRET\n</think>\nPublic.") == "Public."
