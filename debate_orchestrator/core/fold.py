@@ -43,6 +43,11 @@ from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 MAX_REOPENED = 100
 """How often a debate may be reopened: each time its schedule is worked out again."""
+MAX_TURN_EVENTS = 5_000
+"""How many events a turn may have before no more calls are made in it. What becomes of earlier calls is recorded up to
+one event beyond that, and the reply that ends the turn always. A day of failed calls is fewer than 4,000."""
+MAX_NOTES = 10_000
+MAX_QUESTIONS = 1_000
 
 
 def fold(events: Iterable[Event]) -> DebateState:
@@ -83,6 +88,7 @@ def would_change(debate: DebateState, event: Event) -> bool:
         case Opened():
             raise OutOfTurn("The debate is open already; a journal holds one debate.")
         case Noted():
+            _check_count(len(debate.notes), MAX_NOTES, "notes")
             return True
         case BudgetChanged():
             _check_open(debate, "a new cost cap")
@@ -101,6 +107,12 @@ def would_change(debate: DebateState, event: Event) -> bool:
         case Reopened():
             return _check_reopening(debate)
     return _check_turn_event(debate, event)
+
+
+def _check_count(count: int, limit: int, events: str) -> None:
+    """Raises OutOfTurn if no more events of a kind are allowed: the state copies those before with each."""
+    if count >= limit:
+        raise OutOfTurn(f"This debate has {count:,} {events}, and no more are allowed.")
 
 
 def _check_open(debate: DebateState, change: str, hint: str = "") -> None:
@@ -128,6 +140,7 @@ def _check_question(debate: DebateState, event: QuestionAsked) -> bool:
     if finished := [seat for seat in event.to if not schedule.will_hear(debate, seat)]:
         problem = f"A question can't be put to {', '.join(finished)}: the last turn is taken or under way."
         raise OutOfTurn(problem, hint="a seat with turns left")
+    _check_count(len(debate.questions), MAX_QUESTIONS, "questions from the floor")
     return True
 
 
@@ -187,6 +200,12 @@ def _check_turn_event(debate: DebateState, event: TurnEvent) -> bool:
     if turn is None:
         raise OutOfTurn(f"{event.turn}: this turn is not due. Due now: {schedule.due_names(debate)}.")
     _check_reply(debate, turn, event)
+    ends_turn = isinstance(event, Spoke | Declined | StructuredReplyGiven) or (
+        isinstance(event, Rejected) and event.absent
+    )
+    most = MAX_TURN_EVENTS + (not isinstance(event, CallIntended))
+    if not ends_turn and len(debate.turn_events.get(event.turn, ())) >= most:
+        raise OutOfTurn(f"{event.turn}: this turn has {MAX_TURN_EVENTS:,} events, and no more calls are allowed in it.")
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from core.folding import (
     CONCEDE,
     DECLINE,
@@ -12,12 +13,14 @@ from core.folding import (
     events,
     many,
     opened,
+    spoiled,
+    spoke,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import CallIntended, EndedEarly, QuestionAsked
-from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.events import CallIntended, EndedEarly, Noted, QuestionAsked
+from debate_orchestrator.core.fold import MAX_NOTES, MAX_QUESTIONS, MAX_TURN_EVENTS, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports.announcements import announcements
@@ -64,3 +67,23 @@ def test_events_one_by_one_are_the_events_folded(data: st.DataObject, name: str)
         assert announcements(folded) == announcements(debate)
         if len(debate.questions) + len(debate.question_counts) > 6:
             break
+
+
+def test_the_events_that_a_state_collects_are_limited() -> None:
+    """Beyond a limit no more notes, questions and calls of a turn fit, and it is said why; the turn can still have its
+    reply."""
+    asked = CallIntended(turn="1.opening.a", brief_digest="0" * 64, by="host")
+    for event, most in (
+        (Noted(note="estimate"), MAX_NOTES),
+        (QuestionAsked(question="Why?", to=("a",)), MAX_QUESTIONS),
+    ):
+        debate = fold([opened(1), *[event] * most])
+        with pytest.raises(OutOfTurn, match=f"has {most:,} .*no more are allowed"):
+            apply(debate, event)
+    debate = fold([opened(1), *[asked] * MAX_TURN_EVENTS])
+    with pytest.raises(OutOfTurn, match=r"1\.opening\.a: this turn has 5,000 events, and no more calls"):
+        apply(debate, asked)
+    debate = apply(debate, spoiled("1.opening.a"))
+    with pytest.raises(OutOfTurn, match="no more calls"):
+        apply(debate, spoiled("1.opening.a", "again no JSON"))
+    assert "1.opening.a" in apply(debate, spoke("1.opening.a")).replies
