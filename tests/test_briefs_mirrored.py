@@ -129,7 +129,9 @@ def test_concessions_and_refusals_change_names(side: str) -> None:
 
 def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
     """Every part of a mirrored brief but its last stands, unchanged, at the beginning of every later one."""
-    events, sent = mirrored(script_of(_1_verdict_judge=puppets.converging("both")), rounds=2), list[list[str]]()
+    both = puppets.converging("both")
+    say = script_of(_1_verdict_judge=both, _1_verdict_judge_mirrored=both)
+    events, sent = mirrored(say, rounds=2), list[list[str]]()
     for n in range(1, len(events) + 1):
         debate = fold(events[:n])
         for turn in debate.due:

@@ -5,7 +5,7 @@ The result of a round is worked out once, when the last judge of its panel has v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -43,6 +43,31 @@ def final_ballots(debate: DebateState) -> list[StructuredReplyGiven]:
 def _ballots(debate: DebateState, given_votes: Sequence[Vote]) -> list[StructuredReplyGiven]:
     counting = [vote for vote in given_votes if not vote.absent]
     return [ballot for vote in counting if (ballot := debate.structured_reply(vote.turn)) is not None]
+
+
+def findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
+    """What each judge who is not absent finds in a round: convergence, a concession, no new ground. A judge who saw the
+    debate twice finds only what both ballots say. Empty before the whole panel has voted."""
+    return [_findings(debate, vote) for vote in votes(debate, round) if not vote.absent]
+
+
+def _findings(debate: DebateState, vote: Vote) -> dict[str, Any]:
+    shape = debate.shape(debate.turns_reached[vote.turn]) or {}
+    ballots = [debate.structured_reply(turn_id) for turn_id in (vote.turn, vote.turn + MIRRORED)]
+    first, *others = (unmirrored(debate, shape, ballot) for ballot in ballots if ballot is not None)
+    return {
+        name: first.get(name)
+        for name in ("convergence", "conceded", "dry")
+        if all(_comparable(name, other) == _comparable(name, first) for other in others)
+    }
+
+
+def _comparable(name: str, ballot: Mapping[str, Any]) -> Any:
+    """What two ballots must have in common to say the same: of convergence, whether it is there and who moves."""
+    if name != "convergence":
+        return ballot.get(name)
+    convergence = ballot.get(name) or {}
+    return bool(convergence.get("detected")), convergence.get("side")
 
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
@@ -102,7 +127,7 @@ def unmirrored(debate: DebateState, shape: Shape, ballot: StructuredReplyGiven) 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
     """The result of a round whose whole panel has voted, and whether it is followed by an intervention."""
     round_votes, format = votes(debate, round), debate.format
-    finding = find_convergence(ballots(debate, round), format.sides)
+    finding = find_convergence(findings(debate, round), format.sides)
     absent = all(vote.absent for vote in round_votes)
     result = (
         None
@@ -114,14 +139,14 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     before = range(round - format.intervention.most_in_a_row, round)
     intervened = (
         wants_intervention
-        and not majority_concession(ballots(debate, round))
+        and not majority_concession(findings(debate, round))
         and not all(n in debate.judged and debate.judged[n].intervened for n in before)
     )
     return JudgedRound(finding, result, intervened)
 
 
 def convergence(debate: DebateState, round: int) -> Convergence:
-    """The convergence in a round, as more than half of its ballots see it."""
+    """The convergence in a round, as more than half of its judges see it."""
     return debate.judged[round].convergence if round in debate.judged else Convergence()
 
 
@@ -132,10 +157,10 @@ def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
 
 
 def conceded_in(debate: DebateState, round: int) -> str | None:
-    """The side that the ballots of a round hold to have given up its whole position; it ends the debate."""
+    """The side that the judges of a round hold to have given up its whole position; it ends the debate."""
     earlier_debate = debate.opened.earlier_debate
     if earlier_debate is None:
-        return majority_concession(ballots(debate, round))
+        return majority_concession(findings(debate, round))
     return earlier_debate.conceded.get(round) if round in debate.judged else None
 
 
@@ -165,9 +190,9 @@ def feedback(debate: DebateState, side: str, round: int) -> list[str]:
 
 
 def no_new_ground(debate: DebateState, round: int) -> bool:
-    """Whether more than half of the ballots of a round say, by `dry`, that the debate finds no new ground."""
-    round_ballots = ballots(debate, round)
-    return 2 * sum(ballot.data.get("dry") is True for ballot in round_ballots) > len(round_ballots)
+    """Whether more than half of the judges of a round say, by `dry`, that the debate finds no new ground."""
+    round_findings = findings(debate, round)
+    return 2 * sum(finding.get("dry") is True for finding in round_findings) > len(round_findings)
 
 
 def result(debate: DebateState, round: int) -> RoundResult | None:
@@ -262,7 +287,7 @@ def conceded(debate: DebateState) -> str | None:
     for stage in debate.stages:
         if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
             by_speech = any(turn.id in debate.conceding for turn in stage)
-            if not by_speech and majority_concession(ballots(debate, stage[0].round or 0)) not in sides:
+            if not by_speech and majority_concession(findings(debate, stage[0].round or 0)) not in sides:
                 return None
             return sides[0] if len(sides) == 1 else "both"
     return None
@@ -284,6 +309,7 @@ def verdict(debate: DebateState) -> Verdict | None:
         winner_of=debate.plan.winner_of_label,
         has_scores=any("scores" in shape for shape in debate.format.shapes.values()),
         concession=conceded(debate),
+        conceded_by_speech=bool(debate.conceding),
         converged_again=bool(rounds_converged_again(debate)),
         strengths=[word for word in strengths if word is not None],
     )

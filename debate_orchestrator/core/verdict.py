@@ -8,9 +8,11 @@ Absent                  a judge whose ballot, or one of whose two, does not coun
 Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
 Total                   the sum of its round scores, unrounded (fractions, so that totals add up).
 Round winner            the side that more judges vote for; equal, a tie. Votes for a tie count for no side.
-Final winner            the same for a and b; `consensus` where more than half of the votes say so, and always
-                        after a concession of the whole position. By swing: the side that gained more votes since
-                        the blind verdict, among the judges who voted both times; no decision where there is none.
+Final winner            the same for a and b; `consensus` where more than half of the votes say so, and after a
+                        concession of the whole position: always after a side's own, and with a quorum after one that
+                        ballots found. By swing: the side that gained more votes since the blind verdict, among the
+                        judges who voted both times; a tie where no side gained; no decision where fewer such judges
+                        than the quorum voted.
 No decision             where fewer judges than the quorum voted for a side, a tie or consensus.
 Strength                gap = |A - B| / larger total. `decisive`: gap over 20 % and the declared winner
                         leads. `consensus`: the winner is consensus. `narrow`: everything else. None if the format
@@ -26,7 +28,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.values import FrozenModel
 
@@ -153,6 +154,11 @@ def decided_votes(votes: Sequence[Vote]) -> list[Vote]:
     return [vote for vote in votes if vote.winner != NO_DECISION]
 
 
+def has_quorum(votes: Sequence[Vote], quorum: int) -> bool:
+    """Whether enough of these judges vote for a side, a tie or consensus; one must at least."""
+    return len(decided_votes(votes)) >= max(1, quorum)
+
+
 def panel_winner(
     votes: Sequence[Vote], sides: Sequence[str], quorum: int, winner_of: Mapping[str, str] | None = None
 ) -> str:
@@ -162,9 +168,9 @@ def panel_winner(
         labelled = sum(vote.label is not None for vote in votes)
         label = plurality_label(votes)
         return NO_DECISION if label is None or labelled < max(1, quorum) else winner_of.get(label, NO_DECISION)
-    decided = [vote.winner for vote in decided_votes(votes)]
-    if len(decided) < max(1, quorum):
+    if not has_quorum(votes, quorum):
         return NO_DECISION
+    decided = [vote.winner for vote in decided_votes(votes)]
     return CONSENSUS if 2 * decided.count(CONSENSUS) > len(decided) else plurality(decided, sides)
 
 
@@ -179,10 +185,24 @@ def plurality_label(votes: Sequence[Vote]) -> str | None:
 def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -> dict[str, int]:
     """Side to the votes that it has after the debate over those that it had before, among the judges who are neither
     absent nor unstable then or now; empty if there is no such judge."""
-    first = {vote.judge: vote.winner for vote in before if vote.is_usable}
-    last = {vote.judge: vote.winner for vote in after if vote.is_usable and vote.judge in first}
-    votes_before, votes_after = Counter(first[judge] for judge in last), Counter(last.values())
+    last = votes_before_and_after(before, after)
+    judges = {vote.judge for vote in last}
+    votes_before = Counter(vote.winner for vote in before if vote.judge in judges)
+    votes_after = Counter(vote.winner for vote in last)
     return {side: votes_after[side] - votes_before[side] for side in sides} if last else {}
+
+
+def votes_before_and_after(before: Sequence[Vote], after: Sequence[Vote]) -> list[Vote]:
+    """The votes after the debate of the judges whose swing is counted: those neither absent nor unstable then or
+    now."""
+    first = {vote.judge for vote in before if vote.is_usable}
+    return [vote for vote in after if vote.is_usable and vote.judge in first]
+
+
+def swing_winner(gained: Mapping[str, int]) -> str:
+    """The side that gained more votes than the other; a tie where they gained as many, or no side gained any."""
+    ahead = leader({side: Fraction(n) for side, n in gained.items()})
+    return ahead if gained.get(ahead, 0) > 0 else TIE
 
 
 def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
@@ -292,23 +312,23 @@ def round_result(
     )
 
 
-def find_convergence(ballots: Sequence[StructuredReplyGiven], sides: Sequence[str]) -> Convergence:
-    """Convergence as more than half of the ballots see it, and the sides that more than half of
+def find_convergence(findings: Sequence[Mapping[str, Any]], sides: Sequence[str]) -> Convergence:
+    """Convergence as more than half of the judges see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
-    convergences = [ballot.data.get("convergence") or {} for ballot in ballots]
-    detected = [finding for finding in convergences if finding.get("detected")]
-    if not ballots or 2 * len(detected) <= len(ballots):
+    convergences = [finding.get("convergence") or {} for finding in findings]
+    detected = [convergence for convergence in convergences if convergence.get("detected")]
+    if not findings or 2 * len(detected) <= len(findings):
         return Convergence()
-    counts = Counter(side for finding in detected for side in sides if finding.get("side") in (side, "both"))
+    counts = Counter(side for one in detected for side in sides if one.get("side") in (side, "both"))
     moved = tuple(side for side in sides if 2 * counts[side] > len(detected)) or tuple(sides)
-    criteria = dict.fromkeys(name for finding in detected for name in finding.get("criteria", ()))
+    criteria = dict.fromkeys(name for one in detected for name in one.get("criteria", ()))
     return Convergence(detected=True, sides=moved, criteria=tuple(criteria))
 
 
-def majority_concession(ballots: Sequence[StructuredReplyGiven]) -> str | None:
-    """The side that more than half of a round's ballots hold to have given up its whole position."""
-    counts = Counter(ballot.data.get("conceded") for ballot in ballots)
-    return next((side for side, n in counts.items() if side is not None and 2 * n > len(ballots)), None)
+def majority_concession(findings: Sequence[Mapping[str, Any]]) -> str | None:
+    """The side that more than half of a round's judges hold to have given up its whole position."""
+    counts = Counter(finding.get("conceded") for finding in findings)
+    return next((side for side, n in counts.items() if side is not None and 2 * n > len(findings)), None)
 
 
 def final_verdict(
@@ -322,32 +342,34 @@ def final_verdict(
     has_scores: bool = True,
     winner_of: Mapping[str, str] | None = None,
     concession: str | None = None,
+    conceded_by_speech: bool = False,
     converged_again: bool = False,
     strengths: Sequence[str] = (),
 ) -> Verdict:
     """The verdict from the final votes (of at least one judge) and the rounds' results. `has_scores` says whether
-    the format scores the sides at all; `strengths` are the judges' own words for the strength."""
-    totals = score_totals(results, sides)
-    winner = panel_winner(votes, sides, quorum, winner_of)
+    the format scores the sides at all. A `concession` found by ballots counts only with a quorum of votes, one
+    `conceded_by_speech` always. `strengths` are the judges' own words for the strength."""
+    winner, totals = panel_winner(votes, sides, quorum, winner_of), score_totals(results, sides)
     gained = swing(pre_debate_votes, votes, sides) if pre_debate_votes else {}
+    decisive = votes
     if by_swing and winner not in (NO_DECISION, CONSENSUS):
-        winner = leader({side: Fraction(n) for side, n in gained.items()}) if gained else NO_DECISION
+        decisive = votes_before_and_after(pre_debate_votes, votes)
+        winner = swing_winner(gained) if has_quorum(decisive, quorum) else NO_DECISION
+    short = not has_quorum(decisive, quorum)
+    concession = None if short and not conceded_by_speech else concession
     winner = CONSENSUS if concession else winner
-    gap = score_gap(totals)
     strength = strength_of(winner, totals, has_scores=has_scores)
+    remarks = tuple(_remarks(winner, strength, totals, votes, concession, converged_again, strengths))
     decided = decided_votes(votes)
-    shares = [
-        parsed_ballot.probability for vote in decided for parsed_ballot in vote.parsed_ballots if vote.winner == winner
-    ]
-    probabilities = [share for share in shares if share is not None]
+    probabilities = _probabilities(decided, winner)
     numbers = [vote.score for vote in votes if vote.score is not None]
     return Verdict(
         winner=winner,
         strength=strength,
         totals=totals,
         rounds_won=rounds_won([result for result in results if result.round], sides),
-        gap=gap,
-        remarks=tuple(_remarks(winner, strength, totals, votes, concession, converged_again, strengths, quorum)),
+        gap=score_gap(totals),
+        remarks=("no quorum", *remarks) if short else remarks,
         vote_counts=dict(Counter(vote.winner for vote in decided)),
         votes=tuple(votes),
         quorum=quorum,
@@ -357,6 +379,12 @@ def final_verdict(
         pre_debate_votes=tuple(pre_debate_votes),
         swing=gained,
     )
+
+
+def _probabilities(votes: Sequence[Vote], winner: str) -> list[Fraction]:
+    """What the ballots of the judges who vote for the winner give it, where they say."""
+    shares = [ballot.probability for vote in votes if vote.winner == winner for ballot in vote.parsed_ballots]
+    return [share for share in shares if share is not None]
 
 
 def strength_of(
@@ -379,14 +407,11 @@ def _remarks(
     concession: str | None,
     converged_again: bool,
     strengths: Sequence[str],
-    quorum: int,
 ) -> list[VerdictRemark]:
     declared = {vote.winner for vote in decided_votes(votes)}
     ahead = leader(totals)
     scored = any(totals.values())
     remarks: list[VerdictRemark] = []
-    if len(decided_votes(votes)) < max(1, quorum):
-        remarks.append("no quorum")
     if concession and declared - {CONSENSUS}:
         remarks.append("concession overrides the declared winner")
     if winner == CONSENSUS and not concession and not converged_again:

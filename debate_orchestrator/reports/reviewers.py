@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, leader, mean
+from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, mean, swing_winner
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.reports.reviews import GatheredReviews, Review
@@ -78,7 +77,7 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
     panel_winner = _panel_winner(debate)
     twice = [review for review in reviews if review.before and review.after]
     gained = _minds_gained(debate, twice)
-    by_swing = leader({side: Fraction(n) for side, n in gained.items()}) if gained else None
+    by_swing = swing_winner(gained) if gained else None
     return ReviewerReport(
         count=len(reviews),
         agreeing=None

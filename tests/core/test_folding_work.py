@@ -13,8 +13,8 @@ from core.folding import (
     events,
     many,
     opened,
-    spoiled,
-    spoke,
+    rejected_event,
+    speech_event,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,7 +83,7 @@ def test_the_events_that_a_state_collects_are_limited() -> None:
     debate = fold([opened(1), *[asked] * MAX_TURN_EVENTS])
     with pytest.raises(OutOfTurn, match=r"1\.opening\.a: this turn has 5,000 events, and no more calls"):
         apply(debate, asked)
-    debate = apply(debate, spoiled("1.opening.a"))
+    debate = apply(debate, rejected_event("1.opening.a"))
     with pytest.raises(OutOfTurn, match="no more calls"):
-        apply(debate, spoiled("1.opening.a", "again no JSON"))
-    assert "1.opening.a" in apply(debate, spoke("1.opening.a")).replies
+        apply(debate, rejected_event("1.opening.a", "again no JSON"))
+    assert "1.opening.a" in apply(debate, speech_event("1.opening.a")).replies

@@ -131,16 +131,42 @@ def test_abstentions_make_no_quorum(quorum: int, winner: str) -> None:
 # What else ballots say
 
 
-def test_findings_and_advice_are_of_straight_ballots() -> None:
-    """What a mirrored ballot says of convergence, of a concession and to the sides is not acted on."""
-    told = {"feedback": {"a": "Straight to A.", "b": "Straight to B."}}
-    other = converging("a") | {"conceded": "b", "feedback": {"a": "Mirrored.", "b": "Mirrored."}}
-    debate = mirrored(2, script={"1.verdict.judge": told, "1.verdict.judge.mirrored": other})
-    assert (tally.convergence(debate, 1).detected, tally.conceded_in(debate, 1), tally.conceded(debate)) == (
-        False,
-        None,
-        None,
-    )
+ROUND_VOTES = ("1.verdict.judge", "1.verdict.judge.mirrored")
+FINDINGS = [{"conceded": "a"}, {"dry": True}, converging("a")]
+
+
+def findings_of(debate: DebateState) -> tuple[Any, ...]:
+    return tally.conceded(debate), tally.no_new_ground(debate, 1), tally.convergence(debate, 1).sides
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=["conceded", "dry", "convergence"])
+def test_a_finding_of_one_of_two_ballots_does_not_count(finding: dict[str, Any]) -> None:
+    """What only the original ballot or only the mirrored one finds ends no debate and calls for no intervention, nor
+    does a finding that goes by the names of the sides."""
+    nothing = {"conceded": None, "dry": False, "convergence": {"detected": False, "side": None, "criteria": []}}
+    of_names = set(ROUND_VOTES) if "dry" not in finding else set()
+    for turns in ({"1.verdict.judge"}, {"1.verdict.judge.mirrored"}, of_names):
+        script = {turn: nothing | (finding if turn in turns else {}) for turn in ROUND_VOTES}
+        debate = mirrored(2, script=script, until_dry=True)
+        assert findings_of(debate) == (None, False, ()), turns
+        assert "2.constructive.a" in debate.turns
+
+
+def test_a_finding_of_both_ballots_counts() -> None:
+    """What both ballots find of the sides as they are counts, whatever criteria each names."""
+    script = sincere("1.verdict.judge", converging("a", "only quibbles"))
+    script["1.verdict.judge.mirrored"]["convergence"]["criteria"] = ["same claim"]
+    debate = mirrored(2, script=script)
+    assert findings_of(debate) == (None, False, ("a",))
+    debate = mirrored(2, script=sincere("1.verdict.judge", {"conceded": "a"}))
+    assert (tally.conceded(debate), "2.constructive.a" in debate.turns) == ("a", False)
+
+
+def test_advice_is_of_original_ballots() -> None:
+    """What a mirrored ballot says to the sides is not handed on."""
+    original = {"feedback": {"a": "Straight to A.", "b": "Straight to B."}}
+    mirrored_back = {"feedback": {"a": "Mirrored.", "b": "Mirrored."}}
+    debate = mirrored(2, script={"1.verdict.judge": original, "1.verdict.judge.mirrored": mirrored_back})
     assert (tally.feedback(debate, "a", 2), tally.feedback(debate, "b", 2)) == (["Straight to A."], ["Straight to B."])
 
 

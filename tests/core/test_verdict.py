@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from core.folding import absent_judge, ballot_fields, converging, many, opened, play, play_debate
+from core.folding import CONCEDE, absent_judge, ballot_fields, converging, many, opened, play, play_debate
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -220,3 +220,37 @@ def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
         final_verdict(votes("a", "no decision"), [], SIDES, pre_debate_votes=both, by_swing=True, quorum=2).winner
         == "no decision"
     )
+
+
+def test_a_swing_needs_a_quorum_of_the_judges_it_counts() -> None:
+    """A swing of fewer judges than the quorum decides nothing, however many vote after the debate."""
+    torn = {"mirrored": ParsedBallot(winner="b"), "shown_mirrored": True}
+    before = [votes("b")[0], *(vote.model_copy(update=torn) for vote in votes("b", "a", "a")[1:])]
+    after = votes("a", "b", "b")
+    made = final_verdict(after, [], SIDES, pre_debate_votes=before, by_swing=True, quorum=2)
+    assert (made.winner, made.swing, made.remarks[:1]) == ("no decision", {"a": 1, "b": -1}, ("no quorum",))
+    made = final_verdict(after, [], SIDES, pre_debate_votes=before, by_swing=True, quorum=1)
+    assert (made.winner, "no quorum" in made.remarks) == ("a", False)
+
+
+def test_a_side_that_gained_no_vote_wins_by_no_swing() -> None:
+    """Where one side lost votes and none gained any, the swing is a tie."""
+    made = final_verdict(
+        votes("a", "a", "tie"), [], SIDES, pre_debate_votes=votes("a", "a", "a"), by_swing=True, quorum=2
+    )
+    assert (made.winner, made.swing) == ("tie", {"a": -1, "b": 0})
+
+
+def test_a_concession_that_ballots_found_needs_a_quorum() -> None:
+    """Short of the quorum, a concession found by ballots decides nothing; a side's own concession does."""
+    finals = votes("b", "no decision", "no decision")
+    made = final_verdict(finals, [], SIDES, quorum=2, concession="a")
+    assert (made.winner, made.strength, made.remarks) == ("no decision", None, ("no quorum",))
+    made = final_verdict(finals, [], SIDES, quorum=2, concession="a", conceded_by_speech=True)
+    assert (made.winner, made.strength) == ("consensus", "consensus")
+    script: dict[str, Any] = {f"1.verdict.judge-{n}": {"conceded": "a"} for n in (1, 2, 3)}
+    script |= {f"final.verdict.judge-{n}": absent_judge(f"final.verdict.judge-{n}") for n in (1, 2)}
+    verdict = tally.verdict(play_debate(2, 3, script, quorum=2))
+    assert verdict is not None and (verdict.winner, verdict.remarks) == ("no decision", ("no quorum",))
+    verdict = tally.verdict(play_debate(2, 3, script | {"1.opening.a": f"Well.\n\n{CONCEDE}"}, quorum=2))
+    assert verdict is not None and verdict.winner == "consensus"
