@@ -230,7 +230,7 @@ class SmallDisk:
 
 async def asked_on(disk: SmallDisk, kind: str, before: Callable[[asyncio.Event], None]) -> list[Reply | Exception]:
     """What comes of the calls where, a moment after their batch is created on a full disk, `before` happens."""
-    stop, current = asyncio.Event(), CurrentState(debated())
+    stop, current = asyncio.Event(), CurrentState(play_debate())
     run = Batches(".", quiet=0.01, first_poll=0.01)
     provider = make_provider(f"{kind}:x", current)
     run.wrap_providers({"a": provider}, {"a": provider}, current)
