@@ -218,12 +218,13 @@ class SmallDisk:
     """A disk that takes no line on how the creation of a batch ended, until there is `room`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self.room, self._append = False, batch_file.append_line
+        self.room, self.refused, self._append = False, False, batch_file.append_line
         monkeypatch.setattr(batch_file, "append_line", self.append_line)
         monkeypatch.setattr(batches_module, "WRITE_AGAIN", 0.02)
 
     def append_line(self, handle: int, line: bytes, *more: Any, **options: Any) -> int:
         if b'"id": ' in line and not self.room:
+            self.refused = True
             raise JournalWriteError("Can't write to batches.jsonl (no space).", "no space")
         return self._append(handle, line, *more, **options)
 
@@ -235,7 +236,9 @@ async def asked_on(disk: SmallDisk, kind: str, before: Callable[[asyncio.Event],
     provider = make_provider(f"{kind}:x", current)
     run.wrap_providers({"a": provider}, {"a": provider}, current)
     replies = [asyncio.ensure_future(run.reply(call, f"{kind}:x", {"n": call}, stop)) for call in CALLS]
-    await asyncio.sleep(0.6)
+    while not disk.refused:
+        await asyncio.sleep(0.02)
+    await asyncio.sleep(0.1)
     assert not any(reply.done() for reply in replies)
     before(stop)
     try:

@@ -143,6 +143,15 @@ def test_the_newest_debate_is_taken(debate: Run) -> None:
         assert (newest.code, named.code, newest.err.count("Next: ")) == (0, 0, 1)
 
 
+def test_an_empty_journal_is_no_debate(debate: Run) -> None:
+    """What a process left that was killed before its debate began is never the newest debate."""
+    Path("debate-report.journal.jsonl").touch()
+    assert "There is no debate in this folder." in debate("report").err
+    debate(TOPIC, *ONE, "--quiet")
+    os.utime("debate-report.journal.jsonl", (2e9, 2e9))
+    assert "Using debate-report.rehearsed.journal.jsonl, the newest debate" in debate("report").err
+
+
 def test_no_debate_here(debate: Run) -> None:
     """An empty folder, and a journal that is not there, are told with what to do."""
     assert "There is no debate in this folder. Try: `debate` begins one" in debate("report").err

@@ -64,10 +64,10 @@ def test_the_end_of_a_run_counts_what_is_lost(
     """Where journals take no more, the last line claims that all is saved only of what else was answered."""
     append = journal.append_line
 
-    def append_line(handle: int, line: bytes, *more: Any) -> int:
+    def append_line(handle: int, line: bytes, *more: Any, **options: Any) -> int:
         if b'"reply":{' in line:
             raise PermanentFailure("It takes no more.")
-        return append(handle, line, *more)
+        return append(handle, line, *more, **options)
 
     monkeypatch.setattr(journal, "append_line", append_line)
     ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")

@@ -86,6 +86,22 @@ def test_a_file_that_was_changed_meanwhile(debate: Run, url: str, postgres_serve
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("stored", ["[[[[", '"x"', "1e999", '{"schema": 1, "added": 5}'])
+def test_a_stored_spec_that_is_none(debate: Run, url: str, postgres_server: Postgres, stored: str) -> None:
+    """A spec in the database that can't be read is told in a sentence, by the run as by a worker."""
+    with started(*RUN, "out", "--cluster", url) as run:
+        run.hear("Workers take the debates")
+        while not postgres_server.query(url.rpartition("/")[2], "SELECT FROM procrastinate_jobs LIMIT 1"):
+            pass
+        run.signal(signal.SIGINT)
+        run.end()
+    postgres_server.query(url.rpartition("/")[2], f"UPDATE tournaments SET spec = '{stored}'")
+    for command in (("tournament", "resume", "out", "--cluster", url), ("worker", url, "--until-done")):
+        ran = debate(*command)
+        assert ran.code == 2 and "The tournament " in ran.err, ran.err
+
+
+@pytest.mark.slow
 def test_a_worker_needs_keys_and_consent_of_its_own(
     debate: Run, url: str, monkeypatch: pytest.MonkeyPatch, postgres_server: Postgres
 ) -> None:

@@ -10,6 +10,8 @@ import pytest
 from conftest import Run
 from contests import import_rows, ratings, row, table, write_rows
 
+from debate_orchestrator.tournament import importing
+
 pytestmark = pytest.mark.usefixtures("few_draws")
 
 SCORES = {"clarity": ("clarity_pro", "clarity_con"), "reasoning": ("reasoning_pro", "reasoning_con")}
@@ -244,6 +246,16 @@ def test_other_files_are_refused_in_a_sentence(debate: Run) -> None:
     )
     assert "other.csv needs a map of its columns" in debate("tournament", "import", "other.csv", "--to", "t").err
     assert "empty is no tournament" in debate("tournament", "rate", "empty").err
+
+
+def test_rows_are_bounded(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file with more rows than can be read is refused in a sentence, and nothing is written."""
+    monkeypatch.setattr(importing, "MAX_ROWS", 3)
+    for count in (3, 4):
+        write_rows([row(f"d{n}", "a", "b", "pro") for n in range(count)])
+        ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", f"t{count}")
+        assert ran.code == (0 if count == 3 else 2)
+    assert "rows.csv has more than 3 rows. Try: import a part of it." in ran.err and not Path("t4").exists()
 
 
 RECORD = {

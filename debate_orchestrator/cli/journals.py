@@ -70,11 +70,12 @@ def _newest(unfinished: Unfinished | None) -> str:
 
 
 def _journals() -> list[tuple[float, str]]:
-    """The regular files of this folder that are named like journals, with the times at which they were written."""
+    """The regular files of this folder that are named like journals, with the times at which they were written. An
+    empty one is what a process left that was killed before its debate began."""
     journals = []
     for path in Path().glob(f"*{JOURNAL}"):
         status = path.lstat()
-        if stat.S_ISREG(status.st_mode):
+        if stat.S_ISREG(status.st_mode) and status.st_size:
             journals.append((status.st_mtime, str(path)))
     return journals
 

@@ -270,6 +270,15 @@ def unfreeze(data: Any, name: str) -> TournamentSpec:
         raise BadFile([f"{name}: {problem}" for problem in error.problems], hint="restore it from a copy") from None
 
 
+def unfreeze_text(text: str, name: str) -> TournamentSpec:
+    """The spec in a text of JSON, as `unfreeze`."""
+    try:
+        data = strict_json(text)
+    except ValueError:
+        raise BadFile(f"{name}: its spec is not JSON.") from None
+    return unfreeze(data, name)
+
+
 def original(spec: TournamentSpec) -> TournamentSpec:
     """A spec without the models that were added later."""
     models = tuple(model for model in spec.models if model.name not in spec.added)

@@ -32,6 +32,8 @@ from debate_orchestrator.util.sanitize import count_words, normalized
 
 MAX_SIZE = 100_000_000
 """Bytes of a file that is imported."""
+MAX_ROWS = 200_000
+"""Rows of a file that is imported, one for each judge of each debate."""
 _MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", "invalid", "abstain", "no decision"}
 _WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
 _SIDES: dict[str, Side] = {"pro": "pro", "con": "con", "pro-first": "pro", "con-first": "con"}
@@ -129,7 +131,9 @@ def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
         judge_rows = _mapped_rows(
             _json_lines(text, where) if is_json else _csv_lines(text, columns, where), columns, where
         )
-    for row in judge_rows:
+    for count, row in enumerate(judge_rows, start=1):
+        if count > MAX_ROWS:
+            raise BadFile(f"{where} has more than {MAX_ROWS:,} rows.", hint="import a part of it")
         collector.take(row)
     return collector.rows()
 

@@ -17,9 +17,9 @@ from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import RETRY, Database, out_of_reach
 from debate_orchestrator.tournament.cluster.journals import append_lines
 from debate_orchestrator.tournament.cluster.queue import count_unfinished, count_workers, enqueue
-from debate_orchestrator.tournament.folder import Tournament, freeze, identity, is_begun
+from debate_orchestrator.tournament.folder import Tournament, freeze, identity, is_begun, unfreeze_text
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed, unusable
-from debate_orchestrator.util.data import name_of, read_regular, strict_json
+from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, UserError
 
 _POLL_SECONDS = 1.0
@@ -81,7 +81,8 @@ class Coordinator:
         """Uploads the spec, and every journal that the database lacks or has less of. BadFile, with no journal
         uploaded, if the folder lacks models that the database has, or has another journal of a debate."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
-            lacking = [name for name in strict_json(text).get("added", []) if name not in self.tournament.spec.added]
+            stored = unfreeze_text(text, f"The tournament {self.id} in {self.database.where}")
+            lacking = [name for name in stored.added if name not in self.tournament.spec.added]
             if lacking:
                 folder, where = name_of(self.tournament.folder), self.database.where
                 problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(lacking)}."

@@ -18,11 +18,10 @@ from debate_orchestrator.tournament.cluster.cap import SharedCap
 from debate_orchestrator.tournament.cluster.database import AT_THE_END, Database, out_of_reach
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.queue import LEASE, Requeue
-from debate_orchestrator.tournament.folder import Tournament, unfreeze
+from debate_orchestrator.tournament.folder import Tournament, unfreeze_text
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_internal_error
-from debate_orchestrator.util.data import strict_json
-from debate_orchestrator.util.errors import BadFile, BadSettings, UserError
+from debate_orchestrator.util.errors import BadSettings, UserError
 from debate_orchestrator.util.redact import redact
 
 _LOG = logging.getLogger(__name__)
@@ -256,14 +255,12 @@ class Worker:
 
         def scheduled() -> Tournament:
             ((text,),) = found
-            spec = unfreeze(strict_json(text), name).model_copy(update={"max_cost": None})
+            spec = unfreeze_text(text, name).model_copy(update={"max_cost": None})
             return Tournament.of(name, spec)
 
         try:
             # A large schedule takes seconds, in which the debates that run must not stand still.
             loaded = await asyncio.to_thread(scheduled)
             return loaded, self._find_problems(loaded)
-        except ValueError:
-            return None, BadFile(f"{name}: its spec is not JSON.").problems
         except UserError as error:
             return None, error.problems
