@@ -91,7 +91,7 @@ def test_a_stored_spec_that_is_none(debate: Run, url: str, postgres_server: Post
     """A spec in the database that can't be read is told in a sentence, by the run as by a worker."""
     with started(*RUN, "out", "--cluster", url) as run:
         run.hear("Workers take the debates")
-        while not postgres_server.query(url.rpartition("/")[2], "SELECT FROM procrastinate_jobs LIMIT 1"):
+        while not postgres_server.query(url.rpartition("/")[2], "SELECT 1 FROM procrastinate_jobs LIMIT 1"):
             pass
         run.signal(signal.SIGINT)
         run.end()
