@@ -79,7 +79,7 @@ def rejected_event(turn: str, text: str = "no JSON") -> Rejected:
 
 
 def absent_judge(turn: str) -> list[ReplyEvent]:
-    """What makes a judge count as absent: the last of its spoiled replies says so."""
+    """What makes a judge count as absent: the last of its rejected replies says so."""
     return [rejected_event(turn, "no JSON"), rejected_event(turn, "still no JSON").model_copy(update={"absent": True})]
 
 

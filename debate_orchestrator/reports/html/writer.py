@@ -242,8 +242,9 @@ def _restyle(tokens: Sequence[Token]) -> None:
 def _redact(tokens: Sequence[Token]) -> None:
     """Takes out secrets that emphasis parts, which a page would show in one piece."""
     for token in tokens:
-        plain = "".join(child.content for child in token.children or [])
-        if (redacted := redact(plain)) != plain:
+        children = token.children or []
+        plain = "".join(child.content for child in children)
+        if len(children) > 1 and (redacted := redact(plain)) != plain:
             token.children = [Token("text", "", 0, content=redacted)]
 
 
