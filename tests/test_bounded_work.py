@@ -46,7 +46,7 @@ def test_white_space_in_a_stream_costs_no_more_than_its_length(monkeypatch: pyte
         for piece in [" s", *[" "] * pieces]:
             stream.take(piece)
 
-    some, more = (calls(lambda n=n: take(n)) for n in (200, 800))
+    some, more = (calls(lambda n=n: take(n)) for n in (1_000, 4_000))
     assert more < 5 * some
 
 
