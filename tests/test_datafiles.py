@@ -211,7 +211,7 @@ def test_what_can_not_be_written(here: Path, path: str) -> None:
         ("a: 1\nb: [\n", 3, "not valid YAML"),
         ("- a\n", 1, "not a mapping"),
         ("", 1, "is empty"),
-        ('a: "\\ud800"', 1, "half a"),
+        ('a: "\\ud800"', 1, "invalid Unicode character"),
     ],
 )
 def test_what_is_no_mapping_is_told_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:

@@ -11,6 +11,7 @@ import socket
 import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -50,6 +51,7 @@ async def system(host: str) -> Sequence[str]:
     return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
 
+@cache
 def trust() -> ssl.SSLContext:
     """TLS that checks certificates and host names, against the system's authorities and certifi's."""
     import certifi

@@ -115,11 +115,11 @@ def _bare(text: str) -> str:
 _ESCAPE = re.compile(
     r"%(?P<byte>[0-9A-Fa-f]{2})|\\u(?P<code>[0-9A-Fa-f]{4})|\\x(?P<hex>[0-9A-Fa-f]{2})|\\(?P<blank>[nrt])"
     r"|\\(?P<sign>[!-/:-@\[-`{-~])|(?P<entity>&#?\w{1,31};)"
-    r"|(?P<emphasis>[*`]+|~~)"
 )
+_EMPHASIS = re.compile(r"[*`]+|~~")
 _UNFINISHED_ESCAPE = re.compile(r"(?:%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?|&#?\w{0,31})\Z")
-_MAX_NESTED = 3
-"""How often what is escaped may be escaped again."""
+_PATTERNS = (_ESCAPE, _EMPHASIS) * 3
+"""What is read as what it means, in this order: what is escaped may be escaped twice more."""
 _MAX_ESCAPE = 6
 """Characters of the longest escape that is expected within a secret."""
 _MAX_GAP = 500
@@ -128,6 +128,8 @@ _MAX_GAP = 500
 
 def _unescape(escape: re.Match[str]) -> str:
     """What an escape stands for; nothing where that is left out of the search."""
+    if escape.re is _EMPHASIS:
+        return ""
     if digits := escape["byte"] or escape["code"] or escape["hex"]:
         return _bare(chr(int(digits, 16)))
     if escape["entity"]:
@@ -142,10 +144,10 @@ class _Reading(NamedTuple):
     starts: list[int]
     stops: list[int]
 
-    def unescaped(self) -> _Reading:
-        """The same with what its escapes stand for."""
+    def unescaped(self, pattern: re.Pattern[str]) -> _Reading:
+        """The same with what its escapes of one kind stand for."""
         pieces, starts, stops, at = list[str](), list[int](), list[int](), 0
-        for escape in _ESCAPE.finditer(self.text):
+        for escape in pattern.finditer(self.text):
             first, end, meant = escape.start(), escape.end(), _unescape(escape)
             pieces += [self.text[at:first], meant]
             starts += self.starts[at:first] + [self.starts[first]] * len(meant)
@@ -160,11 +162,10 @@ def _readings(text: str) -> Iterator[_Reading]:
     places = [place for place, char in enumerate(text) if _bare(char)]
     reading = _Reading(_bare(text), places, [place + 1 for place in places])
     yield reading
-    for _ in range(_MAX_NESTED):
-        if not _ESCAPE.search(reading.text):
-            return
-        reading = reading.unescaped()
-        yield reading
+    for pattern in _PATTERNS:
+        if pattern.search(reading.text):
+            reading = reading.unescaped(pattern)
+            yield reading
 
 
 class Redactor:
@@ -187,12 +188,14 @@ class Redactor:
     def _holds_one(self, text: str) -> bool:
         """Whether there is a secret in a text; most have none, and are read without places."""
         bare = _bare(text)
-        for _ in range(_MAX_NESTED + 1):
-            if any(form in bare for form in self._forms):
-                return True
-            if not _ESCAPE.search(bare):
-                return False
-            bare = _ESCAPE.sub(_unescape, bare)
+        if any(form in bare for form in self._forms):
+            return True
+        for pattern in _PATTERNS:
+            # A text is searched again only where that can make a difference: most have no escapes.
+            if pattern.search(bare):
+                bare = pattern.sub("" if pattern is _EMPHASIS else _unescape, bare)
+                if any(form in bare for form in self._forms):
+                    return True
         return False
 
     def _spans(self, text: str) -> list[tuple[int, int]]:

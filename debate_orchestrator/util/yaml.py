@@ -1,7 +1,7 @@
 """A strict YAML reader, and a writer whose output it reads back unchanged. Import it late: most verbs need no YAML.
 
 Anchors, aliases and tags are refused. Values mean what people expect: `no` and `1:30` are text, and only `true` and
-`false` are booleans. The loader is the pure Python one, since deep nesting can crash the C one.
+`false` are booleans. libyaml reads the text, and Python composes its nodes, since deep nesting can crash libyaml's composer.
 """
 
 from __future__ import annotations
@@ -11,18 +11,24 @@ from collections.abc import Mapping
 from typing import Any
 
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.cyaml import CParser
+from yaml.resolver import Resolver
 
 MAX_NODES = 50_000
 """Values and keys of a text that is still read: each takes time and a kilobyte of memory."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(Composer, CParser, SafeConstructor, Resolver):
     """The safe loader without aliases, tags, dates, sexagesimal numbers, and yes and no as booleans."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 
     def __init__(self, text: str):
-        super().__init__(text)
+        CParser.__init__(self, text)
+        for part in (Composer, SafeConstructor, Resolver):
+            part.__init__(self)
         self._nodes = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
