@@ -96,15 +96,6 @@ def length(brief: Brief) -> int:
     return sum(len(part) for message in brief.messages for part in message.parts)
 
 
-def test_a_reply_that_could_be_better_is_sent_back_with_its_first_problems() -> None:
-    """The last sentence is still the one by which such a reply is known."""
-    debate = play_debate(until="start.issues.rapporteur", issues=True, brief=True)
-    problems = rapporteur.resend_problems(debate.due[0], [f"issues: problem {n}." for n in range(1_000)])
-
-    assert len(problems) == MAX_LISTED + 2
-    assert problems[-2:] == [f"{debate.due[0].id}: there are more problems than these {MAX_LISTED}.", rapporteur.ONCE]
-
-
 def test_a_brief_for_another_draft_has_the_first_problems_of_the_last_one() -> None:
     """A decision brief of a hundred reasons, each with a mark that nothing bears out, has hundreds of problems."""
     fault = {"kind": "unclear", "where": "weighing", "problem": "It says nothing."}

@@ -314,6 +314,9 @@ class StructuredReplyGiven(JournaledModel):
     """How `data` differs from the reply as it was written, a short line each; empty if it does not."""
 
 
+_FORMER_SENTENCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
+
+
 class Rejected(JournaledModel):
     """A reply can't be used. It is kept, and the turn is asked again."""
 
@@ -323,6 +326,17 @@ class Rejected(JournaledModel):
     reply: Reply
     absent: bool = False
     """Whether the judge counts as absent in this turn from here on."""
+    could_be_better: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Whether it could be used, and a better one is asked for, once."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_old_sentence(cls, data: Any) -> Any:
+        """Journals of earlier versions say by a last complaint that the reply could be better."""
+        complaints = data.get("complaints") if isinstance(data, dict) else None
+        if isinstance(complaints, list) and complaints[-1:] == [_FORMER_SENTENCE]:
+            return {**data, "complaints": complaints[:-1], "could_be_better": True}
+        return data
 
 
 class CallFailed(JournaledModel):

@@ -15,7 +15,7 @@ from debate_orchestrator.core.reply_check import beyond_limits
 from debate_orchestrator.core.shape import Shape, present_fields
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.util.errors import first_few, short_repr
+from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words
 
@@ -27,10 +27,6 @@ NOT_ARGUED = "not argued"
 """The mark of a consideration that no side put forward: it is the rapporteur's own."""
 _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 """A number that was written before a question."""
-
-
-ONCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
-"""The last problem of a reply that has its shape and could be better: by it such a reply is recognised."""
 _WORD_TOLERANCE = 1.1
 """How many times the words asked for a whole decision brief it may have before it is sent back."""
 
@@ -198,14 +194,9 @@ def decision_brief_problems(debate: DebateState) -> list[str]:
     return [] if written is None else quality_problems(debate, debate.turns_reached[written.turn], written.data)
 
 
-def resend_problems(turn: Turn, problems: Sequence[str]) -> list[str]:
-    """The problems with which a reply is sent back for its quality."""
-    return [*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id), ONCE]
-
-
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
     """Whether a reply to the turn was sent back for its quality, not because it could not be used."""
-    return any(ONCE in reply.problems for reply in debate.rejected_replies(turn.id))
+    return any(reply.could_be_better for reply in debate.rejected_replies(turn.id))
 
 
 def sent_back(debate: DebateState) -> list[str]:

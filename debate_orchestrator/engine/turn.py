@@ -291,8 +291,7 @@ class _TurnRun:
             return replies.parse_reply(self._debate, self._turn, reply, code, last=last)
         except BadReply as error:
             absent = last and self._may_be_absent()
-            problems = tuple(error.problems)
-            return Rejected(turn=self._turn.id, problems=problems, reply=replies.stored(reply), absent=absent)
+            return replies.rejected(self._turn, replies.stored(reply), error, absent=absent)
         except Exception as error:
             problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
             failed = self._call_failed(problem, replies.stored(reply), maybe_billed=reply.called)

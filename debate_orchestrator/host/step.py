@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from debate_orchestrator.core import schedule, speech_rules
-from debate_orchestrator.core.events import CallIntended, Noted, Rejected, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.events import CallIntended, Noted, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -250,8 +250,7 @@ class Stepper:
             if self.state.shape(turn) is None:
                 raise
             self._record_brief_sent(turn, turn_brief)
-            rejected = Rejected(turn=turn.id, problems=tuple(error.problems), reply=reply, absent=False)
-            self.session.record(rejected)
+            self.session.record(replies.rejected(turn, reply, error))
             raise
 
     def _reject(self, turn_id: str, problems: list[str]) -> None:

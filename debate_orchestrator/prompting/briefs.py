@@ -33,7 +33,7 @@ from debate_orchestrator.util.redact import redact_values, redactor
 
 MAX_FORMER_LENGTH = 20_000
 """Characters of an unusable reply that are shown again to its writer."""
-
+_ASKED_ONCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
 
 Role = Literal["user", "assistant"]
 
@@ -145,7 +145,7 @@ def _again(debate: DebateState, turn: Turn, former: Rejected) -> dict[str, Any]:
     the codes of the brief before."""
     text = speech_rules.without_private_working(debate, former.reply.text)
     return {
-        "complaints": former.problems,
+        "complaints": (*former.problems, *([_ASKED_ONCE] if former.could_be_better else [])),
         "former": text[:MAX_FORMER_LENGTH],
         "cut": len(text) > MAX_FORMER_LENGTH,
         "wants": "text" if debate.shape(turn) is None else "json",

@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import Declined, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
@@ -22,7 +22,7 @@ from debate_orchestrator.prompting.json_object import FoundObject, NoCode, OnlyP
 from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, phrase, unwrapped
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadReply, first_few, short_repr
+from debate_orchestrator.util.errors import BadReply, ReplyCouldBeBetter, first_few, short_repr
 from debate_orchestrator.util.numbers import plural
 
 MAX_SIZE = 256 * 1024
@@ -107,6 +107,13 @@ def parse_reply(
     return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
+def rejected(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = False) -> Rejected:
+    """The event that a reply makes that is refused with this error."""
+    could_be_better = isinstance(error, ReplyCouldBeBetter)
+    problems = tuple(error.problems)
+    return Rejected(turn=turn.id, problems=problems, reply=reply, absent=absent, could_be_better=could_be_better)
+
+
 def _normalize_object(debate: DebateState, turn: Turn, shape: Shape, json_object: FoundObject) -> NormalizedReply:
     """The reading of a structured reply from the object that was found in it."""
     shape_context, (value, changes) = schedule.shape_context(debate, turn), json_object
@@ -118,11 +125,11 @@ def _normalize_object(debate: DebateState, turn: Turn, shape: Shape, json_object
 
 
 def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) -> None:
-    """Raises BadReply for a rapporteur's reply that has its shape and should be better. A better one is asked for only
-    once; after that the reply counts, and the report shows its problems."""
+    """Raises ReplyCouldBeBetter for a rapporteur's reply that has its shape and should be better. A better one is
+    asked for only once; after that the reply counts, and the report shows its problems."""
     first = turn.role == RAPPORTEUR and not rapporteur.was_sent_back(debate, turn)
     if first and (problems := rapporteur.quality_problems(debate, turn, structured)):
-        raise BadReply(rapporteur.resend_problems(turn, problems))
+        raise ReplyCouldBeBetter([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:

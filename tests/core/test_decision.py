@@ -246,8 +246,9 @@ def test_what_a_brief_was_sent_back_for_is_known() -> None:
     (turn,) = debate.due
     poor = brief(by_case=brief()["by_case"][:1])
     problems = rapporteur.quality_problems(debate, turn, poor)
-    told = tuple(rapporteur.resend_problems(turn, problems))
-    debate = apply(debate, rejected_event(turn.id).model_copy(update={"problems": told}))
+    told = tuple(f"{turn.id}: {problem}" for problem in problems)
+    rejected = rejected_event(turn.id).model_copy(update={"problems": told, "could_be_better": True})
+    debate = apply(debate, rejected)
     assert rapporteur.was_sent_back(debate, turn)
     assert rapporteur.sent_back(apply(debate, ballot_event(turn.id, poor))) == problems
 
