@@ -212,7 +212,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, how: str) -> None:
     assert len(told["complaints"]) == 2, "each attempt fails, and can be made again"
     for problem in told["complaints"]:
         assert str(room / "j.jsonl") in problem
-        assert "everything before is saved. Try: make room and run the same command again." in problem
+        assert "everything before is saved. Try: make room on the disk." in problem
     full, after = read(out / "full.jsonl"), read(out / "after.jsonl")
     assert (len(full.entries), full.torn_bytes) == (told["saved"], 0)
     assert after.entries[:-2] == full.entries

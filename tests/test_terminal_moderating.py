@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,6 +89,25 @@ def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytes
 
     assert (held.ended, kept.topics) == ("left", ("tabs or spaces",))
     assert [bool(one.cost) for one in kept.paid] == [True]
+
+
+def test_one_interrupt_waits_for_the_reply(moderator: Moderator) -> None:
+    """A reply that is under way at the first Ctrl-C is awaited, and its proposal is kept for the next time."""
+
+    def interrupt_first(request: dict[str, Any], n: int) -> dict[str, Any]:
+        os.kill(os.getpid(), signal.SIGINT)
+        return moderator.answer(request, n)
+
+    moderator.server.problem = interrupt_first
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        held = run_setup("tabs or spaces", "", "yes", "yes", found=FOUND)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    kept = load(".debate-setup.yaml").progress
+
+    assert held.ended == "left" and "Stopping: waiting for running calls" in held.text
+    assert [bool(reply.cost) for reply in kept.paid] == [True] and "Tabs beat spaces." in str(kept)
 
 
 def test_an_ambiguous_topic(moderator: Moderator) -> None:

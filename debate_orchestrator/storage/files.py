@@ -237,7 +237,7 @@ def write_errors(name: str) -> Iterator[None]:
     except OSError as error:
         reason = error_text(error)
         problem = f"Can't write to {name} ({reason}); everything before is saved."
-        raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
+        raise JournalWriteError(problem, reason, hint="make room on the disk") from None
 
 
 def take_lock(handle: int, name: str, kind: type[UserError], *, shared: bool = False) -> bool:
@@ -261,6 +261,7 @@ def sync_folder(path: str) -> None:
     except OSError:
         return
     try:
-        os.fsync(handle)
+        with suppress(OSError):  # some file systems sync no folders
+            os.fsync(handle)
     finally:
         os.close(handle)

@@ -226,17 +226,21 @@ class SetupBase:
 
     def _moderate(self, spec: str) -> bool:
         """Has a model do the work that comes next, if it may be called; whether any came of it. What was paid is kept
-        in any case."""
+        in any case; the first Ctrl-C waits for the reply."""
         if not self._may_call(spec):
             self._moderates = False
             return False
-        cap, never = self.state.given.get("max_cost"), asyncio.Event()
-        limits = moderator.ModeratorLimits(_PATIENCE, cap, self.prompter.tell, never, "", "")
+        cap, stop = self.state.given.get("max_cost"), asyncio.Event()
+        limits = moderator.ModeratorLimits(_PATIENCE, cap, self.prompter.tell, stop, "", "")
         state = self.state if self.state.progress.nonce else with_progress(self.state, nonce=secrets.token_hex(8))
         after, paid = state, list[Reply]()
+
+        async def propose(provider: Provider) -> None:
+            nonlocal after
+            after = await moderator.propose(state, provider, self.setup_questions, limits, paid)
+
         try:
-            provider = self._provider(spec)
-            after = coroutines.run(moderator.propose(state, provider, self.setup_questions, limits, paid))
+            coroutines.run(propose(self._provider(spec)), stop, self.prompter.tell)
             return True
         except DebateError as error:
             self.prompter.tell(*error.problems)
