@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -15,15 +16,13 @@ from pydantic import ValidationError
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import ContextFile, Event, Opened
-from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.events import ContextFile, Opened
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Turn
-from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats.validation import Keys
-from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import rehearse
 from debate_orchestrator.reports import markdown
@@ -126,26 +125,25 @@ def sizes(format: Format) -> list[int]:
 def _problems(first: Opened, scenario: Scenario, where: Callable[[Keys], str], until: float) -> Iterator[str]:
     """What goes wrong in one debate. Raises _Stop for what would stop every other, and at the time `until`."""
     size = f"{scenario.name} of {plural(first.settings.rounds, 'round')} ({first.settings.strictness})"
-    debate, events = fold([first]), list[Event]([first])
+    opened = fold([first])
     turn: Turn | None = None
-    if debate.complete:
+    if opened.complete:
         raise _Stop(f"{where(('round',))}: {size} has no turns.")
     try:
-        while due := debate.due:
-            for turn in due:
+        for debate in rehearse.play(opened, partial(_reply_text, scenario=scenario)):
+            for turn in debate.due:
                 _must_be_in_time(until, where)
                 yield from _unrendered(debate, turn)
-            for turn in due:
-                event = _reply(debate, turn, scenario)
-                debate = apply(debate, event)
-                events.append(event)
         turn = None
         _must_be_in_time(until, where)
         announcements(debate)
-        markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in enumerate(events, start=1)]))
+        events = enumerate([first, *debate.replies.values()], start=1)
+        markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in events]))
     except _Stop:
         raise
     except Exception as error:  # the engine is tested; what breaks it here is the format
+        if isinstance(error, rehearse.StandInFailed):
+            turn, error = error.turn, error.cause
         stopped = f"stops at {turn.id}" if turn else "can't be reported"
         place = _place(first.format, turn) if turn else ("shapes",)
         raise _Stop(f"{where(place)}: {size} {stopped} ({reason(error)}).") from error
@@ -166,7 +164,7 @@ def _unrendered(debate: DebateState, turn: Turn) -> list[str]:
     return []
 
 
-def _reply(debate: DebateState, turn: Turn, scenario: Scenario) -> Event:
+def _reply_text(debate: DebateState, turn: Turn, scenario: Scenario) -> str:
     """A stand-in's reply. In an unusual debate the first speaker declines or concedes."""
     text = f"A stand-in speaks in {turn.id}."
     text = " ".join([text] * (1 + (turn.phase.least_words or 0) // len(text.split())))
@@ -175,7 +173,7 @@ def _reply(debate: DebateState, turn: Turn, scenario: Scenario) -> Event:
     elif turn.speaking and (scenario.eventful or scenario.ends) and not _spoken(debate):
         lines = debate.format.lines
         text = f"{text}\n\n{lines.concede if scenario.ends else lines.decline}"
-    return replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", by=rehearse.KIND), None)
+    return text
 
 
 def _spoken(debate: DebateState) -> bool:

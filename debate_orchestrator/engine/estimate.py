@@ -14,19 +14,17 @@ from typing import NamedTuple
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import CostLine, Costs, cost_line
 from debate_orchestrator.core.events import Event, Opened, Reassigned
-from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.settings import MAX_COST
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.caching import family, seconds
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import reason
 from debate_orchestrator.util.numbers import duration, plural
 
 BALLOT_WORDS = 800
@@ -172,7 +170,7 @@ def estimate_debate(
         return estimate_so_far.model_copy(update={"not_estimated_because": f"more than {MAX_TURNS} turns are left"})
     try:
         calls, took = _play(debate)
-    except _CantBePlayed as error:
+    except rehearse.StandInFailed as error:
         return estimate_so_far.model_copy(update={"not_estimated_because": str(error)})
     lines: list[CostLine] = []
     unknown: dict[str, None] = {}
@@ -196,14 +194,13 @@ def _with_real_cast(event: Event) -> Event:
     return event
 
 
-def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
-    """Plays a debate to its end with stand-ins: its calls in the order they start, and the seconds they take. Raises
-    _CantBePlayed where a stand-in can't take a turn."""
+def _play(start: DebateState) -> tuple[list[_PlannedCall], float]:
+    """Plays a debate to its end with stand-ins: its calls in the order they start, and the seconds they take."""
     calls: list[_PlannedCall] = []
     cached: dict[Hashable, int] = {}
     took = 0.0
-    while due := debate.due:
-        stage = [turn for turn in due if model_spec.is_called(spec_in(debate, turn.seat))]
+    for debate in rehearse.play(start):
+        stage = [turn for turn in debate.due if model_spec.is_called(spec_in(debate, turn.seat))]
         shared: dict[Hashable, int] = {}
         for turn in stage:
             key = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
@@ -211,22 +208,7 @@ def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
             shared[key] = calls[-1].usage.cached + calls[-1].usage.cache_write_5m
         cached |= shared  # calls of one stage start together and read nothing of each other
         took += max((seconds(spec_in(debate, turn.seat), turn.phase) for turn in stage), default=0.0)
-        for turn in due:
-            debate = _after_stand_in(debate, turn)
     return calls, took
-
-
-class _CantBePlayed(Exception):
-    """A debate that stand-ins can't play to its end, with the reason as the end of a sentence."""
-
-
-def _after_stand_in(debate: DebateState, turn: Turn) -> DebateState:
-    """The debate after a stand-in has taken a turn that is due. Raises _CantBePlayed if it can't."""
-    try:
-        reply = Reply(text=rehearse.reply_for(debate, turn), brief_digest="", by=rehearse.KIND)
-        return apply(debate, replies.parse_reply(debate, turn, reply, None))
-    except Exception as error:  # the engine is tested; what breaks it here is the format, which may be a stranger's
-        raise _CantBePlayed(f"a stand-in can't take the turn {turn.id} ({reason(error)})") from error
 
 
 def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
