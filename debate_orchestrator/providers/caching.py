@@ -7,6 +7,7 @@ up to it for a fraction of its price. Writing costs more than sending, so what n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from typing import NamedTuple
 
@@ -20,8 +21,6 @@ _FIRST_TOKEN_SECONDS = 5.0
 """Seconds until an answer begins. This and the speed of an answer are assumed."""
 _TOKENS_A_SECOND = 35.0
 _BALLOT_TOKENS = 1400
-_MARGIN = 0.9
-"""Safety factor: plan for at most 90 % of the TTL, since the times are assumed."""
 
 
 class CachePlan(NamedTuple):
@@ -39,81 +38,61 @@ class CachePlan(NamedTuple):
 class _Call(NamedTuple):
     turn: str
     family: Hashable
-    stage: int
     certain: bool
     """False for a turn that is only taken if something is found."""
 
 
-class _CacheEntry(NamedTuple):
-    """What a family has in the cache, as far as can be foreseen."""
-
-    turn: str
-    until: float
-    ttl: float
-
-
 def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
-    """Turn id to what its call does, for every turn that the debate may have."""
-    calls, starts = _plan_calls(debate)
+    """Turn id to what its call does, for every turn that the debate may have.
+
+    The first call of a family in a stage writes if a later stage is sure to read it or, where the cache is shared, for
+    the other calls of its stage. In a debate with a seat that is slower than the cache forgets, as people and hosts
+    are, it writes for an hour. That costs twice as much, which two later reads pay for.
+    """
+    slow, stages = _has_slow_seat(debate), _stages(debate)
     plans: dict[str, CachePlan] = {}
-    cache_entries: dict[Hashable, _CacheEntry] = {}
-    groups: dict[tuple[int, Hashable], list[_Call]] = {}
-    for call in calls:
-        groups.setdefault((call.stage, call.family), []).append(call)
-    for first, *others in groups.values():
-        now = starts[first.stage]
-        before = cache_entries.get(first.family)
-        before = before if before is not None and before.until >= now else None
-        shared = debate.opened.settings.share_cache and bool(others)
-        plan = _plan(first, calls, starts, shared=shared)
-        if plan.write:
-            ttl = max(_lifetime(long_ttl=plan.long_ttl), before.ttl if before else 0.0)  # a read renews what it reads
-            cache_entries[first.family] = _CacheEntry(first.turn, now + ttl, ttl)
-        elif before is not None:
-            plan = CachePlan(reads=before.turn)
-            cache_entries[first.family] = before._replace(until=now + before.ttl)
-        plans[first.turn] = plan
-        # Without a cache writer the calls of a stage start together, so none can read what another writes.
-        source = first.turn if shared and plan.write else before.turn if before else None
-        plans |= {call.turn: CachePlan(reads=source) for call in others}
+    writers: dict[Hashable, str] = {}
+    for n, stage in enumerate(stages):
+        families: dict[Hashable, list[str]] = {}
+        for call in stage:
+            families.setdefault(call.family, []).append(call.turn)
+        later = Counter(call.family for other in stages[n + 1 :] for call in other if call.certain)
+        for key, (first, *others) in families.items():
+            read_again = later[key] > (1 if slow else 0)
+            shared = debate.opened.settings.share_cache and bool(others)
+            before = writers.get(key)
+            if read_again or shared:
+                plans[first] = CachePlan(write=True, long_ttl=slow and read_again)
+                writers[key] = first
+            else:
+                plans[first] = CachePlan(reads=before)
+            # Unless the cache is shared, the calls of a stage start together, and none can read what another writes.
+            plans |= {turn: CachePlan(reads=first if shared else before) for turn in others}
     return plans
 
 
-def _plan_calls(debate: DebateState) -> tuple[list[_Call], list[float]]:
-    """Every call that the debate may make, and the seconds from its start at which each stage should begin."""
-    calls: list[_Call] = []
-    starts = [0.0]
+def _has_slow_seat(debate: DebateState) -> bool:
+    """Whether a seat usually takes longer for a turn than a cache keeps what is written for minutes."""
+    entries = [provider_entry(spec) for seat in debate.active_seats for spec in debate.cast[seat]]
+    return any(entry is not None and (entry.seconds or 0) > pricing.table().cache.ttl for entry in entries)
+
+
+def _stages(debate: DebateState) -> list[list[_Call]]:
+    """Every call that the debate may make, by the stages in which they start together."""
+    stages: list[list[_Call]] = []
     previous: Slot | None = None
     for slot in debate.plan.slots:
         certain = slot.phase.triggered_by is None
         joins = previous is not None and slot.joins(previous)
-        stages = slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase))
-        for seats in stages:
-            stage = len(starts) - (2 if joins else 1)
-            calls += [_Call(slot.turn_id(seat), family(debate, slot.phase, seat), stage, certain) for seat in seats]
-            duration = max((seconds(spec_in(debate, seat), slot.phase) for seat in seats), default=0.0)
-            ends = starts[stage] + (duration if certain else 0.0)
-            starts[stage + 1 :] = [max(ends, *starts[stage + 1 :])] if joins else [ends]
-        previous = previous if joins else slot if stages else None
-    return calls, starts
-
-
-def _plan(call: _Call, calls: list[_Call], starts: list[float], *, shared: bool) -> CachePlan:
-    """Whether the first call of a family in a stage writes: where a later stage reads it in time, or, where the
-    cache is `shared`, other calls of its own stage do. Keeping it for an hour costs twice as much, which two reads pay
-    for."""
-    later = [other for other in calls if other.family == call.family and other.certain and other.stage > call.stage]
-    gap = starts[later[0].stage] - starts[call.stage] if later else 0.0
-    if later and gap <= _lifetime(long_ttl=False):
-        return CachePlan(write=True)
-    if len(later) > 1 and gap <= _lifetime(long_ttl=True):
-        return CachePlan(write=True, long_ttl=True)
-    return CachePlan(write=shared)
-
-
-def _lifetime(*, long_ttl: bool) -> float:
-    caching = pricing.table().cache
-    return _MARGIN * (caching.long_ttl if long_ttl else caching.ttl)
+        slot_stages = slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase))
+        for seats in slot_stages:
+            calls = [_Call(slot.turn_id(seat), family(debate, slot.phase, seat), certain) for seat in seats]
+            if joins:
+                stages[-1] += calls
+            else:
+                stages.append(calls)
+        previous = previous if joins else slot if slot_stages else None
+    return stages
 
 
 def placed_breakpoints(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]:

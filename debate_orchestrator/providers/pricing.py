@@ -67,7 +67,6 @@ class Caching(FrozenModel):
     write: float
     long_write: float = Field(alias="write_hour")
     ttl: float = Field(alias="keeps")
-    long_ttl: float = Field(alias="keeps_hour")
     breakpoints: int
     lookback: int
 
