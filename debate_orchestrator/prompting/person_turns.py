@@ -1,21 +1,24 @@
-"""The turns of people, at a terminal and in a browser alike: their seats, the names of the fields of a form, the
-problems of a reply, and the effects of handing it in."""
+"""The turns of people, at a terminal and in a browser alike: their seats, what they read before a turn, the names of
+the fields of a form, the problems of a reply, and the effects of handing it in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import NamedTuple
 
-from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import leader, read_ballot, strength_of
 from debate_orchestrator.prompting import replies
-from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.prompting.briefs import Brief, common_values
 from debate_orchestrator.prompting.fields import (
     Entered,
     FieldPath,
@@ -24,9 +27,87 @@ from debate_orchestrator.prompting.fields import (
     label,
     short_form_questions,
 )
-from debate_orchestrator.util import model_spec
+from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import BadReply, first_few
 from debate_orchestrator.util.terminal_text import chosen
+
+ALL_ASKED = "A form asks for all of that, field by field."
+"""What is said of a form that asks for every field."""
+_CONTINUED = re.compile(r"(?<=\S)\n(?![ \t]*(?:[-*] |\d+\. |# |\n|$))[ \t]*")
+"""The end of a line that the next one continues."""
+
+
+class Document(NamedTuple):
+    """What a person reads before a turn: the motion, a speech, a question from the floor ..."""
+
+    heading: str
+    body: str
+    is_own_ballot: bool = False
+
+
+def documents(debate: DebateState, turn: Turn) -> Iterator[Document]:
+    """All that a seat is shown before a turn, in the order in which models are shown it."""
+    values, format = common_values(debate, turn), debate.format
+    positions = (f"{format.name_of(side)} argues: {position}" for side, position in values["positions"].items())
+    yield Document("The motion", "\n".join([f"Topic: {values['topic']}", *positions]))
+    if values["own_issues"] and values["issues"]:
+        yield Document("The list of issues", "\n".join(f"{n}. {q}" for n, q in values["issues"]["issues"].items()))
+    for file in values["context"]:
+        yield Document(f"Material: {file.name}", file.text)
+    for entry in transcript_entries.entries_for(debate, turn):
+        taken = entry.turn
+        heading = f"{format.name_of(taken.seat)}: {taken.phase.title} {format.tag_of(taken)} ({taken.id})"
+        yield Document(heading, "\n".join([entry.text, *_notes(entry)]))
+    if turn.seat in format.sides:
+        for feedback in tally.feedback(debate, turn.seat, turn.round or 0):
+            yield Document("The judge's feedback", feedback)
+    for earlier in schedule.own_ballot_turns(debate, turn) if turn.role == JUDGE else ():
+        ballot = debate.structured_reply(earlier.id)
+        text = transcript_entries.as_text(debate.shape(earlier) or {}, ballot.data) if ballot else ""
+        yield Document(f"Your ballot in {earlier.id.removesuffix(MIRRORED)}", text, is_own_ballot=True)
+    if turn.role == RAPPORTEUR:
+        rows = enumerate(rapporteur.dissent_rows(debate), start=1)
+        listed = {
+            "The dissent record": [f"{n}. {row['claim']} ({row['status']})" for n, row in rows],
+            "What the program found in the decision brief": rapporteur.decision_brief_problems(debate),
+        }
+        yield from (Document(heading, "\n".join(lines)) for heading, lines in listed.items() if lines)
+    if questions := values["floor"]:
+        yield Document("From the floor", "\n".join(f"- {question['question']}" for question in questions))
+
+
+def _notes(entry: transcript_entries.TranscriptEntry) -> list[str]:
+    """Remarks on a speech that its hearers are told."""
+    notes = ["This seat declined to argue here."] if entry.declined else []
+    notes += [f"It was given after {entry.after}, and with knowledge of it."] if entry.after else []
+    notes += ["A limit of length cut it short."] if entry.cut or entry.dropped else []
+    notes += ["It writes lines for the other side, which is a fault."] if entry.other_lines else []
+    notes += [f"Its author found {page.url}" for page in entry.found]
+    return [f"({note})" for note in notes]
+
+
+def task(debate: DebateState, turn: Turn, brief: Brief, *, short: bool, form: str = ALL_ASKED) -> str:
+    """What a brief says to do now, without the documents, which `documents` has. With `short`, as for speeches, only
+    the first paragraph: the others tell models how to write. `form` stands in place of the JSON Schema."""
+    text, code = brief.messages[-1].parts[-1], sanitize.block_code(debate.opened.nonce, turn.id, "task")
+    if brief.json_schema is not None:
+        before, schema, after = text.partition(json.dumps(brief.json_schema, ensure_ascii=False, indent=1))
+        if schema:
+            text = "\n\n".join([before.rstrip().rpartition("\n\n")[0], form]) + after
+    text = re.sub(rf"(?ms)^<<< [^\n]* {code}.*?^END {code} >>>$", "", text)
+    sections = (section for section in re.split(r"(?m)^(?=# )", text) if section.startswith("# Your task"))
+    paragraphs = [re.split(r"\n\s*\n", section.strip()) for section in sections]
+    shown = (paragraph for section in paragraphs for paragraph in (section[:2] if short else section))
+    return "\n\n".join(_CONTINUED.sub(" ", paragraph) for paragraph in shown)
+
+
+def length_hint(turn: Turn) -> str:
+    """How long the speech of a turn should be, and how long it may be; empty where the format sets none."""
+    phase = turn.phase
+    parts = [f"about {phase.words:,} words are asked for"] if phase.words else []
+    parts += [f"{phase.least_words:,} at least"] if phase.least_words else []
+    parts += [f"what comes after {phase.most_words:,} is not heard"] if phase.most_words else []
+    return f"{', '.join(parts)}." if parts else ""
 
 
 def human_seats(debate: DebateState) -> list[str]:

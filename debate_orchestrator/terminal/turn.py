@@ -15,27 +15,31 @@ from debate_orchestrator.core.events import CallIntended, Event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.turn import OnEvent
-from debate_orchestrator.prompting.brief_pieces import ALL_ASKED, BALLOT, Piece, length_hint, pieces
-from debate_orchestrator.prompting.brief_pieces import tasks as tasks_of
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint
 from debate_orchestrator.prompting.person_turns import (
+    ALL_ASKED,
+    Document,
     asked_at_first,
     computed,
+    documents,
     form_remarks,
     hides_ballots,
     human_seats,
+    length_hint,
     part_name,
     question_label,
     reply_problems,
     short_form,
     speech_remarks,
+    task,
 )
 from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import LINE_KEYS, TEXT_KEYS, Line, Prompter, Question, Quit
 from debate_orchestrator.util.errors import Paused
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
 from debate_orchestrator.util.terminal_text import Back
 
@@ -53,12 +57,11 @@ class PersonTurn(NamedTuple):
     drafts: Drafts
 
     def whole(self) -> str:
-        """All of the brief, readable, as a text."""
+        """All that a person reads before the turn, as a text."""
         lines = [Line(_heading(self.debate, self.turn), True)]
-        for piece in pieces(self.brief, _form(self.debate, self.turn)):
-            lines += [Line(""), *_piece_lines(piece)]
-        if length := length_hint(self.turn):
-            lines += [Line(""), Line(f"Length: {length}")]
+        for document in documents(self.debate, self.turn):
+            lines += [Line(""), *_document_lines(document)]
+        lines += [Line(""), *_task_lines(self, short=False)]
         return "\n".join(line.text for line in lines) + "\n"
 
     def problems(self, text: str) -> list[str]:
@@ -225,7 +228,7 @@ class TerminalPeople:
         """The seat that had the keyboard last."""
         self._private = False
         """Whether something can be seen that was written in the stage under way."""
-        self._read: set[Piece] = set()
+        self._read: set[Document] = set()
         """Documents that they were shown."""
 
     @property
@@ -299,37 +302,41 @@ class TerminalPeople:
 
     def _show(self, person_turn: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
-        self._prompter.tell(Line(""), *readable(person_turn.debate, person_turn.turn, person_turn.brief, self._read))
-        self._read |= {piece for piece in pieces(person_turn.brief) if piece.kind}
+        self._prompter.tell(Line(""), *readable(person_turn, self._read))
+        self._read |= {*documents(person_turn.debate, person_turn.turn)}
         for path in self._drafts.others(person_turn.brief):
             self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
 
 
-def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Piece] = ()) -> list[Line]:
+def readable(person_turn: PersonTurn, known: Collection[Document]) -> list[Line]:
     """What a person reads before a turn: who they are, the documents, the task, the length.
 
     Documents that are `known` are only counted, and so are the person's own ballots, which others at the terminal
     need not see.
     """
+    debate, turn = person_turn.debate, person_turn.turn
     lines = [Line(_heading(debate, turn), True)]
     if turn.seat in debate.format.sides:
         position = sanitize(debate.opened.settings.positions[turn.seat])
         lines += [Line(f"You argue: {position}")]
-    left_out: list[Piece] = []
-    tasks: list[str] = []
-    for piece in pieces(brief, _form(debate, turn)):
-        if not piece.kind:
-            tasks += tasks_of(piece.body, short=debate.shape(turn) is None)
-        elif piece in known or piece.kind == BALLOT:
-            left_out.append(piece)
+    left_out: list[Document] = []
+    for document in documents(debate, turn):
+        if document in known or document.is_own_ballot:
+            left_out.append(document)
         else:
-            lines += [Line(""), *_piece_lines(piece)]
+            lines += [Line(""), *_document_lines(document)]
     lines += _left_out_lines(left_out)
-    lines += [Line(""), *(line for task in tasks for line in _piece_lines(Piece("", "", task)))]
+    lines += [Line(""), *_task_lines(person_turn, short=debate.shape(turn) is None)]
+    how = ", with the lines that concede the debate or decline the position" if turn.speaking else ""
+    return [*lines, Line(f"F2 shows every document and the whole task{how}.")]
+
+
+def _task_lines(person_turn: PersonTurn, *, short: bool) -> Iterator[Line]:
+    debate, turn, brief = person_turn.debate, person_turn.turn, person_turn.brief
+    for line in sanitize(task(debate, turn, brief, short=short, form=_form(debate, turn))).split("\n"):
+        yield Line(line.lstrip("# "), True) if line.startswith("# ") else Line(line)
     if length := length_hint(turn):
-        lines += [Line(""), Line(f"Length: {length}")]
-    how = "the lines that concede the debate or decline the position included" if turn.speaking else "word for word"
-    return [*lines, Line(f"F2 shows all that a model would be told here, {how}.")]
+        yield from (Line(""), Line(f"Length: {length}"))
 
 
 def _form(debate: DebateState, turn: Turn) -> str:
@@ -343,9 +350,9 @@ def _heading(debate: DebateState, turn: Turn) -> str:
     return f"{debate.format.heading_of(turn)}. {debate.format.name_of(turn.seat)}, it is your turn."
 
 
-def _left_out_lines(left_out: list[Piece]) -> Iterator[Line]:
+def _left_out_lines(left_out: list[Document]) -> Iterator[Line]:
     """The line that counts what is not shown."""
-    ballots = sum(piece.kind == BALLOT for piece in left_out)
+    ballots = sum(document.is_own_ballot for document in left_out)
     heard = len(left_out) - ballots
     counts = [f"{plural(heard, 'document')} that you have read before"] if heard else []
     counts += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
@@ -354,11 +361,6 @@ def _left_out_lines(left_out: list[Piece]) -> Iterator[Line]:
         yield Line(f"({' and '.join(counts)}: F2 shows them)")
 
 
-def _piece_lines(piece: Piece) -> Iterator[Line]:
-    if piece.head:
-        yield Line(sanitize(piece.head), True)
-    for line in sanitize(piece.body).split("\n"):
-        if piece.kind:
-            yield Line(f"  {line}".rstrip())
-        else:
-            yield Line(line.lstrip("# "), True) if line.startswith("# ") else Line(line)
+def _document_lines(document: Document) -> Iterator[Line]:
+    yield Line(sanitize(document.heading), True)
+    yield from (Line(f"  {line}".rstrip()) for line in redact(sanitize(document.body)).split("\n"))

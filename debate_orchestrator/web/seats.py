@@ -16,8 +16,7 @@ from starlette.responses import HTMLResponse, Response
 from debate_orchestrator.core import schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting import brief_pieces, person_turns
-from debate_orchestrator.prompting.brief_pieces import length_hint
+from debate_orchestrator.prompting import person_turns
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.web import blocks, folder, form_fields, pages
@@ -135,7 +134,7 @@ class Seats:
             values = {
                 "heard": _heard_speeches(awaited.debate, awaited.turn),
                 "task": _task(awaited),
-                "length_hint": length_hint(awaited.turn),
+                "length_hint": person_turns.length_hint(awaited.turn),
                 "questions": _questions(awaited, sent, checked=bool(problems)) if shaped else None,
             }
         return render(
@@ -220,10 +219,9 @@ def _standing_sentence(debate: DebateState) -> str:
 
 def _task(awaited: AwaitedTurn) -> str:
     """What the turn asks for, as HTML, without what is written for models alone."""
-    parsed = brief_pieces.pieces(awaited.brief)
     short = awaited.debate.shape(awaited.turn) is None
-    tasks = [text for piece in parsed if not piece.kind for text in brief_pieces.tasks(piece.body, short=short)]
-    return html.speech(re.sub(r"(?m)^# Your task.*$", "", "\n\n".join(tasks)).strip())
+    text = person_turns.task(awaited.debate, awaited.turn, awaited.brief, short=short)
+    return html.speech(re.sub(r"(?m)^# Your task.*$", "", text).strip())
 
 
 def _questions(awaited: AwaitedTurn, sent: Mapping[str, str], *, checked: bool) -> list[ReplyField]:
