@@ -1,7 +1,7 @@
 """A strict YAML reader, and a writer whose output it reads back unchanged. Import it late: most verbs need no YAML.
 
 Anchors, aliases and tags are refused. Values mean what people expect: `no` and `1:30` are text, and only `true` and
-`false` are booleans. libyaml reads the text, and Python composes its nodes, since deep nesting can crash libyaml's composer.
+`false` are booleans. libyaml reads the text, and Python composes its nodes: deep nesting can crash libyaml's composer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
-from yaml.cyaml import CParser
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.resolver import Resolver
 
 MAX_NODES = 50_000
@@ -32,7 +32,7 @@ class _Loader(Composer, CParser, SafeConstructor, Resolver):
         self._nodes = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
+        event: Any = self.peek_event()
         self._nodes += 1
         if self._nodes > MAX_NODES:
             problem = f"it has more than {MAX_NODES:,} values and keys"
