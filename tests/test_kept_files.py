@@ -185,7 +185,7 @@ class TestKept:
     def test_a_folder_that_can_not_be_written(self, here: Path) -> None:
         """Answers that can't be kept stop nothing, and it is said why."""
         Path("file").write_text("")
-        kept = KeptAnswers("file/draft.yaml", own=True)
+        kept = KeptAnswers("file/draft.yaml", is_ours=True)
         kept.keep(DRAFT)
 
         assert "could not be saved" in kept.leaving()
@@ -202,7 +202,7 @@ class TestKept:
 
     def test_a_named_conversation_is_gone_on_with_in_its_file(self, here: Path) -> None:
         """A conversation that was named is kept where it is; a name that is not there yet begins one."""
-        KeptAnswers("new.yaml", own=False).keep(DRAFT)
+        KeptAnswers("new.yaml", is_ours=False).keep(DRAFT)
 
         assert saving.from_file("new.yaml")[0].path == "new.yaml"
         assert saving.from_file("other.yaml")[1] == SetupState()
@@ -228,7 +228,7 @@ class TestMoved:
 
     def test_a_named_file_stays(self, here: Path) -> None:
         """A file that the user named stays where it is."""
-        kept = KeptAnswers("mine.yaml", own=False)
+        kept = KeptAnswers("mine.yaml", is_ours=False)
         kept.keep(DRAFT)
         kept.moved(DRAFT, "report.md")
 

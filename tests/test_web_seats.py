@@ -349,7 +349,9 @@ def test_a_judge_chooses_for_each_issue() -> None:
     whole = form_fields.value(shape, terms, scores | answers)
     skipped = form_fields.value(shape, terms, scores)
     half = scores | {("issues", "I1"): "a"}
-    asked = {field.name: field for field in form_fields.questions(shape, terms, debate.format, half, checked=True)}
+    asked = {
+        field.name: field for field in form_fields.questions(shape, terms, debate.format, half, with_problems=True)
+    }
 
     assert whole is not None and whole["issues"] == {"I1": "a", "I2": "even"}
     assert skipped is not None and skipped["issues"] is None

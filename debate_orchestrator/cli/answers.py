@@ -62,7 +62,7 @@ def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
     answers["cast"] = {seat: list(models) if len(models) > 1 else models[0] for seat, models in cast.items()}
     if not cast:
         del answers["cast"]
-    rare = [name for name, shown in SETTING_TEXTS.items() if shown.sample.startswith("#") and name != "cast"]
+    rare = [name for name, texts in SETTING_TEXTS.items() if texts.sample.startswith("#") and name != "cast"]
     return {
         name: value for name, value in answers.items() if name not in rare or value != default_of(name, opened.format)
     }

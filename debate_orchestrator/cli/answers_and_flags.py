@@ -60,8 +60,8 @@ def settings_with_consent(
 
     def ask_consent(cast: Mapping[str, Any]) -> None:
         if arguments.answers:
-            kept = {} if getattr(arguments, "rehearse", False) else cast
-            from_file = {key: value for key, value in answers.items() if key not in flags} | {"cast": kept}
+            cast_in_use = {} if getattr(arguments, "rehearse", False) else cast
+            from_file = {key: value for key, value in answers.items() if key not in flags} | {"cast": cast_in_use}
             consent.agree_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
 
     # A stranger's format is read only with consent, before it is known which of its seats a typed model fills.
@@ -92,21 +92,23 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
         format = loader.load(DEFAULT_FORMAT)  # to find the other problems too
     if model is not None:
         flags = flags | {"cast": cast_of(format, lambda seat: model, format.optional_phases) | flags.get("cast", {})}
-    whole = {**answers, **flags}
+    values = {**answers, **flags}
     if isinstance(answers.get("positions"), dict) and "positions" in flags:
-        whole["positions"] = answers["positions"] | flags["positions"]
+        values["positions"] = answers["positions"] | flags["positions"]
     if "cast" in flags:
         cast = cast_by_seat(answers.get("cast"), format, format.optional_phases)
-        whole["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
+        values["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
     sources = answers.get("sources")
     if flags and isinstance(sources, dict | None):
-        typed = [key for key in flags if key in SETTINGS_WITH_SOURCE]
-        whole["sources"] = (sources or {}) | dict.fromkeys(typed, "flag")
+        keys_from_flags = [key for key in flags if key in SETTINGS_WITH_SOURCE]
+        values["sources"] = (sources or {}) | dict.fromkeys(keys_from_flags, "flag")
     try:
-        settings = make_settings(whole, format, REPORT, default_model, partial(_place_of_key, arguments.answers))
+        settings = make_settings(values, format, REPORT, default_model, partial(_place_of_key, arguments.answers))
     except BadSettings as error:
-        named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in flags.get("cast", {}).items()}
-        raise BadSettings(problems + (casting.cast_problems(named) or error.problems)) from None
+        cast_flags = {
+            seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in flags.get("cast", {}).items()
+        }
+        raise BadSettings(problems + (casting.cast_problems(cast_flags) or error.problems)) from None
     if problems:
         raise BadSettings(problems)
     return settings
@@ -181,10 +183,10 @@ def setup_lines(arguments: argparse.Namespace, settings: Settings, files: Debate
     only its risks, since another user may have had that conversation."""
     values, questions = settings.model_dump() | {"output": files.report}, setup_questions(settings.format)
     answers = read_answers(arguments)
-    confirmed = "setup" in answers and not _has_auto_positions(answers)
-    lines = questions.risk_lines(values) if confirmed else questions.confirmed(values).split("\n")
-    chosen = {**answers, **given_settings(arguments)}
-    unwanted = chosen.get("issues") is False and chosen.get("brief") is False
+    is_confirmed = "setup" in answers and not _has_auto_positions(answers)
+    lines = questions.risk_lines(values) if is_confirmed else questions.confirmed(values).split("\n")
+    chosen_values = {**answers, **given_settings(arguments)}
+    unwanted = chosen_values.get("issues") is False and chosen_values.get("brief") is False
     note = "" if unwanted else rapporteur_note(settings, questions.format)
     return [*lines, *([note] if note else [])]
 
@@ -208,10 +210,10 @@ def file_cast(answers: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {seat: specs if isinstance(specs, list) else [specs] for seat, specs in seats.items()}
 
 
-def _used_cast(in_file: Mapping[str, list[Any]], settings: Settings, typed: str | None) -> dict[str, list[Any]]:
+def _used_cast(in_file: Mapping[str, list[Any]], settings: Settings, cast_flag: str | None) -> dict[str, list[Any]]:
     """What finished settings take of the cast of a file, without the model that was typed for every seat."""
     return {
-        seat: [spec for spec in specs if spec in settings.cast.get(seat, ()) and spec != typed]
+        seat: [spec for spec in specs if spec in settings.cast.get(seat, ()) and spec != cast_flag]
         for seat, specs in in_file.items()
     }
 
@@ -226,10 +228,12 @@ def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
     now = questions.next(state)
     if isinstance(now, Ready):
         return
-    left = (
+    open_questions = (
         f"{now.turn} is still to be answered" if isinstance(now, ModeratorTask) else f"the question `{now.key}` is open"
     )
-    raise BadSettings(f"{path} holds a setup conversation in which {left}. Go on with `{command('ask', path)}`.")
+    raise BadSettings(
+        f"{path} holds a setup conversation in which {open_questions}. Go on with `{command('ask', path)}`."
+    )
 
 
 def seconds(value: float | str) -> float:

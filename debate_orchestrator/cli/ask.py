@@ -49,26 +49,28 @@ def run(arguments: argparse.Namespace) -> int:
         setup_questions_of(arguments.file),
         print_status,
         arguments.wait or 0.0,
-        agreed=lambda found: not consent.open_risks(source, found),
+        agree=lambda risks_found: not consent.open_risks(source, risks_found),
     )
-    lacking = consent.open_risks(source, risks.of_settings(result.given))
+    unconfirmed_risks = consent.open_risks(source, risks.of_settings(result.given))
     with printing_problems(result.problems):
-        if isinstance(result.now, Ready) and not lacking:
+        if isinstance(result.now, Ready) and not unconfirmed_risks:
             _check_opening(result)
-        print_json(_as_json(arguments, result, lacking))
+        print_json(_as_json(arguments, result, unconfirmed_risks))
     return 2 if result.problems else 0
 
 
 def _check_opening(result: AskResult) -> None:
     """Raises the errors that `debate open` would raise, so that `ready` is said only of a debate that can be opened.
     Answers that the user has still to agree to are not checked, since that may read files that they name."""
-    given = {**result.given, "sources": result.sources}
-    settings = make_settings(given, format_check.load(format_of(given)), REPORT)
+    answers = {**result.given, "sources": result.sources}
+    settings = make_settings(answers, format_check.load(format_of(answers)), REPORT)
     start.check_settings(settings, DebateFiles.of_output(settings.output))
 
 
-def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence[risks.Risk]) -> dict[str, Any]:
-    """An exchange as JSON; `lacking` holds the risks that the user has still to agree to."""
+def _as_json(
+    arguments: argparse.Namespace, result: AskResult, unconfirmed_risks: Sequence[risks.Risk]
+) -> dict[str, Any]:
+    """An exchange as JSON; `unconfirmed_risks` holds the risks to which the user has not yet agreed."""
     fields: dict[str, Any] = {"answers": arguments.file}
     match result.now:
         case Ready(show=show):
@@ -86,8 +88,8 @@ def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence
     ready = isinstance(result.now, Ready)
     if not (ready or arguments.dialog):  # what is shown when it is ready holds all of it
         fields |= {"settled": result.given}
-    if lacking or ready or not arguments.dialog:
-        fields |= {"trust": [risk.model_dump() for risk in lacking]}
+    if unconfirmed_risks or ready or not arguments.dialog:
+        fields |= {"trust": [risk.model_dump() for risk in unconfirmed_risks]}
     fields |= {"missing": result.missing} if result.missing else {}
     return fields | {"complaints": list(result.problems)}
 
@@ -95,8 +97,8 @@ def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence
 def _single(question: SetupQuestion) -> dict[str, Any]:
     """The question that comes next."""
     choices = [{"value": value, "about": about} for value, about in question.choices] or None
-    named = ("key", "text", "default", "help")
-    return {**{name: getattr(question, name) for name in named}, "choices": choices}
+    keys = ("key", "text", "default", "help")
+    return {**{name: getattr(question, name) for name in keys}, "choices": choices}
 
 
 def _for_a_tool(question: SetupQuestion) -> dict[str, Any]:

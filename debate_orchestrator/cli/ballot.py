@@ -77,15 +77,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_reviewers(case: ReviewedDebate) -> int:
     """Prints who has reviewed the debate, and nothing of what they wrote: the reader has yet to judge it."""
-    found = reviews.gather_reviews(case.folder, case.entries)
+    gathered = reviews.gather_reviews(case.folder, case.entries)
     print_json(
         {
             "status": "open",
             "journal": case.path,
             "digest": case.digest,
             "folder": case.folder,
-            "reviewers": [review.reviewer for review in found.counted],
-            "left_out": list(found.left_out),
+            "reviewers": [review.reviewer for review in gathered.counted],
+            "left_out": list(gathered.left_out),
         }
     )
     return 0
@@ -98,9 +98,11 @@ def _text_for_review(case: ReviewedDebate) -> str:
 
 def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Writes the debate as reviewers read it."""
-    kept = write_over(arguments.read, _text_for_review(case), markdown.TO_REVIEW.encode(), "a debate to be reviewed")
-    if kept:
-        print_status(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(kept)}.")
+    path_kept = write_over(
+        arguments.read, _text_for_review(case), markdown.TO_REVIEW.encode(), "a debate to be reviewed"
+    )
+    if path_kept:
+        print_status(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(path_kept)}.")
     if arguments.json:
         print_json({"status": "written", "transcript": arguments.read})
     else:
@@ -158,9 +160,9 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
         if problem := reviews.name_problem(name, "--as"):
             raise BadSettings(problem)
         reviews.must_be_free(case.folder, name)
-        begun = reviews.read_draft(case.folder, name, case.digest)
-        draft = reviews.path_of(case.folder, name, reviews.DRAFT) if begun else ""
-        fields = begun | reviews.empty(case.digest, name, date.today().isoformat())
+        saved_draft = reviews.read_draft(case.folder, name, case.digest)
+        draft = reviews.path_of(case.folder, name, reviews.DRAFT) if saved_draft else ""
+        fields = saved_draft | reviews.empty(case.digest, name, date.today().isoformat())
         show = partial(_show, prompter, _text_for_review(case))
         return await ReviewBallotForm(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
 
@@ -179,10 +181,10 @@ def _show(prompter: prompt.Prompter, text: str) -> None:
     """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        shown = bool(os.environ.get("PAGER")) and prompt.show_in_pager(sanitize(text))
+        in_pager = bool(os.environ.get("PAGER")) and prompt.show_in_pager(sanitize(text))
     finally:
         signal.signal(signal.SIGINT, before)
-    if not shown:
+    if not in_pager:
         prompter.tell(*text.split("\n"))
 
 
@@ -210,15 +212,15 @@ def _head(form: ReviewForm, journal: str) -> Iterator[str]:
     if form.scored:
         for name in form.shape_context.criteria:
             yield f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}"
-    held = _or([*form.sides, reviews.UNDECIDED])
+    options = _or([*form.sides, reviews.UNDECIDED])
     yield f"reviewer: {texts.name_hint}"
     yield f"seen: {texts.seen_hint}"
-    yield f"before: {texts.before_hint.format(held=held)}"
+    yield f"before: {texts.before_hint.format(held=options)}"
     for name, field in {**next(iter(form.rounds.values()), {}), **form.final}.items():
         if field.kind != "scores":
             yield f"{name}: {hint(field, form)}"
     yield f"why: {texts.why_hint.format(words=reviews.MAX_REASON_WORDS)}"
-    yield f"after: {texts.after_hint.format(held=held)}"
+    yield f"after: {texts.after_hint.format(held=options)}"
 
 
 def _fields(form: ReviewForm, shape: Shape) -> dict[str, Any]:

@@ -43,30 +43,30 @@ def run(arguments: argparse.Namespace) -> int:
     except DamagedJournal as error:
         reports = (f"{name_of(path)}: {report_files.integrity(path, data)}" for path, data in documents)
         raise DamagedJournal([*error.problems, *reports]) from None
-    checked = [report_files.verify(path, data, contents.entries, files.ballots) for path, data in documents]
+    verifications = [report_files.verify(path, data, contents.entries, files.ballots) for path, data in documents]
     debate = stored_state(arguments.journal, contents.events)
     facts = _facts(arguments.journal, contents, debate)
     if arguments.json:
-        reports_json = [report.data for report in checked]
+        reports_json = [report.data for report in verifications]
         print_json({"status": "complete" if facts["complete"] else "waiting", **facts, "reports": reports_json})
     else:
         _print_facts(facts)
         if names := stand_ins(debate, debate.opened.cast):
             what = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "A rehearsal"
             say(f"{what}: stand-ins spoke for {', '.join(names)}. {wording.FILLER}")
-        for report in checked:
+        for report in verifications:
             say(f"{name_of(report.path)}: {report.text}")
         waits = f"`{wording.next_command(debate, arguments.journal)}` continues it."
         again = wording.asking_again(debate, arguments.journal)
         reports_again = f"`{command('report', arguments.journal)}` makes its reports again."
-        others = [name_of(report.path) for report in checked if report.state == "no checksum"]
+        others = [name_of(report.path) for report in verifications if report.state == "no checksum"]
         if others and not arguments.given:
             reports_again = f"Give {and_joined(others)} another name. Then {reports_again}"
         next_step(waits if facts["due"] else again or reports_again)
-    if not all(report.ok or report.inconclusive for report in checked):
+    if not all(report.ok or report.inconclusive for report in verifications):
         return 2
-    left = facts["due"] or schedule.turns_to_reopen(debate)
-    return 3 if left or contents.torn_bytes or not all(report.ok for report in checked) else 0
+    turns_left = facts["due"] or schedule.turns_to_reopen(debate)
+    return 3 if turns_left or contents.torn_bytes or not all(report.ok for report in verifications) else 0
 
 
 def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[str, Any]:

@@ -186,8 +186,8 @@ def _with_saved_named(session: OpenDebate) -> Iterator[OpenDebate]:
 
 def open_risks(source: Source, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
-    agreed = _agreed_digests(source) if risks else set()
-    return [risk for risk in risks if risk.digest not in agreed]
+    agreed_digests = _agreed_digests(source) if risks else set()
+    return [risk for risk in risks if risk.digest not in agreed_digests]
 
 
 def remember(source: Source, risks: Iterable[Risk]) -> None:

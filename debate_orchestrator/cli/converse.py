@@ -93,24 +93,24 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
     from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.storage.paths import DebateFiles
 
-    kept, rehearse = conversation.kept, conversation.rehearses
-    draft, state = kept.path, _real_answers(conversation.state) if rehearse else conversation.state
-    path = kept.moved(state, DebateFiles.of_output(settings.output).report)
+    kept_answers, rehearse = conversation.kept, conversation.rehearses
+    draft, state = kept_answers.path, _real_answers(conversation.state) if rehearse else conversation.state
+    path = kept_answers.moved(state, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, conversation.state.given, draft, conversation.calls())
     again, cost_line = command("run --answers", path), conversation.cost_line()
     uses = "." if rehearse else f": `{again}` uses them again."
-    print_status(f"The answers are in {path}{uses}", *kept.asides, *([cost_line] if cost_line else []))
+    print_status(f"The answers are in {path}{uses}", *kept_answers.asides, *([cost_line] if cost_line else []))
     flags = {"quiet": False, "events": False, "json": False, **permissions._asdict()}
-    confirmed = {**conversation.state.given, "setup": {}}  # those in the file may be of the real debate
-    arguments = argparse.Namespace(answers=path, answers_read=confirmed, rehearse=rehearse, **flags)
+    answers = {**conversation.state.given, "setup": {}}  # those in the file may be of the real debate
+    arguments = argparse.Namespace(answers=path, answers_read=answers, rehearse=rehearse, **flags)
     arguments.real_debate = f"`{again}`"
     return run_settings(settings, arguments)
 
 
-def _tell_kept(kept: KeptAnswers, *, rehearse: bool) -> None:
+def _tell_kept(kept_answers: KeptAnswers, *, rehearse: bool) -> None:
     """Says where the answers are and how to continue. They are those of the real debate."""
-    print_status(f"debate: {kept.leaving()}")
-    if rehearse and kept.saved:
+    print_status(f"debate: {kept_answers.leaving()}")
+    if rehearse and kept_answers.saved:
         print_status("With --rehearse too it is a rehearsal again.")
 
 
@@ -123,5 +123,5 @@ def _real_answers(state: SetupState) -> SetupState:
         state = with_progress(with_answers(state, "default", positions=AUTO), positions_ok=False)
     cast = model_spec.unrehearsed_cast(state.given["cast"])
     state = without_answers(state, "cast")
-    typed = {seat: specs if len(specs) > 1 else specs[0] for seat, specs in cast.items()}
-    return with_answers(state, "user", cast=typed) if typed else state
+    cast_entries = {seat: specs if len(specs) > 1 else specs[0] for seat, specs in cast.items()}
+    return with_answers(state, "user", cast=cast_entries) if cast_entries else state

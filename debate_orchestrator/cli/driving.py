@@ -69,19 +69,19 @@ def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate
         _take_turns(session, arguments, estimate_text)
     elif not quiet:
         print_status(finished_sentence(files.journal))
-    written = write_reports(session)
+    reports = write_reports(session)
     code = 3 if schedule.turns_to_reopen(session.state) else 0
     if arguments.json:
-        paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
+        paths = {"journal": files.journal, "report": files.report, "page": reports.page, "summary": reports.summary}
         print_json({"status": "done", **outcome(session.state), **paths})
         return code
     if not quiet and (spending := spending_line(session.state)):
         print_status(spending)
-    tell_reports(written, quiet=quiet)
+    tell_reports(reports, quiet=quiet)
     rehearsal = model_spec.is_rehearsal(session.state.cast) or getattr(arguments, "rehearse", False)
-    if written.page and not quiet and not rehearsal:
+    if reports.page and not quiet and not rehearsal:
         first = f"`{command('resume', files.journal)}` asks for what is missing; then " if code else ""
-        next_step(f"{first}open {written.page} in a browser.")
+        next_step(f"{first}open {reports.page} in a browser.")
     return code
 
 
@@ -165,10 +165,10 @@ def write_reports(session: OpenDebate) -> WrittenReports:
     return WrittenReports(summary, wording.BEHIND if behind else "", None if problems else session.files.page)
 
 
-def tell_reports(written: WrittenReports, *, quiet: bool = False) -> None:
+def tell_reports(reports: WrittenReports, *, quiet: bool = False) -> None:
     """Prints how a debate ended and where its report is; with `quiet`, the closing line alone."""
-    say(written.summary)
-    more = (written.caveat, f"HTML report: {written.page}" if written.page else "")
+    say(reports.summary)
+    more = (reports.caveat, f"HTML report: {reports.page}" if reports.page else "")
     for line in () if quiet else filter(None, more):
         print_status(line)
 

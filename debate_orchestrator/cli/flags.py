@@ -23,9 +23,9 @@ def add_journal(parser: argparse.ArgumentParser, which: str = "") -> None:
     parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=about)
 
 
-def add_waiting(parser: argparse.ArgumentParser, awaited: str) -> None:
+def add_waiting(parser: argparse.ArgumentParser, purpose: str) -> None:
     """How long a host's command waits for replies."""
-    about = f"wait for {awaited}, up to that many seconds (110 unless given), and take what is there then"
+    about = f"wait for {purpose}, up to that many seconds (110 unless given), and take what is there then"
     parser.add_argument("--wait", nargs="?", type=_seconds, const=110.0, metavar="SECONDS", help=about)
 
 
@@ -65,37 +65,39 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
     from debate_orchestrator.setup.answers import SETTING_TEXTS, types_of
 
     for name in names or SETTING_TEXTS:
-        shown, types = SETTING_TEXTS[name], types_of(name)
+        texts, types = SETTING_TEXTS[name], types_of(name)
         flag = f"--{name.replace('_', '-')}"
         if bool in types:
-            parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=shown.help)
-        elif shown.parts:
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=texts.help)
+        elif texts.parts:
             if name == "cast":
                 about = "one model for every seat that no other flag names"
-                parser.add_argument("--model", metavar=shown.metavar, help=about)
-            for part, about in shown.parts.items():
+                parser.add_argument("--model", metavar=texts.metavar, help=about)
+            for part, about in texts.parts.items():
                 action = "append" if part == "judge" else "store"
-                parser.add_argument(shown.part_flag.format(part), metavar=shown.metavar, action=action, help=about)
+                parser.add_argument(texts.part_flag.format(part), metavar=texts.metavar, action=action, help=about)
         else:
             action = "append" if tuple in types else "store"
-            parser.add_argument(flag, metavar=shown.metavar, action=action, help=shown.help)
+            parser.add_argument(flag, metavar=texts.metavar, action=action, help=texts.help)
 
 
 def given_settings(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Those of these settings, or else of all, that flags were given for. A mapping has only the keys with flags."""
     from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text
 
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in names or SETTING_TEXTS:
-        if (shown := SETTING_TEXTS[name]).parts:
-            attributes = {part: shown.part_flag.format(part)[2:].replace("-", "_") for part in shown.parts}
+        if (setting_text := SETTING_TEXTS[name]).parts:
+            attributes = {
+                part: setting_text.part_flag.format(part)[2:].replace("-", "_") for part in setting_text.parts
+            }
             texts = {part: getattr(arguments, attribute, None) for part, attribute in attributes.items()}
             value: Any = {part: text for part, text in texts.items() if text is not None}
         else:
             value = getattr(arguments, name, None)
         if value is not None and value != {}:
-            found[name] = from_text(name, value) if isinstance(value, str) else value
-    return found
+            values[name] = from_text(name, value) if isinstance(value, str) else value
+    return values
 
 
 def add_permissions(parser: argparse._ActionsContainer) -> None:
@@ -132,8 +134,8 @@ def permissions_of(arguments: argparse.Namespace) -> Permissions:
     """What the flags of `add_permissions` permit; nothing for a verb that has none of them."""
     from debate_orchestrator.providers.provider import Permissions
 
-    named = tuple(getattr(arguments, "command_env", None) or ())
-    return Permissions(named, insecure=getattr(arguments, "insecure", False))
+    variables = tuple(getattr(arguments, "command_env", None) or ())
+    return Permissions(variables, insecure=getattr(arguments, "insecure", False))
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:

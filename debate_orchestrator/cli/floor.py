@@ -34,13 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.question} is a journal, and the question is missing.", hint='`debate floor JOURNAL "QUESTION"`'
         )
     debate = record(arguments, lambda debate: audience_question(debate, arguments.question, arguments.to or ()))
-    asked = debate.questions[-1]
+    question_event = debate.questions[-1]
     # A turn whose brief was sent already is not asked again, so it does not hear the question.
-    before = [turn.id for turn in debate.due if debate.calls_intended(turn.id) and turn.role in asked.to]
+    before = [turn.id for turn in debate.due if debate.calls_intended(turn.id) and turn.role in question_event.to]
     if arguments.json:
-        print_json({**status(debate, arguments.journal), "to": list(asked.to), "briefs_put_before": before})
+        print_json({**status(debate, arguments.journal), "to": list(question_event.to), "briefs_put_before": before})
         return 0
-    say(wording.user_event_text(debate, asked) or "")
+    say(wording.user_event_text(debate, question_event) or "")
     if before:
         say(f"These turns were briefed before the question and will not see it: {', '.join(before)}.")
     say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")

@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
             return _print_list(arguments)
         case [name]:
             return _print_format(arguments, name)
-    given = short_repr(" ".join(arguments.given))
-    raise BadSettings(f"`debate formats` takes one name, or `new` and the name of a folder to make, and not {given}.")
+    value = short_repr(" ".join(arguments.given))
+    raise BadSettings(f"`debate formats` takes one name, or `new` and the name of a folder to make, and not {value}.")
 
 
 def _print_list(arguments: argparse.Namespace) -> int:
@@ -103,10 +103,10 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
     return 0
 
 
-def _setting_flag(setting: str, chosen: bool) -> str:
+def _setting_flag(setting: str, value: bool) -> str:
     """When a phase takes place that depends on a setting, by its flag."""
     flag = setting.replace("_", "-")
-    return f"unless --no-{flag}" if chosen else f"only with --{flag}"
+    return f"unless --no-{flag}" if value else f"only with --{flag}"
 
 
 def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:

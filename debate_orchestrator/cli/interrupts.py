@@ -38,9 +38,9 @@ class Interruption:
 
 @contextmanager
 def graceful_stop(
-    stop: Callable[[], None], cancel: Callable[[], None], said: str = STOPPING, tell: Tell = print_status
+    stop: Callable[[], None], cancel: Callable[[], None], message: str = STOPPING, tell: Tell = print_status
 ) -> Iterator[Interruption]:
-    """The first Ctrl-C is answered with what is `said`, and calls `stop`, which starts nothing more. The second one,
+    """The first Ctrl-C is answered with `message`, and calls `stop`, which starts nothing more. The second one,
     SIGTERM and SIGHUP call `cancel`, which cancels running calls."""
     interruption = Interruption()
 
@@ -49,7 +49,7 @@ def graceful_stop(
         if again:
             cancel()
         else:
-            tell(said)
+            tell(message)
             stop()
 
     def terminated() -> None:
@@ -61,7 +61,7 @@ def graceful_stop(
 
 
 @contextmanager
-def graceful_stop_of_calls(stop: asyncio.Event, said: str = STOPPING) -> Iterator[Interruption]:
+def graceful_stop_of_calls(stop: asyncio.Event, message: str = STOPPING) -> Iterator[Interruption]:
     """As `graceful_stop`, for calls that the running task awaits. The first Ctrl-C sets `stop`; the second one, SIGTERM
     and SIGHUP also cancel the task, and the block ends."""
     task = asyncio.current_task()
@@ -71,5 +71,5 @@ def graceful_stop_of_calls(stop: asyncio.Event, said: str = STOPPING) -> Iterato
         if task:
             task.cancel()
 
-    with graceful_stop(stop.set, cancel, said) as interruption, suppress(asyncio.CancelledError):
+    with graceful_stop(stop.set, cancel, message) as interruption, suppress(asyncio.CancelledError):
         yield interruption

@@ -59,9 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
     calls = _call_settings(arguments, judging.opened)
     files = DebateFiles.of_output(arguments.output or rejudge.output_path(path))
 
-    def agree(found: Sequence[Risk]) -> None:
+    def agree(risks_found: Sequence[Risk]) -> None:
         if judging.entries:
-            consent.agree(consent.source_of_journal(path, judging.entries), found, trusted=arguments.trust)
+            consent.agree(consent.source_of_journal(path, judging.entries), risks_found, trusted=arguments.trust)
 
     judging = rejudge.checked_for_start(judging, files, agree, permissions, **calls)
     with consent.new_debate(judging.opened, files, lambda opened: judging.speeches) as session:

@@ -27,8 +27,8 @@ def run(arguments: argparse.Namespace) -> int:
     for way in available:
         say(f"{'yes' if way.ready else ' no'}  {way.spec:26} {way.about}")
         if way.models:
-            left = len(way.models[_SHOWN:]) + way.more
-            say(f"     {', '.join(way.models[:_SHOWN])}{f' and {left:,} more' if left else ''}")
+            more_count = len(way.models[_SHOWN:]) + way.more
+            say(f"     {', '.join(way.models[:_SHOWN])}{f' and {more_count:,} more' if more_count else ''}")
     table = pricing.table()
     names = [name for models in table.vendors.values() for name in models]
     say("", f"Models with known prices (as of {table.date}): {', '.join(names)}.")

@@ -48,5 +48,5 @@ def run(arguments: argparse.Namespace) -> int:
             for line in setup:
                 say(line)
         folder = TurnsFolder(session.files.turns, print_status)
-        result = Stepper(session, folder, permissions, before_calls, begun=True).step({})
+        result = Stepper(session, folder, permissions, before_calls, just_opened=True).step({})
         return print_step(result, session, arguments, setup if arguments.json else ())

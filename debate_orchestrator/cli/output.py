@@ -71,11 +71,11 @@ def unwritten_output() -> OSError | None:
     return None
 
 
-def at_terminal(shown: TextIO) -> bool:
+def at_terminal(stream: TextIO) -> bool:
     """Whether a person can be asked: standard input, and the stream on which questions are shown, are a terminal whose
     cursor can be moved."""
     try:
-        return moves(os.environ) and sys.stdin.isatty() and shown.isatty()
+        return moves(os.environ) and sys.stdin.isatty() and stream.isatty()
     except ValueError:  # one of them is closed
         return False
 
@@ -131,9 +131,9 @@ def print_problems(problems: Iterable[str]) -> None:
     """Prints problems, one line each, on stderr; settings that a hint names in backquotes as the flags that give them,
     where the verb has such flags."""
     for problem in problems:
-        said, tries, hint = str(problem).rpartition(" Try: ")
-        hint = re.sub(r"`([\w.]+)`", lambda found: _flag(found[1]) or found[0], hint) if tries else hint
-        print_status(one_line(f"debate: {said}{tries}{hint}"))
+        sentence, tries, hint = str(problem).rpartition(" Try: ")
+        hint = re.sub(r"`([\w.]+)`", lambda match: _flag(match[1]) or match[0], hint) if tries else hint
+        print_status(one_line(f"debate: {sentence}{tries}{hint}"))
 
 
 @contextmanager
@@ -158,7 +158,7 @@ def _flag(setting: str) -> str:
     if text is None or Settings.model_fields[name].default is True or (part and part not in text.parts):
         return ""
     parts = [part] if part else [*text.parts]
-    flags = [text.part_flag.format(own) for own in parts] or [f"--{name.replace('_', '-')}"]
+    flags = [text.part_flag.format(key) for key in parts] or [f"--{name.replace('_', '-')}"]
     return and_joined([flag for flag in flags if flag[2:].replace("-", "_") in _flags_of_verb])
 
 

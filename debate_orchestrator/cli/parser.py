@@ -110,8 +110,8 @@ def _check_all_known(parser: argparse.ArgumentParser, rest: list[str]) -> None:
     if unknown:
         parser.error("; ".join(f"unknown flag {word}{_suggestion(word.partition('=')[0], names)}" for word in unknown))
     if rest:
-        named = f"; a name is given as --name {rest[0]}" if "--name" in names else ""
-        parser.error(f"{rest[0]} is one argument too many{named}")
+        hint = f"; a name is given as --name {rest[0]}" if "--name" in names else ""
+        parser.error(f"{rest[0]} is one argument too many{hint}")
 
 
 def _setup_parser() -> argparse.ArgumentParser:

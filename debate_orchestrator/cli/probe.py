@@ -76,8 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     card = run.scorecard()
     for path, text in _documents(card, report).items():
         # Only a file that shows the ballots as they were before this run is replaced; others hold the user's words.
-        if kept := write_atomic(path, text, ours=before[path].encode().__eq__):
-            print_status(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
+        if path_kept := write_atomic(path, text, ours=before[path].encode().__eq__):
+            print_status(f"{name_of(path)} held something else, which is kept as {name_of(path_kept)}.")
     if failures:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else PermanentFailure
@@ -174,5 +174,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
 
 
 def _saved_sentence(run: ProbeRun) -> str:
-    saved = len(run.ballots) - len(run.pending())
-    return f"{saved} of {len(run.ballots)} ballots are saved. Run the same command again to go on with the others."
+    saved_count = len(run.ballots) - len(run.pending())
+    return (
+        f"{saved_count} of {len(run.ballots)} ballots are saved. Run the same command again to go on with the others."
+    )

@@ -43,8 +43,10 @@ class ProgressLines:
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
             text = speech_rules.without_private_working(debate, event.reply.text)
-            dropped = "".join(f"; {change}" for change in _dropped_turns(debate, event))
-            lines.append(f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}{dropped}")
+            changes_text = "".join(f"; {change}" for change in _dropped_turns(debate, event))
+            lines.append(
+                f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}{changes_text}"
+            )
         if line := wording.user_event_text(debate, event):
             lines.append(line)
         lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
@@ -81,20 +83,20 @@ def spending_line(debate: DebateState) -> str:
         [f"{plural(total.calls - total.unpriced_calls, 'call')}: ${total.cost:.4f} ({by_seat})"] if priced_seats else []
     )
     unknown = [f"{plural(total.unpriced_calls, 'call')} of unknown price"] if total.unpriced_calls else []
-    written = tokens.cache_write_5m + tokens.cache_write_1h
+    cache_writes = tokens.cache_write_5m + tokens.cache_write_1h
     calls = f"{', and '.join([*priced, *unknown])}."
-    if not any((tokens.uncached_input, tokens.cached, written, tokens.output)):
+    if not any((tokens.uncached_input, tokens.cached, cache_writes, tokens.output)):
         return calls
     return (
         f"{calls} Tokens: {tokens.uncached_input:,} fresh, "
-        f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
+        f"{tokens.cached:,} from cache, {cache_writes:,} written to it, {tokens.output:,} output."
     )
 
 
 def _dropped_turns(debate: DebateState, event: ReplyEvent) -> list[str]:
     """The turns that were taken out of a reply, unless the reply must stay hidden."""
-    shown = not rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn))
-    return dropped_turns(event.changes) if shown and isinstance(event, StructuredReplyGiven) else []
+    is_shown = not rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn))
+    return dropped_turns(event.changes) if is_shown and isinstance(event, StructuredReplyGiven) else []
 
 
 def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:

@@ -64,8 +64,8 @@ def check_arguments(arguments: argparse.Namespace) -> float | None:
         return None
     pace = _PACE if arguments.pace is None else number(arguments.pace)
     if not isinstance(pace, float) or not 1 <= pace <= _MAX_SPEED:
-        given = short_repr(arguments.pace)
-        raise BadSettings(f"--pace must be words a minute, from 1 to {_MAX_SPEED:,}, and not {given}.")
+        value = short_repr(arguments.pace)
+        raise BadSettings(f"--pace must be words a minute, from 1 to {_MAX_SPEED:,}, and not {value}.")
     return pace
 
 

@@ -54,13 +54,13 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     if arguments.model:
         everywhere = cast_of(debate.format, lambda seat: arguments.model)
         models = {seat: specs for seat, specs in everywhere.items() if seat in debate.cast} | models
-    typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
-    problems = casting.cast_problems(typed)
+    cast_changes = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
+    problems = casting.cast_problems(cast_changes)
     reopened = schedule.turns_to_reopen(debate)
-    typed = _in_place_of_failed(debate, typed, reopened)
-    cast = {**debate.cast, **typed}
-    if typed and debate.complete and not reopened:
-        problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."
+    cast_changes = _in_place_of_failed(debate, cast_changes, reopened)
+    cast = {**debate.cast, **cast_changes}
+    if cast_changes and debate.complete and not reopened:
+        problem = f"This debate is complete; a new model for {' and '.join(cast_changes)} would change nothing."
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
     if debate.due or reopened:
         problems += casting.key_problems(cast, flags.permissions_of(arguments))
@@ -71,19 +71,19 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     retry_for = seconds(given_settings(arguments, "retry_for").get("retry_for", debate.retry_for))
     changes = [*reopening(debate), *capped]
     changes += [] if retry_for == debate.retry_for else [RetryForChanged(retry_for=retry_for)]
-    return [*changes, *(Reassigned(seat=seat, who=specs) for seat, specs in typed.items())]
+    return [*changes, *(Reassigned(seat=seat, who=specs) for seat, specs in cast_changes.items())]
 
 
 def _in_place_of_failed(
-    debate: DebateState, typed: dict[str, tuple[str, ...]], reopened: Sequence[Turn]
+    debate: DebateState, cast_changes: dict[str, tuple[str, ...]], reopened: Sequence[Turn]
 ) -> dict[str, tuple[str, ...]]:
     """The same models by seat; one judge that is named for a panel takes the place of those whose replies failed."""
-    panel, named = debate.cast.get(JUDGE, ()), typed.get(JUDGE, ())
+    panel, new_specs = debate.cast.get(JUDGE, ()), cast_changes.get(JUDGE, ())
     turns = reopened or [
         turn for turn in debate.due if debate.failed_calls(turn.id) or debate.rejected_replies(turn.id)
     ]
     failed = {turn.seat for turn in turns}
-    if len(named) != 1 or len(panel) < 2 or not failed & {*debate.judges}:
-        return typed
+    if len(new_specs) != 1 or len(panel) < 2 or not failed & {*debate.judges}:
+        return cast_changes
     pairs = zip(debate.judges, panel, strict=True)
-    return typed | {JUDGE: tuple(named[0] if judge in failed else spec for judge, spec in pairs)}
+    return cast_changes | {JUDGE: tuple(new_specs[0] if judge in failed else spec for judge, spec in pairs)}

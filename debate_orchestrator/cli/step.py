@@ -105,10 +105,10 @@ def _no_changes(_: DebateState) -> list[Event]:
 
 def _changed_list(debate: DebateState, arguments: argparse.Namespace) -> list[str]:
     """The list of issues as it is now, where this step changed it, so that the user sees what was understood."""
-    listed = rapporteur.issue_list(debate) if arguments.issues else None
-    if listed is None:
+    issue_list = rapporteur.issue_list(debate) if arguments.issues else None
+    if issue_list is None:
         return []
-    return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in listed.issues.items())]
+    return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in issue_list.issues.items())]
 
 
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -147,8 +147,8 @@ def _print_results(
     result: StepResult, session: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str]
 ) -> None:
     files = session.files
-    written = write_reports(session) if result.done else None
-    summary = written.summary if written else None
+    reports = write_reports(session) if result.done else None
+    summary = reports.summary if reports else None
     show = [line for line in (*setup, *result.show) if not summary or line not in summary]
     if arguments.json:
         fields: dict[str, Any] = {
@@ -161,21 +161,21 @@ def _print_results(
             "report": files.report if result.done else None,
             "summary": summary,
         }
-        found = {"page": written.page} if written else {}
-        print_json(fields | found | ({"missing": result.missing} if result.missing else {}))
+        report_data = {"page": reports.page} if reports else {}
+        print_json(fields | report_data | ({"missing": result.missing} if result.missing else {}))
     else:
         for line in show:
             say(line)
         for reply in result.accepted:
             words = f"{reply.words:,} word{'s' * (reply.words != 1)}"
-            dropped = "; ".join(dropped_turns(reply.changes or ()))
-            print_status(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark, dropped))))
+            dropped_text = "; ".join(dropped_turns(reply.changes or ()))
+            print_status(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark, dropped_text))))
         for sentence in result.missing:
             print_status(sentence)
         for turn in result.turns:
             say(f"due: {turn.turn} ({turn.title})", f"     brief {turn.brief}", f"     reply {turn.reply}")
-        if written:
-            tell_reports(written)
+        if reports:
+            tell_reports(reports)
 
 
 def _turn_fields(turn: DueTurn, *, schemas: bool) -> dict[str, Any]:

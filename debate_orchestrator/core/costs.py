@@ -98,7 +98,7 @@ def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
 
 def calls_under_way(debate: DebateState, turn_id: str) -> list[CallIntended]:
     """Each `CallIntended` of a turn of which the journal has no outcome, the latest one last."""
-    return [sent for sent, outcome in _paired(debate.turn_events.get(turn_id, ())) if sent and outcome is None]
+    return [intent for intent, outcome in _paired(debate.turn_events.get(turn_id, ())) if intent and outcome is None]
 
 
 _Outcome = CallFailed | ReplyEvent
@@ -125,7 +125,7 @@ def _paired(events: Iterable[CallIntended | _Outcome]) -> list[tuple[CallIntende
 
 
 def _billed_in(turn: Turn, events: Iterable[CallIntended | _Outcome]) -> Iterator[BilledCall]:
-    for sent, outcome in _paired(events):
+    for intent, outcome in _paired(events):
         reply = None if outcome is None else outcome.reply
         failed = outcome if isinstance(outcome, CallFailed) else None
         if failed is not None and not failed.maybe_billed:
@@ -133,7 +133,7 @@ def _billed_in(turn: Turn, events: Iterable[CallIntended | _Outcome]) -> Iterato
         if reply is not None:
             if failed is not None or reply.called:
                 yield BilledCall(turn, reply.by, reply, reply.estimated_cost)
-        elif sent is not None and sent.called:
-            yield BilledCall(turn, sent.by, None, sent.estimated_cost)
+        elif intent is not None and intent.called:
+            yield BilledCall(turn, intent.by, None, intent.estimated_cost)
         elif failed is not None:
             yield BilledCall(turn, failed.by, None, None)

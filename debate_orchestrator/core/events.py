@@ -231,9 +231,11 @@ class Opened(JournaledModel):
         missing = [side for side in self.format.sides if side not in self.settings.positions]
         if missing:
             raise ValueError(f"no position for {', '.join(missing)}")
-        if empty := [seat for seat in self.format.active_seats(self.settings.chosen_phases) if not self.cast.get(seat)]:
-            raise ValueError(f"no model in the seat {', '.join(empty)}")
-        crowded = [seat for seat, who in self.cast.items() if len(who) > (MAX_JUDGES if seat == JUDGE else 1)]
+        if empty_seats := [
+            seat for seat in self.format.active_seats(self.settings.chosen_phases) if not self.cast.get(seat)
+        ]:
+            raise ValueError(f"no model in the seat {', '.join(empty_seats)}")
+        crowded = [seat for seat, specs in self.cast.items() if len(specs) > (MAX_JUDGES if seat == JUDGE else 1)]
         if crowded:
             raise ValueError(f"too many in the seat: {', '.join(crowded)}")
         return self

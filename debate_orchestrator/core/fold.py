@@ -148,8 +148,8 @@ def _check_issues(debate: DebateState, event: IssuesChanged) -> bool:
     """Whether another list of issues changes anything. Raises OutOfTurn before there is one, and once it is argued."""
     if not schedule.can_change_issues(debate):
         raise OutOfTurn(schedule.TOO_LATE_FOR_ISSUES)
-    listed = rapporteur.issue_list(debate)
-    return listed is None or event.issues != tuple(listed.issues.values())
+    issue_list = rapporteur.issue_list(debate)
+    return issue_list is None or event.issues != tuple(issue_list.issues.values())
 
 
 def can_end_early(debate: DebateState) -> bool:
@@ -219,10 +219,10 @@ def _check_reply(debate: DebateState, turn: Turn, event: TurnEvent) -> None:
     if isinstance(event, Spoke | Declined | StructuredReplyGiven) and isinstance(event, StructuredReplyGiven) == (
         shape is None
     ):
-        wanted = "a speech" if shape is None else "a structured reply"
-        raise OutOfTurn(f"{turn.id}: this turn needs {wanted}, not the event {event.kind!r}.")
+        kind = "a speech" if shape is None else "a structured reply"
+        raise OutOfTurn(f"{turn.id}: this turn needs {kind}, not the event {event.kind!r}.")
     if isinstance(event, StructuredReplyGiven) and shape is not None:
-        context = schedule.shape_context(debate, turn, named=names_turns(shape))
+        context = schedule.shape_context(debate, turn, with_turns=names_turns(shape))
         if problems := [f"{turn.id}: {text}" for text in check(shape, event.data, context)]:
             raise OutOfTurn(problems)
 
@@ -314,8 +314,8 @@ def _with_reply(debate: DebateState, event: ReplyEvent) -> DebateState:
     turn = debate.turns[event.turn]
     debate = replace(debate, replies={**debate.replies, turn.id: event})
     if isinstance(event, Spoke | Declined):
-        heard = speech_rules.visible_text(debate, event.reply.text, turn.phase)
-        debate = replace(debate, speeches={**debate.speeches, turn.id: heard})
+        visible = speech_rules.visible_text(debate, event.reply.text, turn.phase)
+        debate = replace(debate, speeches={**debate.speeches, turn.id: visible})
     if isinstance(event, Spoke) and speech_rules.concedes(debate, turn, event.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     if turn.slot_id in debate.plan.judge_turns and (votes := tally.votes_in(debate, turn.slot_id)) is not None:
@@ -355,9 +355,9 @@ def _with_earlier_questions(debate: DebateState) -> DebateState:
     """The state with the questions from the floor that the earlier debate had before the stage that was reached
     last."""
     earlier, slot_indexes = debate.opened.earlier_debate, debate.plan.slot_indexes
-    left = earlier.questions[debate.earlier_question_count :] if earlier else ()
+    more_questions = earlier.questions[debate.earlier_question_count :] if earlier else ()
     reached = (debate.cursor.slot_index, debate.cursor.stages_reached - 1)
-    questions = [*takewhile(lambda one: (slot_indexes[one.before], one.stage) <= reached, left)]
+    questions = [*takewhile(lambda one: (slot_indexes[one.before], one.stage) <= reached, more_questions)]
     return replace(
         debate,
         questions=(*debate.questions, *(question.asked for question in questions)),

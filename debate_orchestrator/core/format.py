@@ -200,7 +200,7 @@ class Format(FrozenModel):
         for section, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
             for n, phase in enumerate(phases):
                 lists = {"seats": phase.seats, "heard_by": phase.heard_by, "refusals_heard_by": phase.declines_heard_by}
-                counted += [((section, n, key), len(listed), len(SEATS)) for key, listed in lists.items()]
+                counted += [((section, n, key), len(items), len(SEATS)) for key, items in lists.items()]
         for keys, count, most in counted:
             if count > most:
                 yield keys, f"{keys[-1]} has {count:,} entries; at most {most}"
@@ -268,8 +268,8 @@ class Format(FrozenModel):
         for n, seat in enumerate(phase.seats):
             if seat not in self.seats:
                 yield ("seats", n), f"{which} seats {seat!r}, which is not a seat"
-        for key, listed in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.declines_heard_by)):
-            for n, seat in enumerate(listed):
+        for key, seats in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.declines_heard_by)):
+            for n, seat in enumerate(seats):
                 if seat not in SEATS:
                     yield (key, n), f"{which} is heard by {seat!r}, which is not a seat"
         if phase.reply != "text" and phase.reply not in self.shapes:

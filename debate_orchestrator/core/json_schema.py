@@ -20,17 +20,17 @@ def json_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, 
 def _record_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
     """The schema of a record inside a reply: one alternative for each set of fields that must be filled in."""
     fields = fields_asked(shape, context)
-    named = {other for field in fields.values() for other in (*field.only_if, *field.unless)}
-    decisive = next(iter(named), "")
-    options = _options(fields[decisive], context) if len(named) == 1 and decisive in fields else ()
+    deciding = {other for field in fields.values() for other in (*field.only_if, *field.unless)}
+    decisive = next(iter(deciding), "")
+    options = _options(fields[decisive], context) if len(deciding) == 1 and decisive in fields else ()
     branches: dict[tuple[str, ...], list[bool | str]] = {}
     for option in options:
-        filled = tuple(name for name, field in fields.items() if applies(field, {decisive: option}))
-        branches.setdefault(filled, []).append(option)
+        present = tuple(name for name, field in fields.items() if applies(field, {decisive: option}))
+        branches.setdefault(present, []).append(option)
     if len(branches) < 2:
         return json_schema(shape, context)
     return {
-        "anyOf": [_alternative(fields, filled, {decisive: allowed}, context) for filled, allowed in branches.items()]
+        "anyOf": [_alternative(fields, present, {decisive: allowed}, context) for present, allowed in branches.items()]
     }
 
 
@@ -42,11 +42,14 @@ def _options(field: Field, context: ShapeContext) -> tuple[bool | str, ...]:
 
 
 def _alternative(
-    fields: Mapping[str, Field], filled: tuple[str, ...], allowed: Mapping[str, list[bool | str]], context: ShapeContext
+    fields: Mapping[str, Field],
+    present: tuple[str, ...],
+    allowed: Mapping[str, list[bool | str]],
+    context: ShapeContext,
 ) -> dict[str, Any]:
     properties = {}
     for name, field in fields.items():
-        absent = name not in filled and empty_value(field) is None
+        absent = name not in present and empty_value(field) is None
         unconditional = field.model_copy(update={"only_if": {}, "unless": {}})
         plain = {"type": "null"} if absent else _schema(unconditional, context)
         properties[name] = plain | ({"enum": allowed[name]} if name in allowed else {})

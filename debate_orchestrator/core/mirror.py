@@ -87,7 +87,7 @@ class Mirror:
         if field.per_side and isinstance(value, Mapping):
             return {name: self._field(field.single, value[self.side(name)]) for name in value}
         if field.per_issue and isinstance(value, Mapping):
-            return {name: self._field(field.single, held) for name, held in value.items()}
+            return {name: self._field(field.single, item_value) for name, item_value in value.items()}
         match field.kind:
             case "text":
                 return self.text(value)
@@ -180,10 +180,10 @@ _NAME_BEFORE = re.compile(
 which is seldom one of these."""
 
 
-def _names_a_side(found: re.Match[str]) -> bool:
+def _names_a_side(match: re.Match[str]) -> bool:
     """Whether the letter that was found in a text names a side. The match has it as its group `letter`."""
-    start, end = found.span("letter")
-    before, after = found.string[max(0, start - _NEAR) : start], found.string[end : end + _NEAR]
+    start, end = match.span("letter")
+    before, after = match.string[max(0, start - _NEAR) : start], match.string[end : end + _NEAR]
     if _LABEL.search(before):
         return False
     if _POSSESSIVE.match(after) or _NAME_BEFORE.match(after):

@@ -71,8 +71,8 @@ def _record(shape: Mapping[str, Field], value: Any, where: str, context: ShapeCo
         return
     for name, field in fields.items():
         if name not in value:
-            wanted = f"{_expected(field, context)}{_or_empty(field)}"
-            yield f"{where}{name}: this field is missing; it must be {wanted}."
+            expected = f"{_expected(field, context)}{_or_empty(field)}"
+            yield f"{where}{name}: this field is missing; it must be {expected}."
     for name in value:
         if name not in fields:
             yield f"{where}{short_repr(name)}: there is no such field; the fields are {join_names(fields)}."
@@ -98,18 +98,18 @@ def _field(field: Field, record: Mapping[str, Any], name: str, where: str, conte
         yield from _value(field, value, where, context)
 
 
-def _each(wanted: Mapping[str, Field], value: Any, where: str, context: ShapeContext) -> Iterator[str]:
+def _each(fields: Mapping[str, Field], value: Any, where: str, context: ShapeContext) -> Iterator[str]:
     """The problems of an object with one value for each key; of the values, only where the keys are right."""
-    if not isinstance(value, dict) or not set(value) & set(wanted):
-        yield _mismatch(where, value, f"an object with the keys {join_names(wanted)}")
+    if not isinstance(value, dict) or not set(value) & set(fields):
+        yield _mismatch(where, value, f"an object with the keys {join_names(fields)}")
         return
-    missing = [key for key in wanted if key not in value]
-    unknown = [short_repr(key, 30) for key in value if key not in wanted]
+    missing = [key for key in fields if key not in value]
+    unknown = [short_repr(key, 30) for key in value if key not in fields]
     if missing:
         yield f"{where}: {join_names(missing)} {'is' if len(missing) == 1 else 'are'} missing."
     for key in unknown[:3]:
-        yield f"{where}: there is no such key as {key}; the keys are {join_names(wanted)}."
-    for key, field in wanted.items() if not missing and not unknown else ():
+        yield f"{where}: there is no such key as {key}; the keys are {join_names(fields)}."
+    for key, field in fields.items() if not missing and not unknown else ():
         yield from _value(field, value[key], f"{where}.{key}", context)
 
 
@@ -231,9 +231,9 @@ def in_words(field: Field) -> str:
 
 def _condition(field: Field, word: str) -> str:
     """The condition for a field, as in `if detected is true`."""
-    wanted = [f"{other} is {_literal(needed)}" for other, needed in field.only_if.items()]
+    conditions = [f"{other} is {_literal(needed)}" for other, needed in field.only_if.items()]
     barred = [f"{other} is not {_literal(value)}" for other, value in field.unless.items()]
-    return f"{word} {join_names(wanted + barred, ' and ')}"
+    return f"{word} {join_names(conditions + barred, ' and ')}"
 
 
 def _why_empty(field: Field, record: Mapping[str, Any]) -> str:
@@ -263,7 +263,7 @@ def _mismatch(where: str, value: Any, expected: str) -> str:
     """The problem of a value that is not what it must be."""
     if isinstance(value, dict):
         keys = ", ".join(short_repr(key, 30) for key in list(value)[:6])
-        shown = f"an object with the keys {keys}" if keys else "an empty object"
+        text = f"an object with the keys {keys}" if keys else "an empty object"
     else:
-        shown = "null" if value is None else short_repr(value)
-    return f"{where}: {shown} is not {expected}."
+        text = "null" if value is None else short_repr(value)
+    return f"{where}: {text} is not {expected}."

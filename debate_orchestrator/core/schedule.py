@@ -157,11 +157,11 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
         counts = count_uncalled_briefs or turn.round in rounds or any(brief.called for brief in briefs)
         return turn.id in debate.replies or bool(briefs and counts)
 
-    begun = {turn.slot_id for turn in debate.turns.values() if has_begun(turn)}
-    if not begun:
+    slot_ids = {turn.slot_id for turn in debate.turns.values() if has_begun(turn)}
+    if not slot_ids:
         return None
     slots = debate.plan.slots
-    last = max(n for n, slot in enumerate(slots) if slot.id in begun)
+    last = max(n for n, slot in enumerate(slots) if slot.id in slot_ids)
     for n, slot in enumerate(slots[last + 1 :], start=last + 1):
         if (
             slot.round != slots[last].round
@@ -221,7 +221,9 @@ def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     """The questions from the floor that a seat hears in a turn: those put to it before the stage of the turn had
     begun."""
     counts = debate.question_counts
-    begun_before = [debate.turns_reached[turn_id] for turn_id in takewhile(lambda begun: begun != turn.id, counts)]
+    begun_before = [
+        debate.turns_reached[turn_id] for turn_id in takewhile(lambda reached_id: reached_id != turn.id, counts)
+    ]
     of_the_seat = [one.id for one in begun_before if (one.seat, one.mirrored) == (turn.seat, turn.mirrored)]
     known_count = counts[of_the_seat[-1]] if of_the_seat else 0
     return [
@@ -250,8 +252,8 @@ def turns_without_usable_ballot(debate: DebateState) -> list[Turn]:
     if verdict is not None and verdict.winner != NO_DECISION:
         return []
     turns = turns_taken(debate)
-    spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.after_rounds]
-    after = turns[max(spoken, default=-1) + 1 :]
+    positions = [n for n, turn in enumerate(turns) if not turn.judging or not turn.after_rounds]
+    after = turns[max(positions, default=-1) + 1 :]
     return [turn for turn in after if isinstance(debate.replies[turn.id], Rejected)]
 
 
@@ -324,9 +326,9 @@ def own_ballot_turns(debate: DebateState, turn: Turn) -> list[Turn]:
     ]
 
 
-def shape_context(debate: DebateState, turn: Turn, *, named: bool = True) -> ShapeContext:
-    """What the fields of that turn's shape refer to; without the turns where none are `named`."""
-    rubric, names = debate.format.rubric, [earlier.id for earlier in turns_heard(debate, turn)] if named else []
+def shape_context(debate: DebateState, turn: Turn, *, with_turns: bool = True) -> ShapeContext:
+    """What the fields of that turn's shape refer to; the ids of turns only `with_turns`."""
+    rubric, names = debate.format.rubric, [earlier.id for earlier in turns_heard(debate, turn)] if with_turns else []
     issues = rapporteur.issue_list(debate)
     return ShapeContext(
         sides=debate.format.sides,

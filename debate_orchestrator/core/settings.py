@@ -177,13 +177,13 @@ class Settings(FrozenModel):
     @property
     def chosen_phases(self) -> tuple[str, ...]:
         """The optional phases that are asked for, by their `option`."""
-        asked = {
+        phases = {
             "each round": self.each_round,
             "blind": self.blind,
             ISSUES: self.issues is True,
             DECISION_BRIEF: self.brief,
         }
-        return tuple(name for name in asked if asked[name])
+        return tuple(name for name in phases if phases[name])
 
     @property
     def own_issues(self) -> tuple[str, ...] | None:
@@ -241,16 +241,16 @@ def default_of(name: str, format: Format) -> Any:
 # Problems of what a user chose
 
 
-def value_problem(name: str, value: Any, format: Format, *, asked: bool = False) -> str:
-    """The sentence on a value that is not what its setting wants. One that was `asked` for is told what to answer, and
-    not which setting to give."""
+def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = False) -> str:
+    """The sentence on a value that is not what its setting wants. `in_setup` it says what to answer,
+    otherwise which setting to give."""
     if name == "sources":
         origins = ", ".join(get_args(Source))
         return (
             f"sources: {short_repr(value)} does not map names of settings to where their values come from ({origins})."
         )
-    wanted = SETTINGS[name].wanted
-    sentence = f"{name}: {short_repr(value)} is not {wanted if isinstance(wanted, str) else wanted(format)}."
+    expected = SETTINGS[name].wanted
+    sentence = f"{name}: {short_repr(value)} is not {expected if isinstance(expected, str) else expected(format)}."
     if name != "rounds":
         return sentence
     is_word = isinstance(value, str) and not any(map(str.isdigit, value))
@@ -258,7 +258,7 @@ def value_problem(name: str, value: Any, format: Format, *, asked: bool = False)
         return f"{sentence} Give a number, such as 2."
     digits = str(value).strip()
     too_many = digits.isdecimal() and int(digits[:9]) > format.rounds.maximum
-    return f"{sentence}{_fewer_rounds(format, asked=asked)}" if too_many else sentence
+    return f"{sentence}{_fewer_rounds(format, asked=in_setup)}" if too_many else sentence
 
 
 def _fewer_rounds(format: Format, *, asked: bool) -> str:
@@ -334,9 +334,9 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
 def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator[str]:
     if not positions:
         return
-    lacking = [side for side in format.sides if side not in positions]
-    if lacking and set(positions) < set(format.sides):
-        yield f"positions: none is given for {' and '.join(lacking)}."
+    missing = [side for side in format.sides if side not in positions]
+    if missing and set(positions) < set(format.sides):
+        yield f"positions: none is given for {' and '.join(missing)}."
     elif set(positions) != set(format.sides):
         yield value_problem("positions", dict(positions), format)
     else:
@@ -355,20 +355,20 @@ def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
     seats = seats_of_cast(format)
     if unseated := [seat for seat in cast if seat not in seats]:
         sentence = f"cast: the format {format.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."
-        meant = [seat for word in unseated[:MAX_JUDGES] if (seat := _seat_meant(word, seats, format))]
-        yield f"{sentence} Did you mean {short_repr(meant)[1:-1]}?" if meant else sentence
+        seats_meant = [seat for word in unseated[:MAX_JUDGES] if (seat := _seat_meant(word, seats, format))]
+        yield f"{sentence} Did you mean {short_repr(seats_meant)[1:-1]}?" if seats_meant else sentence
     for seat in filter(cast.__contains__, seats):
         entry = cast[seat]
         models, maximum = models_of_seat(entry), MAX_JUDGES if seat == JUDGE else 1
         if named_models(entry) != models or not 1 <= len(models) <= maximum:
             number = "one model" if maximum == 1 else f"1 to {maximum} models"
-            written = list(entry) if isinstance(entry, tuple) else entry
-            yield f"cast.{seat}: {short_repr(written)} is not {number}; a model is named like host or KIND:MODEL."
+            specs = list(entry) if isinstance(entry, tuple) else entry
+            yield f"cast.{seat}: {short_repr(specs)} is not {number}; a model is named like host or KIND:MODEL."
 
 
-def _seat_meant(named: object, seats: Sequence[str], format: Format) -> str:
+def _seat_meant(seat_word: object, seats: Sequence[str], format: Format) -> str:
     """The seat that a key names nearly, or by what its side is called; empty if it is like none."""
-    word = str(named).strip().lower()[:100]
+    word = str(seat_word).strip().lower()[:100]
     sides = {format.seats[side].side.lower(): side for side in format.sides}
     return sides.get(word) or "".join(difflib.get_close_matches(word, seats, 1))
 

@@ -175,5 +175,7 @@ def empty_value(field: Field) -> Any:
 
 def applies(field: Field, record: Mapping[str, Any]) -> bool:
     """Whether a field must be filled in, given the values of its sibling fields."""
-    wanted = all(record.get(other) == needed for other, needed in field.only_if.items())
-    return wanted and not any(record[other] == field.unless[other] for other in field.unless.keys() & record.keys())
+    condition_met = all(record.get(other) == needed for other, needed in field.only_if.items())
+    return condition_met and not any(
+        record[other] == field.unless[other] for other in field.unless.keys() & record.keys()
+    )

@@ -62,8 +62,8 @@ _LAST_SENTENCE = re.compile(r"(?<![.。…])[.!?。！？।؟։][\s\"'”’»)
 
 def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
     """What others hear of the speech of a turn."""
-    heard = debate.speeches.get(turn.id)
-    return visible_text(debate, debate.reply(turn).text, turn.phase) if heard is None else heard
+    visible = debate.speeches.get(turn.id)
+    return visible_text(debate, debate.reply(turn).text, turn.phase) if visible is None else visible
 
 
 def visible_text(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
@@ -142,12 +142,12 @@ def concedes(debate: DebateState, turn: Turn, reply: Reply) -> bool:
 def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
     """Whether a speech says a reserved line: as its own last line, if nothing cut it short."""
     text = sanitize(reply.text)
-    spoken = visible_as_quoted(debate, reply.text, turn.phase)
-    if reply.ended == "cut" or spoken.dropped or not text.rstrip().endswith(line):
+    visible = visible_as_quoted(debate, reply.text, turn.phase)
+    if reply.ended == "cut" or visible.dropped or not text.rstrip().endswith(line):
         return False
-    if public_text(text, debate.format.private).restarted or not ends_with_line(spoken.text, line):
+    if public_text(text, debate.format.private).restarted or not ends_with_line(visible.text, line):
         return False
-    return not writes_lines_for(spoken.text, _names_of_others(debate, turn))
+    return not writes_lines_for(visible.text, _names_of_others(debate, turn))
 
 
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:

@@ -212,7 +212,7 @@ def has_vote_planned(debate: DebateState, round: int) -> bool:
 
 def results(debate: DebateState) -> list[RoundResult]:
     """The rounds that were judged."""
-    return [judged for n in range(1, debate.rounds + 1) if (judged := result(debate, n)) is not None]
+    return [one_result for n in range(1, debate.rounds + 1) if (one_result := result(debate, n)) is not None]
 
 
 def scored_results(debate: DebateState) -> list[RoundResult]:

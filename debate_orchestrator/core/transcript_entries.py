@@ -55,9 +55,9 @@ def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntr
     turns of other seats keep their place."""
     speaking = [turn for turn in turns if turn.speaking]
     before = {turn.id: earlier for earlier, turn in pairwise(speaking) if turn.phase.order == "in turn"}
-    left, entries = list(speaking), list[TranscriptEntry]()
+    remaining, entries = list(speaking), list[TranscriptEntry]()
     for unmirrored in turns:
-        turn = left.pop() if unmirrored.speaking else unmirrored
+        turn = remaining.pop() if unmirrored.speaking else unmirrored
         after = debate.mirror.turn_id(before[turn.id].id) if turn.id in before else None
         entries.append(entry(debate, turn, mirrored=True).model_copy(update={"after": after}))
     return entries
@@ -67,23 +67,23 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     """One speech, or what a clerk found."""
     reply_event, reply, mirror = debate.replies[turn.id], debate.reply(turn), debate.mirror
     if isinstance(reply_event, StructuredReplyGiven):
-        heard = _structured(
+        visible = _structured(
             debate, turn, rapporteur.with_user_issues(debate, turn, reply_event.data), mirrored=mirrored
         )
     else:
-        heard = speech_rules.visible_speech(debate, turn)
-        heard = heard.model_copy(update={"text": mirror.text(heard.text)}) if mirrored else heard
-    quotes = heard.quotes
+        visible = speech_rules.visible_speech(debate, turn)
+        visible = visible.model_copy(update={"text": mirror.text(visible.text)}) if mirrored else visible
+    quotes = visible.quotes
     if mirrored:
         quotes = tuple(Quote(text=mirror.text(quote.text), verified=quote.verified) for quote in quotes)
     spoke = isinstance(reply_event, Spoke)
     return TranscriptEntry(
         turn=mirror.turn(turn) if mirrored else turn,
-        text=heard.text,
+        text=visible.text,
         declined=speech_rules.declined(debate, turn.id),
         cut=spoke and reply.ended == "cut",
-        dropped=heard.dropped,
-        words=heard.words,
+        dropped=visible.dropped,
+        words=visible.words,
         quotes=quotes,
         found=reply.found_pages if spoke else (),
         other_lines=speech_rules.writes_for_the_other(debate, turn),
@@ -106,13 +106,15 @@ def as_text(shape: Shape, value: Mapping[str, Any]) -> str:
 
 
 def _fields(shape: Shape, value: Mapping[str, Any]) -> list[str]:
-    filled = {
+    values = {
         name: value[name]
         for name in present_fields(shape, value)
         if name != "refused" and value[name] not in (None, [])
     }
     return [
-        line for name, held in filled.items() for line in _under(f"{title(name)}: ", _value_lines(shape[name], held))
+        line
+        for name, field_value in values.items()
+        for line in _under(f"{title(name)}: ", _value_lines(shape[name], field_value))
     ]
 
 
@@ -134,7 +136,14 @@ def _value_lines(field: Field, value: Any) -> list[str]:
     """What a field holds, in lines; the first one is empty if they begin under its label."""
     if (field.per_side or field.per_issue) and isinstance(value, Mapping):
         single = field.single
-        return ["", *(line for key, held in value.items() for line in _under(f"{key}: ", _value_lines(single, held)))]
+        return [
+            "",
+            *(
+                line
+                for key, item_value in value.items()
+                for line in _under(f"{key}: ", _value_lines(single, item_value))
+            ),
+        ]
     if field.kind == "record":
         return ["", *_fields(field.fields, value)]
     if field.kind == "scores":

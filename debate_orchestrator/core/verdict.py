@@ -199,10 +199,10 @@ def votes_before_and_after(before: Sequence[Vote], after: Sequence[Vote]) -> lis
     return [vote for vote in after if vote.is_usable and vote.judge in first]
 
 
-def swing_winner(gained: Mapping[str, int]) -> str:
+def swing_winner(minds_gained: Mapping[str, int]) -> str:
     """The side that gained more votes than the other; a tie where they gained as many, or no side gained any."""
-    ahead = leader({side: Fraction(n) for side, n in gained.items()})
-    return ahead if gained.get(ahead, 0) > 0 else TIE
+    ahead = leader({side: Fraction(n) for side, n in minds_gained.items()})
+    return ahead if minds_gained.get(ahead, 0) > 0 else TIE
 
 
 def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
@@ -320,9 +320,9 @@ def find_convergence(findings: Sequence[Mapping[str, Any]], sides: Sequence[str]
     if not findings or 2 * len(detected) <= len(findings):
         return Convergence()
     counts = Counter(side for one in detected for side in sides if one.get("side") in (side, "both"))
-    moved = tuple(side for side in sides if 2 * counts[side] > len(detected)) or tuple(sides)
+    movers = tuple(side for side in sides if 2 * counts[side] > len(detected)) or tuple(sides)
     criteria = dict.fromkeys(name for one in detected for name in one.get("criteria", ()))
-    return Convergence(detected=True, sides=moved, criteria=tuple(criteria))
+    return Convergence(detected=True, sides=movers, criteria=tuple(criteria))
 
 
 def majority_concession(findings: Sequence[Mapping[str, Any]]) -> str | None:
@@ -350,11 +350,11 @@ def final_verdict(
     the format scores the sides at all. A `concession` found by ballots counts only with a quorum of votes, one
     `conceded_by_speech` always. `strengths` are the judges' own words for the strength."""
     winner, totals = panel_winner(votes, sides, quorum, winner_of), score_totals(results, sides)
-    gained = swing(pre_debate_votes, votes, sides) if pre_debate_votes else {}
+    minds_gained = swing(pre_debate_votes, votes, sides) if pre_debate_votes else {}
     decisive = votes
     if by_swing and winner not in (NO_DECISION, CONSENSUS):
         decisive = votes_before_and_after(pre_debate_votes, votes)
-        winner = swing_winner(gained) if has_quorum(decisive, quorum) else NO_DECISION
+        winner = swing_winner(minds_gained) if has_quorum(decisive, quorum) else NO_DECISION
     short = not has_quorum(decisive, quorum)
     concession = None if short and not conceded_by_speech else concession
     winner = CONSENSUS if concession else winner
@@ -377,7 +377,7 @@ def final_verdict(
         score=mean(numbers) if numbers else None,
         probability=mean(probabilities) if probabilities else None,
         pre_debate_votes=tuple(pre_debate_votes),
-        swing=gained,
+        swing=minds_gained,
     )
 
 

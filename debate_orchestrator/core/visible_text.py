@@ -66,14 +66,16 @@ def make_visible(
     tag for private working."""
     public = public_text(sanitize(text), private)
     visible = public.text if quotes is None else _with_plain_tags(public.text, quotes)
-    visible, dropped = cut_to_length(visible, phase.most_words if phase else None)
-    checked: tuple[Quote, ...] = ()
+    visible, dropped_words = cut_to_length(visible, phase.most_words if phase else None)
+    checked_quotes: tuple[Quote, ...] = ()
     if quotes is not None and any(context_texts):
-        visible, checked = _mark_quotes(_closed(visible, quotes) if dropped else visible, quotes, tuple(context_texts))
-    elif quotes is not None and dropped:
+        visible, checked_quotes = _mark_quotes(
+            _closed(visible, quotes) if dropped_words else visible, quotes, tuple(context_texts)
+        )
+    elif quotes is not None and dropped_words:
         visible = _closed(visible, quotes)
     return VisibleText(
-        text=visible, words=len(visible.split()), dropped=dropped, quotes=checked, private=public.private
+        text=visible, words=len(visible.split()), dropped=dropped_words, quotes=checked_quotes, private=public.private
     )
 
 
@@ -105,17 +107,17 @@ def _closed(text: str, quotes: Quotes) -> str:
 
 def _mark_quotes(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
     """The text with every quote in the tag that says whether a context file holds it."""
-    checked: list[Quote] = []
+    checked_quotes: list[Quote] = []
 
     def tagged(match: re.Match[str]) -> str:
         quote, within = match[1], _compared(context_texts)
-        verified = len(checked) < MAX_QUOTES and _in(quote, within, quotes.least_words)
-        checked.append(Quote(text=quote.strip(), verified=verified))
+        verified = len(checked_quotes) < MAX_QUOTES and _in(quote, within, quotes.least_words)
+        checked_quotes.append(Quote(text=quote.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified
         return f"<{name}>{quote}</{name}>"
 
     text = re.sub(rf"<{quotes.tag}>((?:(?!</?{quotes.tag}>).)*)</{quotes.tag}>", tagged, text, flags=re.DOTALL)
-    return text, tuple(checked)
+    return text, tuple(checked_quotes)
 
 
 @lru_cache(maxsize=4)
@@ -139,8 +141,8 @@ def normalize(text: str) -> str:
     plain = join_figures(_APOSTROPHES.sub("", sanitize(text).replace("&lt;", "<")))
     words, at = list[str](), 0
     for chunk in CHUNK.finditer(plain):
-        if whole := figure(chunk[0]):
-            words += [*_words(plain[at : chunk.start()]), normalized(whole)]
+        if number := figure(chunk[0]):
+            words += [*_words(plain[at : chunk.start()]), normalized(number)]
             at = chunk.end()
     return " ".join((*words, *_words(plain[at:])))
 
@@ -170,5 +172,5 @@ def writes_lines_for(text: str, names: Sequence[str]) -> bool:
     """Whether a speech writes lines for a speaker of these names: a line that begins with the name and a colon."""
     if not names:
         return False
-    listed, around = "|".join(re.escape(name) for name in names), r"(?:[^\w\n]|_){0,6}"
-    return re.search(rf"^{around}(?:{listed}){around}?:", text, flags=re.MULTILINE | re.IGNORECASE) is not None
+    alternatives, around = "|".join(re.escape(name) for name in names), r"(?:[^\w\n]|_){0,6}"
+    return re.search(rf"^{around}(?:{alternatives}){around}?:", text, flags=re.MULTILINE | re.IGNORECASE) is not None

@@ -250,8 +250,8 @@ def trusting(trust: bool) -> RequireConsent:
 
 def _must_be_trusted(path: str, risks_found: Sequence[risks.Risk], trust: bool) -> None:
     if risks_found and not trust:
-        listed = "; ".join(risk.text for risk in risks.ordered(risks_found))
-        raise BadSettings(f"{path}: this journal {risks.WANTS} ({listed}). Pass trust=True to agree.")
+        risks_text = "; ".join(risk.text for risk in risks.ordered(risks_found))
+        raise BadSettings(f"{path}: this journal {risks.WANTS} ({risks_text}). Pass trust=True to agree.")
 
 
 async def _create(settings: Settings, *, rehearse: bool = False, people: bool = False) -> OpenDebate:

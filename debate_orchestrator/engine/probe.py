@@ -188,8 +188,8 @@ class ProbeRun:
 
     def pending(self) -> list[Ballot]:
         """The ballots that are missing."""
-        done = {path for path, current in self._debates.items() if current.state.complete}
-        return [ballot for ballot in self.ballots if ballot.path not in done]
+        finished_paths = {path for path, current in self._debates.items() if current.state.complete}
+        return [ballot for ballot in self.ballots if ballot.path not in finished_paths]
 
     def estimate(self) -> estimate.CostEstimate:
         """What the missing ballots are expected to take. A stand-in counts as the judge it stands for."""

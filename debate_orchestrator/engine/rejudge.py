@@ -178,8 +178,8 @@ def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[Earl
         slot_id = stage[0].slot_id
         if slot_id in slots:
             before = max(debate.question_counts[turn.id] for turn in stage)
-            asked = debate.questions[len(earlier) : before]
-            earlier += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in asked]
+            questions = debate.questions[len(earlier) : before]
+            earlier += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in questions]
         stages_of[slot_id] += 1
     return tuple(earlier)
 
@@ -217,14 +217,14 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     """What went on in a finished debate, and what its panel decided."""
     rounds = range(1, debate.rounds + 1)
     verdict, before = tally.verdict(debate), debate.opened.earlier_debate
-    answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
+    rounds_answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
     speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
     return EarlierDebate(
         source=source,
         digest=digest,
         root=before.speeches_digest if before else digest,
         ended_after=debate.ended_after or schedule.round_without_new_ground(debate),
-        interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in answered},
+        interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in rounds_answered},
         conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
         speakers=before.speakers if before else speakers,
         notes=(*(before.notes if before else ()), *_weaknesses(debate)),

@@ -206,7 +206,7 @@ def notes_after_opened(settings: Settings, estimate: str = "") -> list[Noted]:
     return [*notes, Noted(note="estimate", detail=estimate)] if estimate else notes
 
 
-def new_opened(format: Format, templates: Mapping[str, str], **given: Any) -> Opened:
+def new_opened(format: Format, templates: Mapping[str, str], **values: Any) -> Opened:
     """The first event, made now: version, digests of the prompts, nonce and, unless it is given, seed are of today."""
     return Opened(
         schema_version=SCHEMA,
@@ -215,7 +215,7 @@ def new_opened(format: Format, templates: Mapping[str, str], **given: Any) -> Op
         prompts=loader.digests(format, templates),
         templates=dict(templates),
         nonce=secrets.token_hex(8),
-        **{"seed": secrets.randbits(32), **given},
+        **{"seed": secrets.randbits(32), **values},
     )
 
 

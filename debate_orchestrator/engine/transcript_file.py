@@ -104,23 +104,23 @@ def _whole(transcript: Transcript) -> Iterator[str]:
         yield "no heading names a speaker with a side."
         return
     if len(speeches) > MAX_SPEECHES or transcript.rounds > MAX_ROUNDS:
-        found = f"it has {transcript.rounds} rounds and {len(speeches)} speeches"
-        yield f"{found}. A transcript has at most {MAX_ROUNDS} rounds and {MAX_SPEECHES} speeches."
+        actual = f"it has {transcript.rounds} rounds and {len(speeches)} speeches"
+        yield f"{actual}. A transcript has at most {MAX_ROUNDS} rounds and {MAX_SPEECHES} speeches."
     if len({speech.side for speech in speeches}) < 2:
         yield f"side {speeches[0].side.upper()} is the only side that speaks. A debate has speeches of both sides."
     rounds = [speech.round for speech in speeches]
     if rounds != sorted(rounds) or len(set(rounds)) != transcript.rounds:
-        found = short_repr(", ".join(str(number) for number in dict.fromkeys(rounds)))
-        yield f"its speeches are in the rounds {found}. Number rounds from 1, in order, with a speech in each."
+        actual = short_repr(", ".join(str(number) for number in dict.fromkeys(rounds)))
+        yield f"its speeches are in the rounds {actual}. Number rounds from 1, in order, with a speech in each."
 
 
 def _numbered(speeches: list[TranscriptSpeech]) -> list[TranscriptSpeech]:
     """Speeches without rounds, with them: a round begins where the first speaker speaks again after the other."""
-    numbered, number, heard = list[TranscriptSpeech](), 1, set[str]()
+    numbered, number, seats = list[TranscriptSpeech](), 1, set[str]()
     for speech in speeches:
-        if speech.side == speeches[0].side and len(heard) > 1:
-            number, heard = number + 1, set()
-        heard.add(speech.side)
+        if speech.side == speeches[0].side and len(seats) > 1:
+            number, seats = number + 1, set()
+        seats.add(speech.side)
         numbered.append(speech.model_copy(update={"round": number}))
     return numbered
 

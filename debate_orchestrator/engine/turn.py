@@ -235,8 +235,8 @@ class _TurnRun:
     def _call_failed(
         self, problem: str, reply: Reply | None, *, maybe_billed: bool, wait: float | None = None
     ) -> CallFailed:
-        by, turn = self._provider.name, self._turn.id
-        return CallFailed(turn=turn, by=by, problem=problem, wait=wait, maybe_billed=maybe_billed, reply=reply)
+        spec, turn = self._provider.name, self._turn.id
+        return CallFailed(turn=turn, by=spec, problem=problem, wait=wait, maybe_billed=maybe_billed, reply=reply)
 
     async def _record_failure(self, turn_brief: Brief, failure: ExternalError, wait: float | None) -> None:
         transient = failure if isinstance(failure, TransientError) else None
@@ -329,7 +329,7 @@ def record_event(
     """
     if not would_change(current.state, event):
         return False
-    written = journal.append(event, queue_if_disk_full=queue_if_disk_full).event
-    current.apply(written, checked=written is event)
-    on_event(current.state, written)
+    event_written = journal.append(event, queue_if_disk_full=queue_if_disk_full).event
+    current.apply(event_written, checked=event_written is event)
+    on_event(current.state, event_written)
     return True

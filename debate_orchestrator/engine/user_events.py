@@ -25,20 +25,20 @@ def audience_question(debate: DebateState, text: str, to: Sequence[str] = ()) ->
     # If no seat will hear it, it is put to every seat, so that the error names each of them.
     seats = tuple(dict.fromkeys(to)) or schedule.seats_open_to_questions(debate) or debate.askable
     try:
-        asked = QuestionAsked(question=text, to=seats)
+        event = QuestionAsked(question=text, to=seats)
     except ValidationError:
         problem = f"question: {short_repr(text)} is not a question of 1 to {MAX_QUESTION_LENGTH:,} characters."
         raise BadSettings(problem) from None
-    if waiting := [debate.format.name_of(seat) for seat in seats if _waits(debate, asked.question, seat)]:
+    if waiting := [debate.format.name_of(seat) for seat in seats if _waits(debate, event.question, seat)]:
         raise BadSettings(f"question: it was put to {' and '.join(waiting)} before and has not been heard yet.")
-    return asked
+    return event
 
 
 def _waits(debate: DebateState, question: str, seat: str) -> bool:
     """Whether a question was put to a seat that has begun no turn since."""
     counts = (count for turn, count in debate.question_counts.items() if debate.turns_reached[turn].role == seat)
-    heard = max(counts, default=0)
-    return any(event.question == question and seat in event.to for event in debate.questions[heard:])
+    answered_count = max(counts, default=0)
+    return any(event.question == question and seat in event.to for event in debate.questions[answered_count:])
 
 
 def current_issues(debate: DebateState) -> list[str]:
@@ -49,29 +49,29 @@ def current_issues(debate: DebateState) -> list[str]:
     return [one_line(question) for question in issue_list.issues.values()]
 
 
-def in_new_order(questions: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def in_new_order(questions: Sequence[str], words: Sequence[str]) -> list[str]:
     """The list that is meant by ids of issues that stay (`I3`, or several as `I3,I1`) and new questions, in their new
     order. A new question has three words at least, so that nothing mistyped becomes one. Raises BadSettings with
     everything that is wrong."""
-    chosen, problems = list[str](), list[str]()
-    for argument in wanted:
+    order, problems = list[str](), list[str]()
+    for argument in words:
         parts = [part for part in re.split(r"[,\s]+", argument.strip()) if part]
         numbers = [_ID.fullmatch(part) for part in parts]
         if parts and all(numbers):
             for part, number in zip(parts, numbers, strict=True):
                 if number and 1 <= int(number[1]) <= len(questions):
-                    chosen.append(questions[int(number[1]) - 1])
+                    order.append(questions[int(number[1]) - 1])
                 else:
                     problems.append(f"issues: there is no {short_repr(part)}; the list has I1 to I{len(questions)}.")
         elif len(parts) < _MIN_WORDS:
             hint = "ids such as I3 of those that stay, and whole questions"
             problems.append(with_hint(f"issues: {short_repr(argument)} is no id and no question.", hint))
         else:
-            chosen.append(rapporteur.without_number(argument).strip())
-    problems += [f"issues: {short_repr(text)} appears twice." for text in chosen if chosen.count(text) > 1][:1]
+            order.append(rapporteur.without_number(argument).strip())
+    problems += [f"issues: {short_repr(text)} appears twice." for text in order if order.count(text) > 1][:1]
     if problems:
         raise BadSettings(problems)
-    return chosen
+    return order
 
 
 def changed_issues(questions: Sequence[str]) -> IssuesChanged:

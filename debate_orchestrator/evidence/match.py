@@ -68,9 +68,9 @@ class Words:
         self.spans: list[tuple[int, int]] = []
         self.words: list[str] = []
         for chunk in _CHUNK.finditer(self.source):
-            if whole := figure(chunk[0]):
+            if number := figure(chunk[0]):
                 self.spans.append(chunk.span())
-                self.words.append(whole)
+                self.words.append(number)
                 continue
             matches = list(_WORD.finditer(self.source, *chunk.span()))
             self.spans += [match.span() for match in matches]
@@ -154,15 +154,15 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> Match:
 def _echoes(address: str, part: Words) -> bool:
     """Whether what a server sees of an address may hold a run of the part's words, of `WORDS` and 8 letters or more.
     What is not plain UTF-8 there, decoded once or twice, may hold anything."""
-    shown = address.partition("#")[0]
+    text = address.partition("#")[0]
     for _ in range(2):
         try:
-            shown = unquote_to_bytes(shown.replace("+", " ")).decode()
+            text = unquote_to_bytes(text.replace("+", " ")).decode()
         except UnicodeDecodeError:
             return True
-        if re.search(r"[\x00-\x1f\x7f]", shown):
+        if re.search(r"[\x00-\x1f\x7f]", text):
             return True
-        letters = _letters(Words(shown))
+        letters = _letters(Words(text))
         if any(run in letters for run in _runs(part)):
             return True
     return False
@@ -227,16 +227,16 @@ def _most_like(part: Words, page: Words, begin: int) -> tuple[float, int, int]:
     """The stretch of words from `begin` on that is most like a part, with its likeness."""
     from rapidfuzz import fuzz
 
-    wanted, offset = part.text.strip(), page.starts[begin] if begin < len(page) else len(page.text)
+    words, offset = part.text.strip(), page.starts[begin] if begin < len(page) else len(page.text)
     rest = page.text[offset:]
-    rough = fuzz.partial_ratio_alignment(wanted, rest, score_cutoff=50) if len(rest) > len(wanted) // 2 else None
+    rough = fuzz.partial_ratio_alignment(words, rest, score_cutoff=50) if len(rest) > len(words) // 2 else None
     if rough is None:
         return 0.0, begin, begin
-    start, end = (0, len(rest)) if len(rest) <= len(wanted) else (rough.dest_start, rough.dest_end)
+    start, end = (0, len(rest)) if len(rest) <= len(words) else (rough.dest_start, rough.dest_end)
     first, last = page.word_at(offset + start), page.word_at(offset + end - 1) + 1
     margin = 2 + len(part) // 10
     best = max(
-        (fuzz.ratio(wanted, page.text_of(low, high)), low - high, low)
+        (fuzz.ratio(words, page.text_of(low, high)), low - high, low)
         for low in range(max(begin, first - margin), first + margin + 1)
         for high in range(max(low, last - margin), min(len(page), last + margin) + 1)
     )

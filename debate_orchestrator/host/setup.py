@@ -63,19 +63,19 @@ def ask(
     tell: Tell = ignore,
     wait: float = 0.0,
     *,
-    agreed: Callable[[tuple[Risk, ...]], bool] = operator.not_,
+    agree: Callable[[tuple[Risk, ...]], bool] = operator.not_,
 ) -> AskResult:
     """Takes `answers` (key to answer; a moderator's turn to its reply's file) into the answers file at `path`, and says
     what comes next. A bad answer is a problem; the others are taken. Waits up to that many seconds for a moderator's
-    reply that is due. `tell` gets a sentence for each file that was moved aside. `agreed` says whether the user agreed
+    reply that is due. `tell` gets a sentence for each file that was moved aside. `agree` says whether the user agreed
     to risks of the file; usually, none are agreed to.
 
     Raises BadSettings if the debate of the file is open already, and no new topic is given."""
-    state = _begun(path, agreed, fresh="topic" in answers)
+    state = _begun(path, agree, fresh="topic" in answers)
     before = state
     state, problems = questions.checked(before)
-    whole = is_whole(state, before)
-    state = _with_free_output(state, agreed, problems)
+    is_saved = is_whole(state, before)
+    state = _with_free_output(state, agree, problems)
     folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
     due = questions.next(state)
     for key, value in answers.items():
@@ -85,9 +85,9 @@ def ask(
             problems += error.problems
 
     def keep(state: SetupState) -> None:
-        nonlocal whole
-        save(path, state, tell, whole=whole)
-        whole = True  # what is there from now on is what was saved
+        nonlocal is_saved
+        save(path, state, tell, whole=is_saved)
+        is_saved = True  # what is there from now on is what was saved
 
     keep(state)  # before the wait too, in which this call may be ended
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
@@ -107,11 +107,11 @@ def ask(
     )
 
 
-def _begun(path: str, agreed: Callable[[tuple[Risk, ...]], bool], *, fresh: bool) -> SetupState:
+def _begun(path: str, agree: Callable[[tuple[Risk, ...]], bool], *, fresh: bool) -> SetupState:
     """The conversation of a file, or a new one. If the debate of the file is open, its answers are moved aside for a
     `fresh` conversation. Raises BadSettings otherwise."""
     state = load(path) if os.path.exists(path) else SetupState()
-    if journal := _open_debate(state, agreed):
+    if journal := _open_debate(state, agree):
         if not fresh:
             hint = f"go on with `{command('step', journal)}`, or begin another debate with topic=..."
             raise BadSettings(f"{path}: the debate of these answers is open.", hint=hint)
@@ -120,11 +120,11 @@ def _begun(path: str, agreed: Callable[[tuple[Risk, ...]], bool], *, fresh: bool
     return state if state.progress.nonce else with_progress(state, nonce=secrets.token_hex(8))
 
 
-def _open_debate(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> str | None:
+def _open_debate(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool]) -> str | None:
     """The journal of the debate that was opened with these answers; None if there is none. One elsewhere is not looked
     for unless the user agreed to that output: the file may be a stranger's."""
-    confirmed = state.progress.topic_ok and state.progress.positions_ok
-    if not (confirmed and isinstance(state.given.get("output"), str) and _may_look(state, agreed)):
+    is_confirmed = state.progress.topic_ok and state.progress.positions_ok
+    if not (is_confirmed and isinstance(state.given.get("output"), str) and _may_look(state, agree)):
         return None
     try:
         journal = DebateFiles.named_by(state.given["output"]).journal
@@ -135,15 +135,15 @@ def _open_debate(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) 
     return journal if same else None
 
 
-def _may_look(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> bool:
+def _may_look(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool]) -> bool:
     """Whether this program may look at the output path that a file names: the file may be a stranger's."""
-    return agreed(risks.of_settings({"output": state.given.get("output")}))
+    return agree(risks.of_settings({"output": state.given.get("output")}))
 
 
-def _with_free_output(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool], problems: list[str]) -> SetupState:
+def _with_free_output(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool], problems: list[str]) -> SetupState:
     """The state. If no debate can be opened at its output any more, the output is removed, and so asked for again."""
     try:
-        if "output" in state.given and _may_look(state, agreed):
+        if "output" in state.given and _may_look(state, agree):
             DebateFiles.named_by(state.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere
         return state
     except BadFile as error:
@@ -174,8 +174,8 @@ def _take_moderator_replies(
         if text is None:
             problem = folder.write_brief(turn_files, brief)
             problems += [problem] if problem else []
-            awaited = asked_before and not problem
-            return state, turn_files, tuple(folder.missing_replies([turn_files])) if awaited else ()
+            waits = asked_before and not problem
+            return state, turn_files, tuple(folder.missing_replies([turn_files])) if waits else ()
         keep(state)
         folder.move_taken_aside(turn_files)
     return state, None, ()
@@ -190,8 +190,8 @@ def _take(state: SetupState, key: str, value: str, questions: SetupQuestions) ->
     after = questions.answer(state, key, value)
     if key == "output":
         DebateFiles.of_output(after.given["output"]).must_be_new()
-    named = after.given.get("cast", {}) if key == RAPPORTEUR else {}
-    if RAPPORTEUR in named and (problems := cast_problems({RAPPORTEUR: (named[RAPPORTEUR],)})):
+    cast = after.given.get("cast", {}) if key == RAPPORTEUR else {}
+    if RAPPORTEUR in cast and (problems := cast_problems({RAPPORTEUR: (cast[RAPPORTEUR],)})):
         raise BadSettings(problems)
     return after
 

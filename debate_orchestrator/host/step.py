@@ -107,13 +107,15 @@ def step(
         return result
 
 
-def wait(journal: str, seconds: float, answered: Collection[str] = ()) -> None:
-    """Waits until the file of every reply due at the host is there, or for that many seconds. Turns in `answered` are
-    not waited for. The journal is not locked meanwhile. Raises BadJournal."""
+def wait(journal: str, seconds: float, answered_turns: Collection[str] = ()) -> None:
+    """Waits until the file of every reply due at the host is there, or for that many seconds. It does not wait for
+    turns in `answered_turns`. The journal is not locked meanwhile. Raises BadJournal."""
     debate = stored_state(journal, read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
-    awaited = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in answered]
-    reply_formats = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in awaited}
+    due_turns = [
+        turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in answered_turns
+    ]
+    reply_formats = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in due_turns}
     wait_for_replies([folder.turn_files(turn_id, form) for turn_id, form in reply_formats.items()], seconds)
 
 
@@ -127,14 +129,14 @@ class Stepper:
         permissions: Permissions = NO_PERMISSIONS,
         before_calls: Callable[[OpenDebate], None] = lambda session: None,
         *,
-        begun: bool = False,
+        just_opened: bool = False,
     ):
         """`before_calls` is called once, before the first call. `begun` says that the debate was opened just now, so
         that its first announcements are new."""
         self.session, self.folder, self.before_calls = session, folder, before_calls
-        self.permissions, self.begun, self.told = permissions, begun, False
+        self.permissions, self.just_opened, self.told = permissions, just_opened, False
         self.announcer = Announcer()
-        self.before = [] if begun else self.announcer.new(session.state)
+        self.before = [] if just_opened else self.announcer.new(session.state)
         self.providers = seat_providers(session, permissions)
         self.waiting = [turn.id for turn in self._due_at_host() if self.state.calls_intended(turn.id)]
         self.accepted: list[Accepted] = []
@@ -180,7 +182,7 @@ class Stepper:
             raise self.session.with_saved(error) from error
         self.session.journal.sync()
         new = self.announcer.new(self.state)
-        show = new if self.begun or self.accepted else [*self.before, *new][-1:]
+        show = new if self.just_opened or self.accepted else [*self.before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.rejected]
         return StepResult(
             show=tuple(line.shown_alone(self.state) for line in show),

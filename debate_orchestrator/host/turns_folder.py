@@ -67,9 +67,9 @@ class TurnsFolder:
             return None
         return read_reply(turn_files.turn, turn_files.reply, in_place=True)
 
-    def missing_replies(self, awaited: Iterable[TurnFiles]) -> list[str]:
+    def missing_replies(self, turn_files: Iterable[TurnFiles]) -> list[str]:
         """A sentence for each of these turns, which have no reply."""
-        return [f"{turn}: no reply at {reply} yet." for turn, _, reply in awaited]
+        return [f"{turn}: no reply at {reply} yet." for turn, _, reply in turn_files]
 
     def reject(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
         """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the problems
@@ -103,19 +103,19 @@ def _encoded(brief: str) -> bytes:
     return brief.encode("utf-8", "backslashreplace")
 
 
-def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
+def wait_for_replies(files_due: Iterable[TurnFiles], seconds: float) -> None:
     """Waits until each of these reply files is there and whole, or for that many seconds. Turns without a brief file
     are not waited for. An interrupt says that nothing is lost: what was accepted is saved before a wait."""
     end, before = time.monotonic() + seconds, list[tuple[int, int] | None]()
-    with_brief = [turn_files for turn_files in awaited if os.path.lexists(turn_files.brief)]
+    with_brief = [turn_files for turn_files in files_due if os.path.lexists(turn_files.brief)]
     while with_brief:
         now = [_size_and_time(turn_files.reply) for turn_files in with_brief]
-        left = end - time.monotonic()
-        if left <= 0 or (all(now) and now == before):
+        seconds_left = end - time.monotonic()
+        if seconds_left <= 0 or (all(now) and now == before):
             return
         before = now
         try:
-            time.sleep(min(_POLL_SECONDS, left))
+            time.sleep(min(_POLL_SECONDS, seconds_left))
         except KeyboardInterrupt:
             raise Interrupted from None
 

@@ -72,8 +72,8 @@ class Brief(FrozenModel):
     @property
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown."""
-        shown = self.model_dump_json(exclude={"turn", "code", "words", "most_words", "tokens", "search"})
-        return hashlib.sha256(shown.encode()).hexdigest()
+        text = self.model_dump_json(exclude={"turn", "code", "words", "most_words", "tokens", "search"})
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def shared_schema(self) -> dict[str, Any] | None:
@@ -101,8 +101,8 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     """
     values = _template_values(debate, turn, code)
     messages = _transcript(debate, turn, values)
-    own = debate.opened.templates
-    last = _render(loader.task_template(debate.format, turn.phase), values, own)
+    carried = debate.opened.templates
+    last = _render(loader.task_template(debate.format, turn.phase), values, carried)
     if values["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', values)}"
     if former is not None:
@@ -114,7 +114,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     messages.append(("user", last))
     return Brief(
         turn=turn.id,
-        system=_render(loader.system_templates(debate.format), values | _fenced(debate, "system"), own),
+        system=_render(loader.system_templates(debate.format), values | _fenced(debate, "system"), carried),
         messages=_merged(messages),
         wants="json" if values["schema"] else "text",
         json_schema=values["schema"],
@@ -130,13 +130,18 @@ def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list
     """The motion and the speeches that the seat of a turn has heard; in a dialogue its own ones are its messages."""
     dialogue = debate.format.history == "dialogue" and not turn.judging
     messages: list[tuple[Role, str]] = [("user", _render("shared/motion.md.j2", values | _fenced(debate, "motion")))]
-    for heard in values["heard"]:
-        if dialogue and heard["turn"]["seat"] == turn.seat and heard["text"].strip() and not heard["declined"]:
-            messages.append(("assistant", sanitize.sanitize(heard["text"])))
+    for turn_values in values["heard"]:
+        if (
+            dialogue
+            and turn_values["turn"]["seat"] == turn.seat
+            and turn_values["text"].strip()
+            and not turn_values["declined"]
+        ):
+            messages.append(("assistant", sanitize.sanitize(turn_values["text"])))
         else:
             # The sides of a mirrored debate have each other's turn ids, whose codes they have seen.
-            fenced = _fenced(debate, heard["turn"]["id"], *(["mirrored"] if turn.mirrored else []))
-            messages.append(("user", _render("shared/turn.md.j2", values | heard | fenced)))
+            fenced = _fenced(debate, turn_values["turn"]["id"], *(["mirrored"] if turn.mirrored else []))
+            messages.append(("user", _render("shared/turn.md.j2", values | turn_values | fenced)))
     return messages
 
 
@@ -200,11 +205,11 @@ def moderator_brief(name: str, nonce: str, **values: Any) -> str:
     return _render(f"moderator/{name}.md.j2", plain) + "\n"
 
 
-def _render(name: str | tuple[str, ...], values: Mapping[str, Any], own: Mapping[str, str] = {}) -> str:
-    """The text of a template, or of the first of several that there is; those in `own` travel with the debate."""
-    known = {key: values.get(key) or {} for key in ("names", "side_labels")}
-    context = templates.FunctionContext(values.get("nonce", ""), known["names"], known["side_labels"])
-    return rendering.render([name] if isinstance(name, str) else name, values, context, own)
+def _render(name: str | tuple[str, ...], values: Mapping[str, Any], carried: Mapping[str, str] = {}) -> str:
+    """The text of a template, or of the first of several that there is; those in `carried` travel with the debate."""
+    name_values = {key: values.get(key) or {} for key in ("names", "side_labels")}
+    context = templates.FunctionContext(values.get("nonce", ""), name_values["names"], name_values["side_labels"])
+    return rendering.render([name] if isinstance(name, str) else name, values, context, carried)
 
 
 def known_names(debate: DebateState) -> set[str]:
@@ -212,8 +217,8 @@ def known_names(debate: DebateState) -> set[str]:
     a judge's or the rapporteur's."""
     first = debate.due[0]
     seats = [seat for seat in (debate.format.sides[0], JUDGE, RAPPORTEUR) if seat in debate.format.seats]
-    given = (_template_values(debate, first.model_copy(update={"seat": seat})) for seat in seats)
-    return {*templates.functions(templates.FunctionContext()), *(name for values in given for name in values)}
+    seat_values = (_template_values(debate, first.model_copy(update={"seat": seat})) for seat in seats)
+    return {*templates.functions(templates.FunctionContext()), *(name for values in seat_values for name in values)}
 
 
 _FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
@@ -222,12 +227,12 @@ _FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
 
 def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
-    heard = _heard(debate, turn)
+    heard_turns = _heard(debate, turn)
     fixed = _of_format(debate) | (_of_rubric(debate) if turn.judging else {})
-    values = fixed | common_values(debate, turn) | _for_role(debate, turn, heard)
+    values = fixed | common_values(debate, turn) | _for_role(debate, turn, heard_turns)
     plain = {name: rendering.plain_data(value) for name, value in values.items()}
     plain |= {former: plain[name] for former, name in _FORMER_NAMES.items() if name in plain}
-    return {"turn": _turn(debate, turn), "heard": heard, **plain, "schema": _schema(debate, turn, code)}
+    return {"turn": _turn(debate, turn), "heard": heard_turns, **plain, "schema": _schema(debate, turn, code)}
 
 
 def common_values(debate: DebateState, turn: Turn) -> dict[str, Any]:
@@ -288,19 +293,19 @@ def _schema(debate: DebateState, turn: Turn, code: ReplyCode | None) -> dict[str
     shape = debate.shape(turn)
     if shape is None:
         return None
-    schema = json_schema(shape, schedule.shape_context(debate, turn, named=False))
+    schema = json_schema(shape, schedule.shape_context(debate, turn, with_turns=False))
     return schema if code is None else with_code(schema, code)
 
 
 def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any]:
     """The list of issues, where there is one, and which of them neither side has dealt with."""
-    listed = rapporteur.issue_list(debate)
-    if listed is None:
+    issue_list = rapporteur.issue_list(debate)
+    if issue_list is None:
         return {"issues": None, "untouched": ()}
     issues = {
-        "cases": [renamed(case) for case in listed.cases],
-        "issues": {name: renamed(question) for name, question in listed.issues.items()},
-        "unknowns": [renamed(fact) for fact in listed.unknowns],
+        "cases": [renamed(case) for case in issue_list.cases],
+        "issues": {name: renamed(question) for name, question in issue_list.issues.items()},
+        "unknowns": [renamed(fact) for fact in issue_list.unknowns],
     }
     return {"issues": issues, "untouched": rapporteur.untouched(debate)}
 
@@ -330,17 +335,17 @@ def _names(debate: DebateState) -> dict[str, str]:
     return {seat: debate.format.name_of(seat) for seat in (*debate.format.seats, *debate.judges)}
 
 
-def _for_role(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
+def _for_role(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
     """What only templates of a turn's role may name."""
     if turn.role == JUDGE:
-        return _for_judge(debate, turn, heard)
-    return _for_rapporteur(debate, heard) if turn.role == RAPPORTEUR else _for_debater(debate, turn, heard)
+        return _for_judge(debate, turn, heard_turns)
+    return _for_rapporteur(debate, heard_turns) if turn.role == RAPPORTEUR else _for_debater(debate, turn, heard_turns)
 
 
-def _for_debater(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
+def _for_debater(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
     """What templates of a side's turn may name, and of a clerk's."""
     other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
-    theirs = [entry["turn"] for entry in heard if entry["turn"]["seat"] == other]
+    theirs = [entry["turn"] for entry in heard_turns if entry["turn"]["seat"] == other]
     return {
         "other": other,
         "tells_rounds": debate.format.tells_rounds,
@@ -351,7 +356,7 @@ def _for_debater(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -
     }
 
 
-def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
+def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
     mirror = debate.mirror
     results = tally.results_of(debate, turn.seat, mirrored=turn.mirrored)
     totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
@@ -360,8 +365,8 @@ def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> 
         totals, won, conceded = mirror.keys(totals), mirror.keys(won), mirror.side(conceded or "") or None
     return {
         "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.settings.shape_options)),
-        "round_turns": [earlier["turn"]["id"] for earlier in heard if earlier["turn"]["round"] == turn.round],
-        "declined": [earlier["turn"] for earlier in heard if earlier["declined"]],
+        "round_turns": [earlier["turn"]["id"] for earlier in heard_turns if earlier["turn"]["round"] == turn.round],
+        "declined": [earlier["turn"] for earlier in heard_turns if earlier["declined"]],
         "ballots": [_own(debate, earlier) for earlier in schedule.own_ballot_turns(debate, turn)],
         "totals": totals,
         "won": won,
@@ -372,12 +377,12 @@ def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> 
     }
 
 
-def _for_rapporteur(debate: DebateState, heard: list[dict[str, Any]]) -> dict[str, Any]:
+def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
     """What templates of the rapporteur's turn may name: the result, and no ballot."""
     verdict, advice = tally.verdict(debate), rapporteur.prior_advice(debate)
     return {
         "own_advice": advice.turn if advice else None,
-        "declined": [shown["turn"] for shown in heard if shown["declined"]],
+        "declined": [turn_values["turn"] for turn_values in heard_turns if turn_values["declined"]],
         "totals": tally.totals(debate),
         "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,
         "standings": rapporteur.issue_standings(debate),
@@ -394,7 +399,7 @@ def _own(debate: DebateState, turn: Turn) -> ReplyEvent:
 
 def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
     """What the sides cite in a round, for a clerk to look up: the turn, the address and the quote of each."""
-    cited = []
+    pages = []
     for earlier in schedule.turns_heard(debate, turn):
         reply_event = debate.replies[earlier.id]
         if (
@@ -404,5 +409,5 @@ def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
         ):
             continue
         if (url := reply_event.data.get("url")) and (quote := reply_event.data.get("quote")):
-            cited.append({"turn": earlier.id, "url": url, "quote": quote})
-    return cited
+            pages.append({"turn": earlier.id, "url": url, "quote": quote})
+    return pages

@@ -82,8 +82,8 @@ FormGenerator = Generator[FormQuestion, None, Any]
 
 def form_questions(shape: Shape, shape_context: ShapeContext, entered: Entered) -> list[FormQuestion]:
     """The questions of a form, as far as they are known from what was entered."""
-    asked = _Form(shape_context, entered).record(shape, ())
-    return [question._replace(titles=tuple(_titles(shape, question.field_path))) for question in asked]
+    questions = _Form(shape_context, entered).record(shape, ())
+    return [question._replace(titles=tuple(_titles(shape, question.field_path))) for question in questions]
 
 
 def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
@@ -150,13 +150,13 @@ def short_form_questions(questions: Iterable[FormQuestion], first: str = "") -> 
     if all(any(part.isdigit() for part in question.field_path) for question in (*needed, *texts)):
         return questions
     texts.sort(key=lambda question: (len(question.field_path) > 1, question.field_path[0] != first))
-    wanted = [question.field_path for question in needed]
+    needed_paths = [question.field_path for question in needed]
     for _, of_field in groupby(
         texts, key=lambda question: (question.field_path[:-1] or question.field_path, question.field)
     ):
         field_paths = [question.field_path for question in of_field]
-        wanted += field_paths if len(wanted) + len(field_paths) <= MAX_ASKED else []
-    return [question for question in questions if question.field_path in wanted]
+        needed_paths += field_paths if len(needed_paths) + len(field_paths) <= MAX_ASKED else []
+    return [question for question in questions if question.field_path in needed_paths]
 
 
 def read(question: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
@@ -258,12 +258,12 @@ def label(question: FormQuestion, name: Callable[[str], str]) -> str:
 
 def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
     """A line of numbers as the scores of one side."""
-    typed = [part for part in re.split(r"[\s,;/]+", text) if part]
-    if len(typed) != len(shape_context.criteria):
+    parts = [part for part in re.split(r"[\s,;/]+", text) if part]
+    if len(parts) != len(shape_context.criteria):
         raise BadReply(
             f"{len(shape_context.criteria)} numbers are needed, one for each of: {', '.join(shape_context.criteria)}."
         )
-    points = {name: _number(part) for name, part in zip(shape_context.criteria, typed, strict=True)}
+    points = {name: _number(part) for name, part in zip(shape_context.criteria, parts, strict=True)}
     matches = check(
         {"scores": Field(kind="scores")}, {"scores": dict.fromkeys(shape_context.sides, points)}, shape_context
     )
@@ -275,11 +275,11 @@ def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
 
 def _by_issue(question: FormQuestion, shape_context: ShapeContext, text: str) -> dict[str, str]:
     """A line of choices as the answers on the issues."""
-    typed, options = [part for part in re.split(r"[\s,;/]+", text) if part], question.options(shape_context)
-    if len(typed) != len(shape_context.issues):
-        problem = f"{len(shape_context.issues)} answers are needed, one for each issue; you gave {len(typed)}."
+    parts, options = [part for part in re.split(r"[\s,;/]+", text) if part], question.options(shape_context)
+    if len(parts) != len(shape_context.issues):
+        problem = f"{len(shape_context.issues)} answers are needed, one for each issue; you gave {len(parts)}."
         raise BadReply(problem, hint="Enter alone to skip the issues")
-    answers = {issue: chosen(options, part) for issue, part in zip(shape_context.issues, typed, strict=True)}
+    answers = {issue: chosen(options, part) for issue, part in zip(shape_context.issues, parts, strict=True)}
     wrong = [issue for issue, answer in answers.items() if answer is None]
     if wrong:
         raise BadReply(f"{', '.join(wrong)}: choose one of {', '.join(options)}.")
@@ -328,20 +328,20 @@ class _Form(NamedTuple):
 
     def record(self, shape: Shape, field_path: FieldPath, first: FormQuestion | None = None) -> FormGenerator:
         """The fields of a record; of an item of a list, its `first` question is given."""
-        filled: dict[str, Any] = {}
-        wanted = fields_asked(shape, self.shape_context)
-        siblings = _Siblings(self, wanted, field_path)
+        values: dict[str, Any] = {}
+        fields = fields_asked(shape, self.shape_context)
+        siblings = _Siblings(self, fields, field_path)
         complete = True
-        for name, field in wanted.items():
+        for name, field in fields.items():
             if first is not None and first.field_path == (*field_path, name):
-                filled[name] = yield from self.leaf(first)
+                values[name] = yield from self.leaf(first)
             elif siblings.applies(field):
-                filled[name] = yield from self.field(field, (*field_path, name))
+                values[name] = yield from self.field(field, (*field_path, name))
             else:
-                filled[name] = empty_value(field)
+                values[name] = empty_value(field)
                 complete = complete and siblings.is_known(field)
-            complete = complete and filled[name] is not _MISSING
-        return filled if complete else _MISSING
+            complete = complete and values[name] is not _MISSING
+        return values if complete else _MISSING
 
     def field(self, field: Field, field_path: FieldPath) -> FormGenerator:
         """A field that is to be filled in. An empty list of choices will not do where it depends on other fields."""
@@ -356,11 +356,11 @@ class _Form(NamedTuple):
         if not keys:
             must = bool(field.only_if or field.unless) and not field.optional
             return (yield from self._one(field, field_path, must=must))
-        filled = {}
+        values = {}
         single = field.single.model_copy(update={"optional": False})
         for key in keys:
-            filled[key] = yield from self._one(single, (*field_path, key), must=False)
-        return _MISSING if _MISSING in filled.values() else filled
+            values[key] = yield from self._one(single, (*field_path, key), must=False)
+        return _MISSING if _MISSING in values.values() else values
 
     def _one(self, field: Field, field_path: FieldPath, *, must: bool) -> FormGenerator:
         """A field for one side, or for none; `must` says that an empty list of choices is invalid."""
@@ -378,14 +378,14 @@ class _Form(NamedTuple):
         items: list[Any] = []
         while len(items) < MAX_ITEMS:
             here = (*field_path, str(len(items) + 1))
-            lacking = max(0, int(field.least or 0) - len(items))
+            missing_count = max(0, int(field.least or 0) - len(items))
             if not field.fields:
-                question = FormQuestion(here, Field(kind="text", optional=True), field.about, True, True, lacking)
+                question = FormQuestion(here, Field(kind="text", optional=True), field.about, True, True, missing_count)
                 item = yield from self.leaf(question)
                 if item is None or item is _MISSING:
                     return items if item is None else _MISSING
             else:
-                question = self._first(field, here)._replace(lacking=lacking)
+                question = self._first(field, here)._replace(lacking=missing_count)
                 begun = _run(self.leaf(question))
                 if begun is None or begun is False or begun is _MISSING:
                     yield question
@@ -413,11 +413,11 @@ class _Form(NamedTuple):
         return read(question, self.shape_context, self.entered[question.field_path]) if valid else _MISSING
 
 
-def _run(filled: FormGenerator) -> Any:
+def _run(generator: FormGenerator) -> Any:
     """What a generator returns, whatever it yields."""
     while True:
         try:
-            next(filled)
+            next(generator)
         except StopIteration as end:
             return end.value
 
@@ -425,8 +425,8 @@ def _run(filled: FormGenerator) -> Any:
 class _Siblings:
     """The values of the fields of one record on which others depend."""
 
-    def __init__(self, form: _Form, wanted: Shape, field_path: FieldPath):
-        self._form, self._wanted, self._field_path = form, wanted, field_path
+    def __init__(self, form: _Form, shape: Shape, field_path: FieldPath):
+        self._form, self._wanted, self._field_path = form, shape, field_path
         self._known: dict[str, Any] = {}
 
     def applies(self, field: Field) -> bool:
@@ -443,6 +443,6 @@ class _Siblings:
         if name not in self._known:
             field = self._wanted[name]
             self._known[name] = None  # so that fields that depend on each other come to an end
-            asked = self._form.field(field, (*self._field_path, name))
-            self._known[name] = _run(asked) if self.applies(field) else empty_value(field)
+            generator = self._form.field(field, (*self._field_path, name))
+            self._known[name] = _run(generator) if self.applies(field) else empty_value(field)
         return self._known[name]

@@ -56,19 +56,19 @@ def find_object(text: str, code: ReplyCode | None = None) -> FoundObject:
     Raises ValueError with the reason if there is no object, if there are several that differ, or if it can't be
     repaired without a guess; OnlyPrivateWorking if nothing is left beside private working.
     """
-    whole = text.replace("\0", "").strip()
-    bare = _without_fence(whole)
+    cleaned = text.replace("\0", "").strip()
+    bare = _without_fence(cleaned)
     value, problem = _strict(bare)
     if isinstance(value, dict) and (code is None or code.is_held_by(value)):
-        return value, [] if bare == whole else ["code fence left out"]
-    public = _public(whole, code)
+        return value, [] if bare == cleaned else ["code fence left out"]
+    public = _public(cleaned, code)
     if not _without_fence(public):
         raise OnlyPrivateWorking("the reply has no text outside private working")
-    changes = [] if public == whole else ["private working left out"]
+    changes = [] if public == cleaned else ["private working left out"]
     if spans := _spans(public, code):
-        return _only(public, spans, code, whole), [*changes, "text around the JSON object left out"]
+        return _only(public, spans, code, cleaned), [*changes, "text around the JSON object left out"]
     part = _faulty_object(public, code)
-    if part not in whole:
+    if part not in cleaned:
         raise ValueError("private working stands within the JSON object")
     if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
         return repaired, [*changes, "punctuation of the JSON repaired"]
@@ -100,10 +100,10 @@ def _strict(text: str) -> tuple[Any, str]:
         return None, str(error)
 
 
-def _only(text: str, spans: list[_Span], code: ReplyCode | None, whole: str) -> dict[str, Any]:
+def _only(text: str, spans: list[_Span], code: ReplyCode | None, cleaned: str) -> dict[str, Any]:
     """The object of these, which must be the same. Raises ValueError if the text may hold another one beside them, or
-    if an object is none in the `whole` reply: then its parts may be those of two."""
-    if any(text[span.start : span.stop] not in whole for span in spans):
+    if an object does not stand in the `cleaned` reply as it is: its parts may then come from two objects."""
+    if any(text[span.start : span.stop] not in cleaned for span in spans):
         raise ValueError("private working stands within the JSON object")
     rest = text
     for span in spans:
@@ -164,10 +164,10 @@ def _repaired(text: str) -> dict[str, Any] | None:
         return None
     try:
         value = repair_json(text, return_objects=True, skip_json_loads=True, strict=True)
-        written = json.dumps(value, ensure_ascii=False)
-        if not isinstance(value, dict) or any(text.count(bracket) != written.count(bracket) for bracket in "{}[]"):
+        json_text = json.dumps(value, ensure_ascii=False)
+        if not isinstance(value, dict) or any(text.count(bracket) != json_text.count(bracket) for bracket in "{}[]"):
             return None
-        return dict(strict_json(written)) if _words(text) == _words(written) else None
+        return dict(strict_json(json_text)) if _words(text) == _words(json_text) else None
     except Exception:  # the text is hostile and the library no validator: whatever it raises, there is no object
         return None
 

@@ -103,10 +103,10 @@ class _Normalizer:
             return value
         fields = fields_asked(shape, self.shape_context)
         keyed = self._keyed(value, fields)
-        held = present_fields(fields, keyed)
-        for name in held:
+        present = present_fields(fields, keyed)
+        for name in present:
             keyed[name] = self._field(fields[name], keyed[name], f"{where}{name}")
-        for name in held:
+        for name in present:
             if not applies(fields[name], keyed) and not _is_nested(keyed[name]):
                 keyed[name] = self._change(
                     f"{where}{name}", keyed[name], empty_value(fields[name]), ", since it must be empty"
@@ -116,9 +116,9 @@ class _Normalizer:
     def _keyed(self, value: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
         """A mapping with the keys that are meant. A key that is there twice, or that is unknown, stays, to be
         reported."""
-        meant = {phrase(name): name for name in names}
-        meant |= {text: side for side in self.sides if side in names for text in self.sides[side]}
-        key_names = {key: key if key in names else meant.get(phrase(key), "") for key in value}
+        names_by_phrase = {phrase(name): name for name in names}
+        names_by_phrase |= {text: side for side in self.sides if side in names for text in self.sides[side]}
+        key_names = {key: key if key in names else names_by_phrase.get(phrase(key), "") for key in value}
         times = Counter(key_names.values())
         return {(key_names[key] if times[key_names[key]] == 1 else "") or key: item for key, item in value.items()}
 
@@ -156,7 +156,7 @@ class _Normalizer:
             case "flag" if isinstance(value, str):
                 return _FLAGS.get(phrase(value))
             case "number":
-                return _number(value, field.least, field.most, whole=field.whole)
+                return _number(value, field.least, field.most, integer=field.whole)
             case "choice":
                 return self._option(field, value[0] if isinstance(value, list) and len(value) == 1 else value)
             case "turn":
@@ -195,10 +195,10 @@ class _Normalizer:
         if not all(isinstance(item, str) for item in value):
             return value
         read = [self._turn(item) for item in value]
-        dropped = [item for item, turn in zip(value, read, strict=True) if turn is None]
-        if any(_SEVERAL.search(item) for item in dropped):  # a comma between two of them is missing
+        unknown = [item for item, turn in zip(value, read, strict=True) if turn is None]
+        if any(_SEVERAL.search(item) for item in unknown):  # a comma between two of them is missing
             return value
-        for item in dropped:
+        for item in unknown:
             self.note(where, f"{{}} {_DROPPED}", item)
         return [turn for turn in read if turn is not None]
 
@@ -214,12 +214,12 @@ class _Normalizer:
         if value in options or _UNCLEAR.search(value):
             return value if value in options else None
         words = re.sub(r"^(?:winner )?(?:the )?| (?:wins|won|is the winner)$", "", phrase(value))
-        meant = [
+        matches = [
             option
             for option in options
             if words in (phrase(option), *_SYNONYMS.get(option, ())) or words in self.sides.get(option, ())
         ]
-        return meant[0] if len(meant) == 1 else None
+        return matches[0] if len(matches) == 1 else None
 
     def _change(self, where: str, old: Any, new: Any, why: str = "") -> Any:
         if type(old) is not type(new) or old != new:
@@ -244,7 +244,7 @@ def _quoted(value: Any) -> str:
     return "null" if value is None else short_repr(value)
 
 
-def _number(value: Any, minimum: float | None, maximum: float | None, *, whole: bool = False) -> float | None:
+def _number(value: Any, minimum: float | None, maximum: float | None, *, integer: bool = False) -> float | None:
     """The number that a value means: `7`, `7.0`, `7/10` where 10 is the most, `70%` where the scale is 0 to 1."""
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value.strip())
@@ -254,7 +254,7 @@ def _number(value: Any, minimum: float | None, maximum: float | None, *, whole: 
         value = int(value) if value.is_integer() else value
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return int(value) if whole and isinstance(value, float) and value.is_integer() else value
+    return int(value) if integer and isinstance(value, float) and value.is_integer() else value
 
 
 def phrase(text: str) -> str:

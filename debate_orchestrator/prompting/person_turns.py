@@ -131,10 +131,10 @@ def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:
 
 def question_label(question: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
     """What a question of a form is about; of a line of scores with the criteria in their order."""
-    named = label(question, lambda part: part_name(part, shape_context, format))
+    text = label(question, lambda part: part_name(part, shape_context, format))
     if question.field.kind != "scores":
-        return named
-    return f"{named}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
+        return text
+    return f"{text}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
 
 
 def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[FieldPath, str]:
@@ -145,8 +145,8 @@ def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[FieldPat
         "scores" in other for other in debate.format.shapes.values()
     ):
         return {}
-    named = chosen(shape["winner"].of or debate.format.sides, winner or "") or ""
-    return {("strength",): strength_of(named, tally.totals(debate), has_scores=True) or "narrow"}
+    side = chosen(shape["winner"].of or debate.format.sides, winner or "") or ""
+    return {("strength",): strength_of(side, tally.totals(debate), has_scores=True) or "narrow"}
 
 
 def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuestion]], list[FormQuestion]] | None:
@@ -154,18 +154,20 @@ def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuesti
     follows that hears it, and an unresolved question in the final form, since the closing line of the debate has it."""
     if turn.role != JUDGE:
         return None
-    heard = turn.round is not None and turn.round < debate.rounds
+    more_rounds = turn.round is not None and turn.round < debate.rounds
     final = "unresolved_questions" if "unresolved_questions" in (debate.shape(turn) or {}) else ""
-    return partial(short_form_questions, first="feedback" if heard else final)
+    return partial(short_form_questions, first="feedback" if more_rounds else final)
 
 
 def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
     """The fields that the form of a structured turn asks for unless the person wants more."""
     every = form_questions(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {})
     short = short_form(debate, turn)
-    given = computed(debate, turn, {})
-    asked = [question.titles[0] for question in (short(every) if short else every) if question.field_path not in given]
-    return list(dict.fromkeys(asked))
+    answers = computed(debate, turn, {})
+    titles = [
+        question.titles[0] for question in (short(every) if short else every) if question.field_path not in answers
+    ]
+    return list(dict.fromkeys(titles))
 
 
 def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> list[str]:
@@ -195,8 +197,10 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     ahead = leader(reading.scores)
     if reading.winner not in reading.scores or ahead in (reading.winner, TIE):
         return []
-    favoured, named = (debate.format.name_of(side) for side in (ahead, reading.winner))
-    return [f"Your scores favour {favoured}, and you name {named} the winner. Both stand in the report as they are."]
+    favoured, winner_name = (debate.format.name_of(side) for side in (ahead, reading.winner))
+    return [
+        f"Your scores favour {favoured}, and you name {winner_name} the winner. Both stand in the report as they are."
+    ]
 
 
 def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:

@@ -38,19 +38,19 @@ _TOO_MUCH = "the template takes too long, or too much memory."
 
 
 def render(
-    names: Sequence[str], values: Mapping[str, Any], function_context: FunctionContext, own: Mapping[str, str]
+    names: Sequence[str], values: Mapping[str, Any], function_context: FunctionContext, carried: Mapping[str, str]
 ) -> str:
     """The text of the first of these templates that exists, over `plain_data`.
 
     Raises BadFormat, with file and line, if it can't be rendered.
     """
-    if own:
-        path = templates.shown_path(names[0], own)
-        key = path, hash(frozenset(own.items()))
+    if carried:
+        path = templates.shown_path(names[0], carried)
+        key = path, hash(frozenset(carried.items()))
         if key in _stopped:
             raise BadFormat(f"{path}: {_TOO_MUCH}")
         context = function_context.nonce, dict(function_context.names), dict(function_context.side_labels)
-        task = {"own": dict(own), "names": [*names], "values": values, "function_context": context}
+        task = {"own": dict(carried), "names": [*names], "values": values, "function_context": context}
         answer = _worker().do(task)
         if answer is None:
             _stopped.add(key)
@@ -62,7 +62,7 @@ def render(
         try:
             return shipped().rendered(names, values, function_context)
         except Exception as error:
-            location = templates.error_location(error, own)
+            location = templates.error_location(error, carried)
             if location is None:
                 raise
             place, reason = location, templates.error_text(error)
@@ -70,11 +70,11 @@ def render(
     raise BadFormat(f"{place}: the template can't be rendered: {reason}.{why}")
 
 
-def template_problems(own: Mapping[str, str], names: Iterable[str]) -> list[str]:
+def template_problems(carried: Mapping[str, str], names: Iterable[str]) -> list[str]:
     """As `templates.find_problems`, for templates that may come from a stranger."""
-    answer = _worker().do({"own": dict(own), "known_names": sorted(names)})
+    answer = _worker().do({"own": dict(carried), "known_names": sorted(names)})
     if answer is None:
-        return [f"{next(iter(own), 'the templates')}: {_TOO_MUCH}"]
+        return [f"{next(iter(carried), 'the templates')}: {_TOO_MUCH}"]
     return [str(mistake) for mistake in answer["mistakes"]]
 
 
@@ -93,7 +93,7 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return {key: plain_data(getattr(value, name)) for key, name in _keys(type(value))}
     if isinstance(value, Mapping):
-        return {str(key): plain_data(held) for key, held in value.items()}
+        return {str(key): plain_data(item_value) for key, item_value in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain_data(item) for item in value]
     if isinstance(value, str):

@@ -75,8 +75,8 @@ def parse_reply(
     """
     recorded_outcome = reply.recorded_outcome
     if code is not None:
-        asked = {"text": reply.asked_code} if reply.asked_code else {}
-        code = code.model_copy(update=asked) if needs_code(reply.by) else None
+        expected = {"text": reply.asked_code} if reply.asked_code else {}
+        code = code.model_copy(update=expected) if needs_code(reply.by) else None
     reply, shape = stored(reply), debate.shape(turn)
     if recorded_outcome is not None and recorded_outcome.problems:
         raise BadReply(recorded_outcome.problems)

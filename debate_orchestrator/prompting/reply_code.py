@@ -68,15 +68,15 @@ class ReplyCode(FrozenModel):
 
     def _is_entry(self, field: str, entry: tuple[str, Any]) -> bool:
         key, item = entry
-        own = isinstance(item, str) and item.strip(" \t\r\n`'\"").casefold() == self.text.casefold()
-        return own and _plain(key) == _plain(field)
+        is_code = isinstance(item, str) and item.strip(" \t\r\n`'\"").casefold() == self.text.casefold()
+        return is_code and _plain(key) == _plain(field)
 
 
-def code_for(debate: DebateState, turn: Turn, by: str, secret: Callable[[], bytes]) -> ReplyCode | None:
-    """The code that `by` has to put into its reply to a turn that is due; None if it needs none. `secret` is called
+def code_for(debate: DebateState, turn: Turn, spec: str, secret: Callable[[], bytes]) -> ReplyCode | None:
+    """The code that `spec` has to put into its reply to a turn that is due; None if it needs none. `secret` is called
     only where a code is needed."""
     shape = debate.shape(turn)
-    if shape is None or not needs_code(by):
+    if shape is None or not needs_code(spec):
         return None
     prefix = ""
     while {prefix + _FIELD, prefix + _END_FIELD} & set(shape):
@@ -84,20 +84,20 @@ def code_for(debate: DebateState, turn: Turn, by: str, secret: Callable[[], byte
     return ReplyCode(field=prefix + _FIELD, end_field=prefix + _END_FIELD, text=_text(debate, turn, secret()))
 
 
-def needs_code(by: str) -> bool:
+def needs_code(spec: str) -> bool:
     """Whether structured replies of that spec have to hold a code. Stand-ins and clerks are parts of this program, and
     people fill in forms."""
-    return model_spec.speaker(by) not in ("stand-in", "person", "clerk")
+    return model_spec.speaker(spec) not in ("stand-in", "person", "clerk")
 
 
 def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     """The letters of a turn's code. They depend on all that the turn hears, so that a code read in a journal does not
     fit a copy of that journal with another speech in it."""
     opened = debate.opened
-    heard = [(other.id, debate.replies[other.id].reply.text) for other in schedule.turns_heard(debate, turn)]
+    replies = [(other.id, debate.replies[other.id].reply.text) for other in schedule.turns_heard(debate, turn)]
     questions = [entry.text for entry in schedule.questions_put_to(debate, turn)]
     digest = hashlib.sha256(opened.model_dump_json().encode()).hexdigest()
-    parts = [opened.nonce, digest, turn.id, heard, questions, debate.changed_issues]
+    parts = [opened.nonce, digest, turn.id, replies, questions, debate.changed_issues]
     number = int.from_bytes(hmac.digest(secret, json.dumps(parts).encode(), "sha256"))
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
 
@@ -113,8 +113,8 @@ def with_any_code(schema: Mapping[str, Any], code: ReplyCode) -> dict[str, Any]:
 
 
 def _with_fields(schema: Mapping[str, Any], code: ReplyCode, field: dict[str, Any]) -> dict[str, Any]:
-    own = {code.field: field, code.end_field: field}
-    properties = {code.field: field, **schema["properties"]} | own
+    code_fields = {code.field: field, code.end_field: field}
+    properties = {code.field: field, **schema["properties"]} | code_fields
     return {**schema, "properties": properties, "required": list(properties)}
 
 

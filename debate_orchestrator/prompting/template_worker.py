@@ -31,8 +31,8 @@ def main() -> None:
     shipped = {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in root.rglob("*.j2")}
 
     @lru_cache(maxsize=16)
-    def sandbox(own: tuple[tuple[str, str], ...]) -> templates.Sandbox:
-        return templates.Sandbox(dict(own), shipped)
+    def sandbox(carried: tuple[tuple[str, str], ...]) -> templates.Sandbox:
+        return templates.Sandbox(dict(carried), shipped)
 
     _load(shipped)
     confine.confine(MEMORY)

@@ -81,8 +81,8 @@ def _as_list(lazy: Callable[..., Any]) -> Callable[..., Any]:
     """The filter, returning a list instead of a generator."""
 
     @wraps(lazy)  # keeps the attribute by which Jinja passes its context
-    def eager(*given: Any, **named: Any) -> Any:
-        value = lazy(*given, **named)
+    def eager(*arguments: Any, **keywords: Any) -> Any:
+        value = lazy(*arguments, **keywords)
         return value if isinstance(value, str) else list(value)
 
     return eager
@@ -106,8 +106,8 @@ class Function:
     def __init__(self, call: Callable[..., Any]):
         self._call = call
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        return self._call(*given, **named)
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return self._call(*arguments, **keywords)
 
     def __repr__(self) -> str:
         return "<function>"
@@ -147,10 +147,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
     `shipped` holds the texts of prompts/ in a process that can't read its files.
     """
 
-    def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
+    def __init__(self, carried: Mapping[str, str], shipped: Mapping[str, str] | None = None):
         prompts = FileSystemLoader(resources.prompts()) if shipped is None else _Texts(shipped)
         super().__init__(
-            loader=ChoiceLoader([_Texts(own), prompts]),
+            loader=ChoiceLoader([_Texts(carried), prompts]),
             undefined=StrictUndefined,
             autoescape=False,
             finalize=_finalize,
@@ -219,21 +219,21 @@ def _points(value: float) -> str:
     return decimals(Fraction(value).limit_denominator(1_000_000))
 
 
-def shown_path(template: str, own: Iterable[str]) -> str:
+def shown_path(template: str, carried: Iterable[str]) -> str:
     """A template's path for messages: a shipped one begins with `prompts/`."""
-    return template if template in own else f"prompts/{template}"
+    return template if template in carried else f"prompts/{template}"
 
 
-def error_location(error: BaseException, own: Iterable[str]) -> str | None:
+def error_location(error: BaseException, carried: Iterable[str]) -> str | None:
     """The file and line of the template in which an error happened; None if it was in none."""
     root = f"{resources.prompts()}{os.sep}"
     if isinstance(error, TemplateSyntaxError) and error.name:
-        return f"{shown_path(error.name, own)}:{error.lineno}"
+        return f"{shown_path(error.name, carried)}:{error.lineno}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename.endswith(SUFFIX):
-            return f"{shown_path(frame.filename.removeprefix(root).replace(os.sep, '/'), own)}:{frame.lineno}"
+            return f"{shown_path(frame.filename.removeprefix(root).replace(os.sep, '/'), carried)}:{frame.lineno}"
     if isinstance(error, TemplateNotFound):
-        return shown_path(str(error.name), own)
+        return shown_path(str(error.name), carried)
     return None
 
 
@@ -246,12 +246,12 @@ def error_text(error: BaseException) -> str:
     return f"{name}{text if text.isprintable() and len(text) <= 160 else short_repr(text, 120)}"
 
 
-def find_problems(environment: Environment, own: Mapping[str, str], names: Collection[str]) -> list[str]:
-    """The mistakes in the syntax of the templates in `own`, and the names in them that no brief provides; `names` are
-    those that some brief does. What else can go wrong, rendering shows."""
+def find_problems(environment: Environment, carried: Mapping[str, str], names: Collection[str]) -> list[str]:
+    """The mistakes in the syntax of the templates in `carried`, and the variables in them that are not in `names`, the
+    ones that briefs provide. Other mistakes show when a template is rendered."""
     problems: list[str] = []
     trees: dict[str, nodes.Template] = {}
-    for path, text in own.items():
+    for path, text in carried.items():
         try:
             environment.compile(text, path)
             trees[path] = environment.parse(text, path)
@@ -260,12 +260,12 @@ def find_problems(environment: Environment, own: Mapping[str, str], names: Colle
         except RecursionError:
             problems.append(f"{path}:1: the template is nested too deeply.")
     # A template may use what the one that includes it has set.
-    known = {*names, *(name for tree in trees.values() for name in _names_in(tree, stored=True))}
+    defined = {*names, *(name for tree in trees.values() for name in _names_in(tree, stored=True))}
     for path, tree in trees.items():
         lines = _names_in(tree, stored=False)
-        for name in sorted(meta.find_undeclared_variables(tree) - known, key=lambda name: lines[name]):
+        for name in sorted(meta.find_undeclared_variables(tree) - defined, key=lambda name: lines[name]):
             problem = f"{path}:{lines[name]}: no brief provides the name {short_repr(name)}."
-            near = suggest(name, known)
+            near = suggest(name, defined)
             problems.append(f"{problem} {near}" if near else with_hint(problem, f"one of {', '.join(sorted(names))}"))
     return problems
 

@@ -393,11 +393,11 @@ class MessagesReply(api.ApiReply):
 
     @property
     def text(self) -> str:
-        spoken = "".join(
+        spoken_text = "".join(
             api.text_field(block.get("text")) for block in self._whole_blocks() if block.get("type") == "text"
         )
-        spoken = (self._before.text if self._before else "") + spoken
-        return spoken or (self._explanation if self.ended() == "refused" else "")
+        spoken_text = (self._before.text if self._before else "") + spoken_text
+        return spoken_text or (self._explanation if self.ended() == "refused" else "")
 
     def pages(self) -> tuple[FoundPage, ...]:
         """The pages that searches returned, with what the text cites of them."""
@@ -424,11 +424,11 @@ class MessagesReply(api.ApiReply):
         return resent
 
 
-def _sum(before: Usage | None, own: Usage) -> Usage | None:
+def _sum(before: Usage | None, usage: Usage) -> Usage | None:
     """What the requests of one answer took; None if that is unknown, or more than one reply may have."""
     if before is None:
         return None
-    both = before + own
+    both = before + usage
     return None if any(count > MAX_COUNT for _, count in both) else both
 
 

@@ -23,7 +23,7 @@ def cast_problems(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
         for spec in dict.fromkeys(specs):
             if problem := spec_problem(spec, seat):
                 seats.setdefault(problem, []).append(seat)
-    return [f"cast: {', '.join(dict.fromkeys(named))}: {problem}" for problem, named in seats.items()]
+    return [f"cast: {', '.join(dict.fromkeys(specs_in_seat))}: {problem}" for problem, specs_in_seat in seats.items()]
 
 
 def spec_problem(spec: str, seat: str = "") -> str | None:

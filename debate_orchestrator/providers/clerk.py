@@ -36,23 +36,23 @@ class Clerk(Provider):
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """One check for each citation of the round. It never fails: an unreachable page is a result too."""
-        cited = evidence(self._current.state, schedule.turn(self._current.state, brief.turn))
-        checks = await self._check_pages(cited) if self.name == model_spec.FETCH else _skip_checks(cited)
+        pages = evidence(self._current.state, schedule.turn(self._current.state, brief.turn))
+        checks = await self._check_pages(pages) if self.name == model_spec.FETCH else _skip_checks(pages)
         text = _to_json(checks, brief.json_schema)
         on_text(text)
         return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
 
-    async def _check_pages(self, cited: list[dict[str, str]]) -> list[dict[str, Any]]:
+    async def _check_pages(self, pages: list[dict[str, str]]) -> list[dict[str, Any]]:
         from debate_orchestrator.evidence.check import check
         from debate_orchestrator.evidence.fetch import Fetcher
 
         folder = None if self.pages_folder is None else Path(self.pages_folder)
         fetcher = (self._fetcher or Fetcher)()
-        results = await asyncio.gather(*(check(claim["url"], claim["quote"], folder, fetcher) for claim in cited))
+        results = await asyncio.gather(*(check(claim["url"], claim["quote"], folder, fetcher) for claim in pages))
         return [
             {"turn": claim["turn"]}
             | {name: None if value == "" else value for name, value in result.model_dump(mode="json").items()}
-            for claim, result in zip(cited, results, strict=True)
+            for claim, result in zip(pages, results, strict=True)
         ]
 
 
@@ -63,9 +63,9 @@ def offline_reply(debate: DebateState, turn: Turn) -> str:
     return _to_json(_skip_checks(evidence(debate, turn)), schema)
 
 
-def _skip_checks(cited: list[dict[str, str]]) -> list[dict[str, Any]]:
+def _skip_checks(pages: list[dict[str, str]]) -> list[dict[str, Any]]:
     fields = {"state": "not checked", "why": "Not looked up: the clerk is offline."}
-    return [{"turn": claim["turn"], "url": claim["url"], **fields} for claim in cited]
+    return [{"turn": claim["turn"], "url": claim["url"], **fields} for claim in pages]
 
 
 def _to_json(checks: list[dict[str, Any]], schema: dict[str, Any] | None) -> str:

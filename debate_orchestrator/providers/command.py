@@ -197,10 +197,10 @@ async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
     waiting and kills them at once."""
     group, loop = transport.get_pid(), asyncio.get_running_loop()
     try:
-        left, until = _send_signal(group, signal.SIGTERM), loop.time() + GRACE
-        while left and loop.time() < until:
+        running, until = _send_signal(group, signal.SIGTERM), loop.time() + GRACE
+        while running and loop.time() < until:
             await asyncio.sleep(_POLL)
-            left = _send_signal(group, 0)
+            running = _send_signal(group, 0)
     finally:
         await kill(transport, run)
 
@@ -229,8 +229,8 @@ def _send_signal(group: int, number: int) -> bool:
 
 def environment(permissions: Permissions = NO_PERMISSIONS) -> dict[str, str]:
     """The part of the environment that programs get."""
-    named = {name.strip() for name in os.environ.get(ENV_VARIABLE, "").split(",")} | {*permissions.command_env}
-    return {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name) or name in named}
+    variables = {name.strip() for name in os.environ.get(ENV_VARIABLE, "").split(",")} | {*permissions.command_env}
+    return {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name) or name in variables}
 
 
 def _read_available(line: socket.socket) -> bytes:

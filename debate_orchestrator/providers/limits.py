@@ -121,14 +121,14 @@ class Meter:
         """Whether an answer of so many characters is too long. Its text is looked at a few times in all."""
         if self._next is None or characters <= self._next:
             return False
-        seen = self._visible(text())
+        visible = self._visible(text())
         if self._length.characters is not None:
-            left = self._length.characters - len(seen)
+            characters_left = self._length.characters - len(visible)
         else:
             assert self._length.words is not None
-            left = 2 * (self._length.words - count_words(seen))
-        self._next = characters + max(left, characters // 8, 200)
-        return left < 0
+            characters_left = 2 * (self._length.words - count_words(visible))
+        self._next = characters + max(characters_left, characters // 8, 200)
+        return characters_left < 0
 
 
 class SilenceClock:

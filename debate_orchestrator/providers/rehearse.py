@@ -78,12 +78,12 @@ class Rehearsal(Provider):
 
 def problem(spec: str) -> str | None:
     """Why nothing can be rehearsed by that name."""
-    named = model_spec.rest(spec)
-    if named in ("", model_spec.HOST, model_spec.FETCH, model_spec.OFFLINE):
+    rest = model_spec.rest(spec)
+    if rest in ("", model_spec.HOST, model_spec.FETCH, model_spec.OFFLINE):
         return None
-    if model_spec.kind(named) == KIND:
-        return f"{short_repr(named)} is a rehearsal already. Try: {KIND}:anthropic:MODEL."
-    return spec_problem(named)
+    if model_spec.kind(rest) == KIND:
+        return f"{short_repr(rest)} is a rehearsal already. Try: {KIND}:anthropic:MODEL."
+    return spec_problem(rest)
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Rehearsal:
@@ -103,13 +103,13 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
     totals = tally.totals(debate)
     gap = score_gap(totals)
     strength = "decisive" if gap is not None and gap > DECISIVE else "narrow"
-    chosen = {"winner": leader(totals), "strength": strength, **prefer}
+    preferred = {"winner": leader(totals), "strength": strength, **prefer}
     original = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
     shape_context = schedule.shape_context(debate, original)
     if turn.role == RAPPORTEUR:
         reply = _rapporteur_reply(debate, shape, shape_context, turn, prefer)
     else:
-        ballot = Filler(shape_context, chosen).reply(shape, original.id)
+        ballot = Filler(shape_context, preferred).reply(shape, original.id)
         reply = debate.mirror.structured_reply(shape, ballot) if turn.mirrored else ballot
     return json.dumps(reply, ensure_ascii=False, indent=1)
 
@@ -173,27 +173,27 @@ class Filler:
     def reply(self, shape: Mapping[str, Field], seed_text: str) -> dict[str, Any]:
         """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except by
         `prefer`, and a ballot names the side to which it gives more."""
-        wanted = fields_asked(shape, self._context)
+        fields = fields_asked(shape, self._context)
         values: dict[str, Any] = {}
 
         def value(name: str) -> Any:
             if name not in values:
-                field = wanted[name]
+                field = fields[name]
                 values[name] = empty_value(field)  # so that fields that depend on each other come to an end
-                conditions = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
+                conditions = {other: value(other) for other in (*field.only_if, *field.unless) if other in fields}
                 if applies(field, conditions) and not field.optional:
-                    chosen = self._prefer.get(name)
-                    if name == "winner" and "scores" in wanted:
-                        chosen = leader({side: sum(points.values()) for side, points in value("scores").items()})
-                    values[name] = self._value(field, f"{seed_text}, {name}", chosen)
+                    preferred = self._prefer.get(name)
+                    if name == "winner" and "scores" in fields:
+                        preferred = leader({side: sum(points.values()) for side, points in value("scores").items()})
+                    values[name] = self._value(field, f"{seed_text}, {name}", preferred)
             return values[name]
 
-        return {name: value(name) for name in wanted}
+        return {name: value(name) for name in fields}
 
-    def _value(self, field: Field, seed_text: str, chosen: str | bool | None) -> Any:
+    def _value(self, field: Field, seed_text: str, preferred: str | bool | None) -> Any:
         context = self._context
         if keys := field.keys(context):
-            return {key: self._value(field.single, f"{seed_text} of {key}", chosen) for key in keys}
+            return {key: self._value(field.single, f"{seed_text} of {key}", preferred) for key in keys}
         self._made += 1
         options = field.of or context.sides
         match field.kind:
@@ -205,11 +205,11 @@ class Filler:
             case "turn":
                 return context.turns[_stable_number(seed_text) % len(context.turns)] if context.turns else ""
             case "flag":
-                return chosen is True
+                return preferred is True
             case "number":
                 return _number(seed_text, field.least, field.most)
             case "choice":
-                return chosen if chosen in options else options[_stable_number(seed_text) % len(options)]
+                return preferred if preferred in options else options[_stable_number(seed_text) % len(options)]
             case "choices":
                 return [options[_stable_number(seed_text) % len(options)]]
             case "turns":
@@ -252,18 +252,18 @@ def _number(seed_text: str, minimum: float | None, maximum: float | None) -> flo
     """A whole number from the upper half of a range, where there is one in it."""
     low = minimum if minimum is not None else max(maximum - 10, -MAX_NUMBER) if maximum is not None else 0.0
     high = maximum if maximum is not None else min(low + 10, MAX_NUMBER)
-    whole = range(math.ceil((low + high) / 2), math.floor(high) + 1) or range(math.ceil(low), math.floor(high) + 1)
-    return whole[_stable_number(seed_text) % len(whole)] if whole else (low + high) / 2
+    integers = range(math.ceil((low + high) / 2), math.floor(high) + 1) or range(math.ceil(low), math.floor(high) + 1)
+    return integers[_stable_number(seed_text) % len(integers)] if integers else (low + high) / 2
 
 
 def _text(first: str, words: int) -> str:
     """A text of about so many words that begins with this sentence, in paragraphs."""
     sentences = [first]
-    left = words - len(first.split())
+    words_left = words - len(first.split())
     for n in count(_stable_number(first)):
         sentence = _SENTENCES[n % len(_SENTENCES)]
-        left -= len(sentence.split())
-        if left < 0:
+        words_left -= len(sentence.split())
+        if words_left < 0:
             break
         sentences.append(sentence)
     return "\n\n".join(" ".join(sentences[n : n + 5]) for n in range(0, len(sentences), 5))

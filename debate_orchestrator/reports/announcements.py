@@ -127,8 +127,8 @@ def _announce_own_issues(debate: DebateState) -> Iterator[Announcement]:
 
 
 def _announce_issues(debate: DebateState, turn: str = "") -> Iterator[Announcement]:
-    listed = rapporteur.issue_list(debate)
-    for name, question in listed.issues.items() if listed else ():
+    issue_list = rapporteur.issue_list(debate)
+    for name, question in issue_list.issues.items() if issue_list else ():
         yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn)
 
 
@@ -209,22 +209,22 @@ def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announceme
         yield from _announce_issues(debate, turn.id)
     if "findings" in reply.data:
         count = len(reply.data["findings"])
-        found = f"{plural(count, 'problem')} found; it is written again" if count else "no problem found"
-        yield Announcement("check", f"Check of the decision brief: {found}.", turn=turn.id)
+        outcome = f"{plural(count, 'problem')} found; it is written again" if count else "no problem found"
+        yield Announcement("check", f"Check of the decision brief: {outcome}.", turn=turn.id)
         if count:
             return
-    checked = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
-    stands = not checked or "findings" in reply.data or turn.phase.triggered_by is not None
+    has_findings = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
+    stands = not has_findings or "findings" in reply.data or turn.phase.triggered_by is not None
     if stands:
         yield from _announce_recommendation(debate, turn)
 
 
 def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """What the decision brief recommends; nothing where there is none."""
-    written = rapporteur.decision_brief(debate)
-    if written is not None and (advice := written.data.get("recommendation")):
+    decision_brief = rapporteur.decision_brief(debate)
+    if decision_brief is not None and (advice := decision_brief.data.get("recommendation")):
         text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"
-        if _is_filler(debate, written.turn):
+        if _is_filler(debate, decision_brief.turn):
             text = "The recommendation is filler."
         yield Announcement("recommendation", text, turn=turn.id)
 

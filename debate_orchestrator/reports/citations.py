@@ -37,23 +37,23 @@ def _citations(debate: DebateState) -> Iterator[Citation]:
         ):
             continue
         if url := reply_event.data.get("url"):
-            found = checks.get(turn.id, {"state": NOT_YET})
-            own = tuple(ratings.get(turn.id, {}).values())
-            yield _citation(turn.id, str(url), found, debate.opened.settings.as_of, own)
+            page_check = checks.get(turn.id, {"state": NOT_YET})
+            turn_ratings = tuple(ratings.get(turn.id, {}).values())
+            yield _citation(turn.id, str(url), page_check, debate.opened.settings.as_of, turn_ratings)
 
 
 def _citation(
-    turn: str, url: str, found: Mapping[str, Any], as_of: str | None, ratings: tuple[SourceRating, ...]
+    turn: str, url: str, page_check: Mapping[str, Any], as_of: str | None, ratings: tuple[SourceRating, ...]
 ) -> Citation:
-    texts = {name: str(found.get(name) or "") for name in ("title", "date", "passage", "why", "archived")}
-    similarity = found.get("similarity")
+    texts = {name: str(page_check.get(name) or "") for name in ("title", "date", "passage", "why", "archived")}
+    similarity = page_check.get("similarity")
     return Citation(
         turn=turn,
         url=url,
-        state=str(found.get("state") or NOT_YET),
+        state=str(page_check.get("state") or NOT_YET),
         late=as_of is not None and is_after(texts["date"], as_of),
         similarity=similarity if isinstance(similarity, int | float) else None,
-        sha256=str(found.get("digest") or ""),
+        sha256=str(page_check.get("digest") or ""),
         ratings=ratings,
         **texts,
     )
@@ -61,22 +61,22 @@ def _citation(
 
 def _checks(debate: DebateState) -> dict[str, Mapping[str, Any]]:
     """Turn id to a clerk's check of the page that the turn cites; the last check counts."""
-    found: dict[str, Mapping[str, Any]] = {}
+    page_checks: dict[str, Mapping[str, Any]] = {}
     for turn in schedule.turns_taken(debate):
         for row in rows(debate, turn, "checks") if turn.role == CLERK else ():
-            found[str(row.get("turn"))] = row
-    return found
+            page_checks[str(row.get("turn"))] = row
+    return page_checks
 
 
 def _ratings(debate: DebateState) -> dict[str, dict[str, SourceRating]]:
     """Turn to judge to what it thinks of the source, as it last said."""
-    found: dict[str, dict[str, SourceRating]] = {}
+    ratings: dict[str, dict[str, SourceRating]] = {}
     for turn in schedule.turns_taken(debate):
         for row in rows(debate, turn, "sources") if turn.judging and not turn.mirrored else ():
             credibility, why = str(row.get("credibility") or "unknown"), str(row.get("why") or "")
             rating = SourceRating(judge=turn.seat, credibility=credibility, why=why)
-            found.setdefault(str(row.get("turn")), {})[turn.seat] = rating
-    return found
+            ratings.setdefault(str(row.get("turn")), {})[turn.seat] = rating
+    return ratings
 
 
 def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]:
@@ -95,9 +95,9 @@ def has_clerk(debate: DebateState) -> bool:
 
 def summary(debate: DebateState) -> str:
     """How many of the quotes were verified, and who looked; empty if there was nothing to look up."""
-    cited = list(_citations(debate))
-    verified = sum(citation.state == VERIFIED for citation in cited)
-    return f"Quotes verified: {verified} of {len(cited)}; {looked_up_by(debate)}." if cited else ""
+    citations = list(_citations(debate))
+    verified = sum(citation.state == VERIFIED for citation in citations)
+    return f"Quotes verified: {verified} of {len(citations)}; {looked_up_by(debate)}." if citations else ""
 
 
 def looked_up_by(debate: DebateState) -> str:
@@ -127,8 +127,8 @@ _DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 def is_after(dated: str, as_of: str) -> bool:
     """Whether a page of that date (2020-03-04, 2020-03, 2020) is later than the time that a topic names. Of a time in
     words (`March 2019`) only its year is compared. False if either is not clear."""
-    found, end = _DATE.match(dated.strip()), _DATE.search(as_of)
-    if found is None or end is None:
+    match, end = _DATE.match(dated.strip()), _DATE.search(as_of)
+    if match is None or end is None:
         return False
-    digits = min(len(found[0]), len(end[0]))
-    return found[0][:digits] > end[0][:digits]
+    digits = min(len(match[0]), len(end[0]))
+    return match[0][:digits] > end[0][:digits]

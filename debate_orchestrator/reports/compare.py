@@ -66,13 +66,15 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     runs = [
         ComparedRun(n, path, report, is_mirrored(first, report)) for n, (path, report) in enumerate(reports, start=1)
     ]
-    judged = [run for run in runs if not run.report.stand_ins_judged]
+    judged_runs = [run for run in runs if not run.report.stand_ins_judged]
     claims = [
         ComparedClaim(run=run.number, text=row.claim, status=row.status)
-        for run in judged
+        for run in judged_runs
         for row in run.report.dissent or ()
     ]
-    questions = [ComparedClaim(run=run.number, text=question) for run in judged for question in run.report.questions]
+    questions = [
+        ComparedClaim(run=run.number, text=question) for run in judged_runs for question in run.report.questions
+    ]
     return Comparison(
         topic=first.topic,
         notes=tuple(_notes(runs)),
@@ -97,13 +99,13 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
             yield f"In run {run.number} the sides are exchanged; here it is told by the letters of run 1."
         elif run.report.topic == first.topic and run.report.positions != first.positions:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for run in runs:
-        if run.report.journal.last_hash in seen:
-            yield f"Run {run.number} is the same journal as run {seen[run.report.journal.last_hash]}."
-        seen.setdefault(run.report.journal.last_hash, run.number)
+        if run.report.journal.last_hash in counts:
+            yield f"Run {run.number} is the same journal as run {counts[run.report.journal.last_hash]}."
+        counts.setdefault(run.report.journal.last_hash, run.number)
     for run in runs:
-        yield from _state(run, seen)
+        yield from _state(run, counts)
 
 
 def _setup_differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
@@ -120,7 +122,7 @@ def _setup_differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
         yield f"The judges' strictness differs: {modes}."
 
 
-def _state(run: ComparedRun, known: Mapping[str, int]) -> Iterator[str]:
+def _state(run: ComparedRun, numbers: Mapping[str, int]) -> Iterator[str]:
     """What a reader must know of one run."""
     report = run.report
     if report.status == "paused":
@@ -135,7 +137,7 @@ def _state(run: ComparedRun, known: Mapping[str, int]) -> Iterator[str]:
         unjudged = ". Only stand-ins judged it, so it has no winner, and its votes, claims and questions are left out"
         yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it{unjudged * report.stand_ins_judged}."
     if report.earlier_debate is not None:
-        source = known.get(report.earlier_debate.speeches_digest) or known.get(report.earlier_debate.digest)
+        source = numbers.get(report.earlier_debate.speeches_digest) or numbers.get(report.earlier_debate.digest)
         where = (
             f"of run {source}"
             if source
@@ -150,7 +152,7 @@ def _runs(runs: Sequence[ComparedRun]) -> PlainTable:
         report = run.report
         speakers = report.earlier_debate.speakers if report.earlier_debate else report.spoken_by
         spoke = ", ".join(
-            f"{report.seats.get(side, side)}: {model_spec.public_name(who)}" for side, who in speakers.items()
+            f"{report.seats.get(side, side)}: {model_spec.public_name(spec)}" for side, spec in speakers.items()
         )
         judges = ", ".join(map(model_spec.public_name, report.judges))
         rounds = f"{report.rounds_completed} / {report.rounds_asked}" if report.rounds_asked else ""
@@ -170,8 +172,12 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
             continue
         totals = {run.side(side): decimals(points) for side, points in verdict.totals.items()}
         gap = percent(verdict.gap) if totals and verdict.gap is not None else ""
-        by = {run.side(side): n for side, n in verdict.rounds_won.items()}
-        rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
+        rounds_won = {run.side(side): n for side, n in verdict.rounds_won.items()}
+        rounds = (
+            ", ".join(f"{winner_word(side)} {rounds_won[side]}" for side in sorted(rounds_won))
+            if any(rounds_won.values())
+            else ""
+        )
         votes = wording.votes_text({run.side(outcome): n for outcome, n in verdict.vote_counts.items()})
         strength = verdict.strength or ""
         rows.append(
@@ -182,7 +188,7 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
 
 def _rounds(runs: Sequence[ComparedRun]) -> PlainTable | None:
     """The result of each round in each run; None if no round was judged by itself."""
-    numbers = sorted({judged.number for run in runs for judged in run.report.rounds})
+    numbers = sorted({round_report.number for run in runs for round_report in run.report.rounds})
     rows = [(str(n), *(_cell(run, run.result(n)) for run in runs)) for n in numbers]
     rows = [(n, *(cell or "-" for cell in cells)) for n, *cells in rows if any(cells)]
     return PlainTable(heads=("Round", *(f"Run {run.number}" for run in runs)), rows=tuple(rows)) if rows else None
@@ -194,16 +200,18 @@ def _cell(run: ComparedRun, parsed_ballot: ParsedBallot | None) -> str:
 
 def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
     """A row for each judge of each run."""
-    votes = [(run, seat, given) for run in runs for seat, given in run.votes_by_judge().items()]
-    places = sorted({place for _, _, given in votes for place in given}, key=lambda place: (place == FINAL, place))
+    votes = [(run, seat, votes_of_judge) for run in runs for seat, votes_of_judge in run.votes_by_judge().items()]
+    places = sorted(
+        {place for _, _, votes_of_judge in votes for place in votes_of_judge}, key=lambda place: (place == FINAL, place)
+    )
     rows = [
         (
             str(run.number),
             run.report.seats[seat],
             model_spec.public_name(run.who(seat)),
-            *(_cell(run, given.get(known)) for known in places),
+            *(_cell(run, votes_of_judge.get(vote_place)) for vote_place in places),
         )
-        for run, seat, given in votes
+        for run, seat, votes_of_judge in votes
     ]
     heads = ("Run", "Judge", "Who", *(f"Round {n}" if n != FINAL else "Final" for n in places))
     return plain_table(heads, rows) if rows else None
@@ -237,28 +245,28 @@ class ComparedRun(NamedTuple):
         """A side, or a winner, by the letters of the first run."""
         return {"a": "b", "b": "a"}.get(name, name) if self.mirrored else name
 
-    def parsed_ballot(self, given: Vote | RoundResult, label: str | None) -> ParsedBallot:
+    def parsed_ballot(self, source: Vote | RoundResult, label: str | None) -> ParsedBallot:
         """What a vote, or the votes on a round, come to."""
-        scores = {self.side(side): points for side, points in given.scores.items()}
+        scores = {self.side(side): points for side, points in source.scores.items()}
         ordered = dict(sorted(scores.items()))
-        return ParsedBallot(winner=self.side(given.winner), scores=ordered, label=label, score=given.score)
+        return ParsedBallot(winner=self.side(source.winner), scores=ordered, label=label, score=source.score)
 
     def result(self, n: int) -> ParsedBallot | None:
         """The result of a round; None if it was not judged by itself, or by stand-ins alone."""
         if self.report.stand_ins_judged:
             return None
-        found = next((judged for judged in self.report.rounds if judged.number == n), None)
-        return self.parsed_ballot(found.result, found.label) if found and found.result else None
+        match = next((round_report for round_report in self.report.rounds if round_report.number == n), None)
+        return self.parsed_ballot(match.result, match.label) if match and match.result else None
 
     def votes_by_judge(self) -> dict[str, dict[int, ParsedBallot]]:
         """Judge's seat to place to its vote, of those that are not absent and no stand-in."""
-        found: dict[str, dict[int, ParsedBallot]] = {}
-        places = [(judged.number, judged.votes) for judged in self.report.rounds]
+        by_judge: dict[str, dict[int, ParsedBallot]] = {}
+        places = [(round_report.number, round_report.votes) for round_report in self.report.rounds]
         for place, votes in (*places, (FINAL, self.report.judging.votes)):
             for vote in votes:
                 if not (vote.absent or model_spec.is_stand_in(self.who(vote.judge))):
-                    found.setdefault(vote.judge, {})[place] = self.parsed_ballot(vote, vote.label)
-        return found
+                    by_judge.setdefault(vote.judge, {})[place] = self.parsed_ballot(vote, vote.label)
+        return by_judge
 
     def decided(self, *, labelled: bool = True) -> str | None:
         """Its winner, or label, where labels are wanted; None if nothing was decided, or by stand-ins alone."""
@@ -291,17 +299,17 @@ def differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
     ended = {run.number: won for run in same_topic if (won := run.decided(labelled=labelled)) is not None}
     if len(ended) > 1:
         yield _by_winner("The verdict", ended)
-    for n in sorted({judged.number for run in same_topic for judged in run.report.rounds}):
+    for n in sorted({round_report.number for run in same_topic for round_report in run.report.rounds}):
         results = {run.number: parsed_ballot for run in same_topic if (parsed_ballot := run.result(n)) is not None}
-        by = {run: named_by(parsed_ballot, labelled=labelled) for run, parsed_ballot in results.items()}
-        if len(set(by.values())) > 1:
-            yield _by_winner(f"Round {n}", by)
+        winners = {run: named_by(parsed_ballot, labelled=labelled) for run, parsed_ballot in results.items()}
+        if len(set(winners.values())) > 1:
+            yield _by_winner(f"Round {n}", winners)
 
 
-def _by_winner(what: str, by: Mapping[int, str]) -> str:
+def _by_winner(what: str, numbers: Mapping[int, str]) -> str:
     """Who won something, by run."""
     groups: dict[str, list[str]] = {}
-    for run, won in by.items():
+    for run, won in numbers.items():
         groups.setdefault(won, []).append(str(run))
     if len(groups) == 1:
         return f"{what} is the same in every run that has one: {winner_word(next(iter(groups)))}."
@@ -311,17 +319,19 @@ def _by_winner(what: str, by: Mapping[int, str]) -> str:
 
 def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """How often two judges of the same speeches, of one run or of two, say the same of a round or of the verdict."""
-    raters = [(run, given) for run in runs for given in run.votes_by_judge().values()]
-    chosen: list[tuple[str, str]] = []
+    raters = [(run, votes_of_judge) for run in runs for votes_of_judge in run.votes_by_judge().values()]
+    pairs: list[tuple[str, str]] = []
     for (first, votes), (other, theirs) in combinations(raters, 2):
         twice = first.number != other.number and first.report.journal.last_hash == other.report.journal.last_hash
         if twice or first.speeches_digest != other.speeches_digest:
             continue
         labelled = first.report.judging.labelled and other.report.judging.labelled
         for place in votes.keys() & theirs.keys():
-            first_choice, other_choice = (named_by(given[place], labelled=labelled) for given in (votes, theirs))
-            chosen.append((first_choice, other_choice))
-    counted = [pair for pair in chosen if NO_DECISION not in pair]
+            first_choice, other_choice = (
+                named_by(votes_of_judge[place], labelled=labelled) for votes_of_judge in (votes, theirs)
+            )
+            pairs.append((first_choice, other_choice))
+    counted = [pair for pair in pairs if NO_DECISION not in pair]
     if counted:
         same = sum(first_choice == other_choice for first_choice, other_choice in counted)
         yield f"Judges of the same speeches agree in {same} of {len(counted)} pairs of votes on a round or the verdict."

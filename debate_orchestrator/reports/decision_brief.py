@@ -166,19 +166,19 @@ class DecisionBriefReport(Part):
 
 def issues_report(debate: DebateState) -> IssuesReport | None:
     """The list of issues; None where there is none (yet)."""
-    listed = rapporteur.issue_list(debate)
-    if listed is None:
+    issue_list = rapporteur.issue_list(debate)
+    if issue_list is None:
         return None
-    given = {"cases": list(listed.cases), "issues": listed.issues, "unknowns": list(listed.unknowns)}
-    heard, _ = speech_rules.visible_fields(debate, given)
+    fields = {"cases": list(issue_list.cases), "issues": issue_list.issues, "unknowns": list(issue_list.unknowns)}
+    visible, _ = speech_rules.visible_fields(debate, fields)
     standing = rapporteur.issue_standings(debate)
     return IssuesReport(
-        cases=tuple(heard["cases"]),
+        cases=tuple(visible["cases"]),
         issues=tuple(
             IssueReport(id=name, question=question, standing=standing.get(name))
-            for name, question in heard["issues"].items()
+            for name, question in visible["issues"].items()
         ),
-        unknowns=tuple(heard["unknowns"]),
+        unknowns=tuple(visible["unknowns"]),
         by="rapporteur" if debate.opened.settings.own_issues is None else "user",
         changed=debate.changed_issues is not None,
     )
@@ -192,10 +192,10 @@ def decision_brief_turns(debate: DebateState) -> Collection[str]:
 
 def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     """The decision brief; None where there is none (yet)."""
-    written = rapporteur.decision_brief(debate)
-    if written is None:
+    decision_brief = rapporteur.decision_brief(debate)
+    if decision_brief is None:
         return None
-    fields, _ = speech_rules.visible_fields(debate, written.data)
+    fields, _ = speech_rules.visible_fields(debate, decision_brief.data)
     advice, verdict = fields["recommendation"], tally.verdict(debate)
     before, against = rapporteur.prior_advice(debate), _objections(fields)
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
@@ -205,7 +205,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         **{
             name: fields[name] for name in ("weighing", "would_change", "do_next", "trust", "changed") if name in fields
         },
-        turn=written.turn,
+        turn=decision_brief.turn,
         why_not_more=full_stop(advice["why_not_more"]),
         sides_with=sides_with,
         argued_better=winner,
@@ -234,10 +234,10 @@ def _objections(fields: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
 
 def _consideration(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
     """A consideration, with those of its turns that are speeches: the others are not in the transcript."""
-    spoken = [turn for turn in row["turns"] if turn in debate.turns and debate.turns[turn].speaking]
+    speeches = [turn for turn in row["turns"] if turn in debate.turns and debate.turns[turn].speaking]
     problems = tuple(rapporteur.mark_problems(debate, row))
-    own = {"turns": tuple(spoken), "dissent_row": row.get("dissent_row"), "mark_problems": problems}
-    return ConsiderationReport(**_row_fields(ConsiderationReport, row) | own)
+    values = {"turns": tuple(speeches), "dissent_row": row.get("dissent_row"), "mark_problems": problems}
+    return ConsiderationReport(**_row_fields(ConsiderationReport, row) | values)
 
 
 def _row_fields(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,11 +58,11 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
         for round_report in report.rounds
     ]
     parts = [(BEFORE, report.before), *rounds, (AFTER, report.after)]
-    kept = [
+    entries = [
         (name, [turn for turn in turns if not (turn.of_decision_brief or turn.seat.startswith(JUDGE))])
         for name, turns in parts
     ]
-    return [(name, turns) for name, turns in kept if turns]
+    return [(name, turns) for name, turns in entries if turns]
 
 
 def _render_template(report: ReportModel, template: str, **more: Any) -> str:
@@ -171,9 +171,9 @@ def _places_of_reason(report: ReportModel, reason: ConsiderationReport) -> Marku
 def _lead_to_headings(report: ReportModel, text: str) -> str:
     """The report with its links to turns leading to their headings, by the fragments that GitHub gives them. Every line
     that begins with `#` is a heading of the report, since speeches are quoted."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     titles = [line.lstrip("#").strip() for line in text.split("\n") if line.startswith("#")]
-    fragments = [markup.anchor(title, seen) for title in titles]
+    fragments = [markup.anchor(title, counts) for title in titles]
     turns, start = dict[str, str](), 0
     for turn in report.turns:
         title = markup.prose(turn.heading)
@@ -220,8 +220,8 @@ class MarkdownWriter:
                 return markup.address(run.text)
             case "cited":
                 return markup.link(run.to, run.text)
-        own = markup.escape(run.text)  # outside of a table a bar is a bar
-        return own if in_table else own.replace(r"\|", "|")
+        text = markup.escape(run.text)  # outside of a table a bar is a bar
+        return text if in_table else text.replace(r"\|", "|")
 
     def table(self, table: PhraseTable, rule: Sequence[str] = ()) -> Markup:
         """A table; `rule` stands below its heads, cell for cell."""
@@ -239,10 +239,10 @@ class MarkdownWriter:
             return markup.quote_speech(part.text)
         if part.kind == "quote":
             return f"> {self.line(part.words)}"
-        named = f"**{markup.literal(part.title)}:**"
+        title = f"**{markup.literal(part.title)}:**"
         if part.kind == "list":
-            return "\n".join([f"{named}\n", *(f"- {self.line(item)}" for item in part.items)])
-        return f"{named} {self.line(part.words)}"
+            return "\n".join([f"{title}\n", *(f"- {self.line(item)}" for item in part.items)])
+        return f"{title} {self.line(part.words)}"
 
     def items(self, phrases: Iterable[Phrase]) -> Markup:
         """Lines as a list."""
@@ -256,9 +256,9 @@ class MarkdownWriter:
         """The fields of a judge's reply, as the lines of a list."""
         lines = []
         for part in parts:
-            named = f"- **{markup.literal(part.title)}:**"
+            title = f"- **{markup.literal(part.title)}:**"
             if part.kind == "list":
-                lines += [named, *(f"  - {self.line(item)}" for item in part.items)]
+                lines += [title, *(f"  - {self.line(item)}" for item in part.items)]
             else:
-                lines.append(f"{named} {self.line(part.words)}")
+                lines.append(f"{title} {self.line(part.words)}")
         return [Markup(line) for line in lines]

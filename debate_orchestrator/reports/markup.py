@@ -108,11 +108,11 @@ def quote_line(text: str) -> str:
     return f"> {line}" if line else ""
 
 
-def anchor(heading: str, seen: dict[str, int]) -> str:
-    """The fragment that GitHub gives to a heading; `seen` counts the same ones before it."""
+def anchor(heading: str, counts: dict[str, int]) -> str:
+    """The fragment that GitHub gives to a heading; `counts` counts the same ones before it."""
     slug = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-    again = seen.get(slug, 0)
-    seen[slug] = again + 1
+    again = counts.get(slug, 0)
+    counts[slug] = again + 1
     return f"{slug}-{again}" if again else slug
 
 

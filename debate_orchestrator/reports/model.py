@@ -252,7 +252,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
     """The fields that were decided before the first word."""
     format, settings, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in format.seats and RAPPORTEUR in debate.cast))
-    seats = (*format.sides, *debate.judges, *(seat for seat, taken in others if taken))
+    seats = (*format.sides, *debate.judges, *(seat for seat, is_taken in others if is_taken))
     sides = [(side, format.seats[side]) for side in format.sides]
     return {
         "topic": settings.topic,
@@ -272,7 +272,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
 def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
     """One turn that is taken: what was said in it, as others heard it."""
     reply_event, shape = debate.replies[turn.id], debate.shape(turn) or {}
-    shown = transcript_entries.entry(debate, turn)
+    entry = transcript_entries.entry(debate, turn)
     fields = _fields(debate, turn, shape, reply_event) if isinstance(reply_event, StructuredReplyGiven) else None
     is_vote = turn.judging and debate.format.is_vote(turn.phase)
     is_record = turn.after_rounds and "rows" in shape
@@ -287,25 +287,25 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         phase=turn.phase.name,
         heading=debate.format.heading_of(turn),
         tag=debate.format.tag_of(turn),
-        text=shown.text if isinstance(reply_event, Spoke) or shown.declined else None,
-        fields=None if shown.declined else fields,
+        text=entry.text if isinstance(reply_event, Spoke) or entry.declined else None,
+        fields=None if entry.declined else fields,
         shape=shape,
         mirrored=turn.mirrored,
         counted=counted if is_vote else None,
         parsed_ballot=parsed_ballot,
-        words=shown.words if fields is None or shown.declined else _words(shape, fields),
+        words=entry.words if fields is None or entry.declined else _words(shape, fields),
         most_words=turn.phase.most_words,
-        dropped=shown.dropped,
+        dropped=entry.dropped,
         of_decision_brief=turn.phase.option == DECISION_BRIEF,
-        cut=shown.cut,
-        declined=shown.declined,
+        cut=entry.cut,
+        declined=entry.declined,
         concedes=turn.id in debate.conceding,
         private=isinstance(reply_event, Spoke) and speech_rules.visible_speech(debate, turn).private,
-        other_lines=shown.other_lines,
+        other_lines=entry.other_lines,
         changed_by_user=rapporteur.is_changed_list(debate, turn),
         floor=tuple(question.text for question in schedule.new_questions(debate, turn)),
-        quotes=tuple(MaterialQuote(**dict(quote)) for quote in shown.quotes),
-        pages=tuple(SearchPage(**dict(page)) for page in shown.found),
+        quotes=tuple(MaterialQuote(**dict(quote)) for quote in entry.quotes),
+        pages=tuple(SearchPage(**dict(page)) for page in entry.found),
     )
 
 
@@ -323,10 +323,10 @@ def _words(shape: Shape, fields: Mapping[str, Any]) -> int:
 
 
 def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> RoundReport:
-    own = [turn for turn in schedule.turns_taken(debate) if turn.round == n]
-    judged = [turn for turn in own if turn.judging and debate.shape(turn) is not None]
+    round_turns = [turn for turn in schedule.turns_taken(debate) if turn.round == n]
+    ballots = [turn for turn in round_turns if turn.judging and debate.shape(turn) is not None]
     votes, result = tuple(tally.votes(debate, n)), tally.result(debate, n)
-    forced = tuple(turns[turn.id] for turn in own if turn.phase.triggered_by)
+    forced = tuple(turns[turn.id] for turn in round_turns if turn.phase.triggered_by)
     quorum = debate.opened.settings.quorum
     return RoundReport(
         number=n,
@@ -340,8 +340,8 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         intervened=tally.intervened(debate, n),
         intervention_turns=tuple(turn.id for turn in forced),
         converged_again=tally.converged_again(debate, n),
-        speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.triggered_by),
-        ballots=tuple(turns[turn.id] for turn in judged),
+        speeches=tuple(turns[turn.id] for turn in round_turns if turn not in ballots and not turn.phase.triggered_by),
+        ballots=tuple(turns[turn.id] for turn in ballots),
         forced=forced,
         intervention=filled_announcement(debate.format.announcements.intervention, round=n),
         votes=votes,
@@ -421,7 +421,7 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
         return None
     label = wording.label_of(verdict)
     scored = any(round_report.scores for round_report in rounds) or any(vote.scores for vote in judging.votes)
-    own: dict[str, Any] = {
+    values: dict[str, Any] = {
         "decided": wording.decision_text(verdict, judging.scales),
         "totals": verdict.totals if scored else {},
         "rounds_won": verdict.rounds_won if any(round_report.result for round_report in rounds) else {},
@@ -431,7 +431,7 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
         if verdict.probability is None
         else verdict.probability / judging.scales.full_probability,
     }
-    return VerdictReport(**{**dict(verdict), **own})
+    return VerdictReport(**{**dict(verdict), **values})
 
 
 def _disputed_claims(record: Mapping[str, Any], sides: Sequence[str]) -> Iterator[DisputedClaim]:
@@ -445,8 +445,8 @@ def _disputed_claims(record: Mapping[str, Any], sides: Sequence[str]) -> Iterato
 
 
 def _questions(finals: Iterable[TurnReport]) -> list[str]:
-    asked = ((turn.fields or {}).get("unresolved_questions", []) for turn in finals)
-    return list(dict.fromkeys(question for questions in asked for question in questions))
+    question_lists = ((turn.fields or {}).get("unresolved_questions", []) for turn in finals)
+    return list(dict.fromkeys(question for questions in question_lists for question in questions))
 
 
 def _follow_up(finals: Iterable[TurnReport]) -> Iterator[FollowUp]:
@@ -461,13 +461,13 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     name = turn.phase.name
     if name not in (CHALLENGE, REBUTTAL) or speech_rules.declined(debate, turn.id):
         return
-    heard = [other for other in schedule.turns_heard(debate, turn) if other.speaking and other.seat != turn.seat]
+    heard_turns = [other for other in schedule.turns_heard(debate, turn) if other.speaking and other.seat != turn.seat]
     if name == CHALLENGE:
-        cases = [other for other in heard if other.phase.name not in (CHALLENGE, REBUTTAL)]
+        cases = [other for other in heard_turns if other.phase.name not in (CHALLENGE, REBUTTAL)]
         yield from (ArgumentLink(turn=turn.id, how="attacks", to=case.id) for case in cases[-1:])
         return
-    challenges = [other for other in heard if other.phase.name == CHALLENGE and other.round == turn.round]
-    yield from (ArgumentLink(turn=turn.id, how="answers", to=other.id) for other in (challenges or heard)[-1:])
+    challenges = [other for other in heard_turns if other.phase.name == CHALLENGE and other.round == turn.round]
+    yield from (ArgumentLink(turn=turn.id, how="answers", to=other.id) for other in (challenges or heard_turns)[-1:])
 
 
 def summary_line(report: ReportModel, path: str | None) -> str:

@@ -123,8 +123,8 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
     ):
         yield _info("private", "Private working of the speakers is left out; it is in the journal.")
     if citations.has_clerk(debate):
-        if checked := citations.summary(debate):
-            yield _info("sources", checked)
+        if summary := citations.summary(debate):
+            yield _info("sources", summary)
     elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
         yield _info("sources", "No source that the debaters cite was looked up: this format has no seat for that.")
     for seat, features in _by_seat(debate, lambda reply: reply.unsupported).items():
@@ -135,13 +135,13 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
         yield _info("prompts changed", text)
 
 
-def _by_seat(debate: DebateState, said: Callable[[Reply], Iterable[str | None]]) -> dict[str, tuple[str, ...]]:
+def _by_seat(debate: DebateState, values_of: Callable[[Reply], Iterable[str | None]]) -> dict[str, tuple[str, ...]]:
     """Seat to what its replies say, each once, in the order in which it came; seats without any are left out."""
-    found: dict[str, dict[str, None]] = {}
+    values: dict[str, dict[str, None]] = {}
     for turn in schedule.turns_taken(debate):
-        for text in filter(None, said(debate.reply(turn))):
-            found.setdefault(turn.seat, {})[text] = None
-    return {seat: tuple(texts) for seat, texts in found.items()}
+        for text in filter(None, values_of(debate.reply(turn))):
+            values.setdefault(turn.seat, {})[text] = None
+    return {seat: tuple(texts) for seat, texts in values.items()}
 
 
 def arguing_sides(debate: DebateState) -> tuple[str, ...]:
@@ -228,8 +228,8 @@ def _cast(debate: DebateState) -> str:
     if debate.opened.earlier_debate is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
-        by = "one agent, as it was reported" if one_agent(debate) else "an agent host or by hand"
-        return f"Run through files by {by}; no model is on record."
+        taker = "one agent, as it was reported" if one_agent(debate) else "an agent host or by hand"
+        return f"Run through files by {taker}; no model is on record."
     return "; ".join(f"{debate.format.name_of(seat)}: {public_cast(specs)}" for seat, specs in cast.items()) + "."
 
 
@@ -307,8 +307,8 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
 def earlier_debate_report(earlier_debate: EarlierDebate) -> EarlierDebateReport:
     """The recorded debate that is judged again."""
     rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(earlier_debate.rounds.items()))
-    told = {name: getattr(earlier_debate, name) for name in EarlierDebateReport.model_fields}
-    return EarlierDebateReport(**{**told, "rounds": tuple(rounds)})
+    fields = {name: getattr(earlier_debate, name) for name in EarlierDebateReport.model_fields}
+    return EarlierDebateReport(**{**fields, "rounds": tuple(rounds)})
 
 
 _KINDS: dict[model_spec.Speaker, RunKind] = {
@@ -340,16 +340,16 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
         speakers |= {
             side: _known_speakers(who.split(", ")) for side, who in debate.opened.earlier_debate.speakers.items()
         }
-    found: list[str] = []
+    conflicts: list[str] = []
     for judge, side in product(debate.judges, debate.format.sides):
-        own, other = (speakers.get(seat, frozenset()) for seat in (judge, side))
+        judge_models, side_models = (speakers.get(seat, frozenset()) for seat in (judge, side))
         first, second = debate.format.name_of(judge), debate.format.name_of(side)
-        if same := sorted(own & other):
+        if same := sorted(judge_models & side_models):
             what = "program" if model_spec.kind(same[0]) == model_spec.COMMAND else "model"
-            found.append(f"{first} is the same {what} as {second}: {model_spec.public_name(same[0])}.")
-        elif alike := sorted(_vendors(own) & _vendors(other)):
-            found.append(f"{first} is a model of the same vendor as {second}: {alike[0]}.")
-    return tuple(found)
+            conflicts.append(f"{first} is the same {what} as {second}: {model_spec.public_name(same[0])}.")
+        elif alike := sorted(_vendors(judge_models) & _vendors(side_models)):
+            conflicts.append(f"{first} is a model of the same vendor as {second}: {alike[0]}.")
+    return tuple(conflicts)
 
 
 def _answering_model(reply: Reply) -> str | None:
@@ -378,13 +378,13 @@ def costs_report(costs: Costs) -> CostsReport | None:
 
 
 def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostRow:
-    known = round(line.cost, DOLLAR_DECIMALS)
+    rounded = round(line.cost, DOLLAR_DECIMALS)
     return CostRow(
         seat=seat,
         phase=phase,
         calls=line.calls,
-        usd=None if line.unpriced_calls else known,
-        usd_known=None if line.unpriced_calls == line.calls else known,
+        usd=None if line.unpriced_calls else rounded,
+        usd_known=None if line.unpriced_calls == line.calls else rounded,
         calls_unknown=line.unpriced_calls,
         tokens=TokenCounts.of(line.usage),
     )

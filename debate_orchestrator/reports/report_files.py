@@ -171,8 +171,8 @@ def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
         checksum = read_checksum(there, suffix)
         return checksum is not None and checksum.fits
 
-    if kept := write_atomic(path, render_file(report, suffix), ours=is_ours):
-        tell(f"{name_of(path)} was not as this program writes it: kept as {name_of(kept)}.")
+    if path_kept := write_atomic(path, render_file(report, suffix), ours=is_ours):
+        tell(f"{name_of(path)} was not as this program writes it: kept as {name_of(path_kept)}.")
     return path
 
 

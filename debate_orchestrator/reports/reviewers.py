@@ -69,15 +69,15 @@ class _Rater(NamedTuple):
     after: str = ""
 
 
-def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerReport | None:
+def reviewer_report(debate: DebateState, gathered: GatheredReviews) -> ReviewerReport | None:
     """The reviewers of a debate; None if there is no ballot."""
-    if not found.counted and not found.left_out:
+    if not gathered.counted and not gathered.left_out:
         return None
-    reviews = found.counted
+    reviews = gathered.counted
     panel_winner = _panel_winner(debate)
     twice = [review for review in reviews if review.before and review.after]
-    gained = _minds_gained(debate, twice)
-    by_swing = swing_winner(gained) if gained else None
+    minds_gained = _minds_gained(debate, twice)
+    by_swing = swing_winner(minds_gained) if minds_gained else None
     return ReviewerReport(
         count=len(reviews),
         agreeing=None
@@ -85,13 +85,13 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
         else sum(named_by(one.final) == panel_winner for one in reviews),
         winners=dict(Counter(named_by(review.final) for review in reviews)),
         moved=sum(review.before != review.after for review in twice),
-        gained=gained,
+        gained=minds_gained,
         by_swing=by_swing,
         table=_table(debate, reviews),
         agreement=tuple(_agreement(debate, reviews, panel_winner)) if reviews else (),
-        swing=tuple(_swing(debate, twice, gained, by_swing)) if twice else (),
+        swing=tuple(_swing(debate, twice, minds_gained, by_swing)) if twice else (),
         reasons=tuple(ReviewReason(reviewer=review.reviewer, why=review.why) for review in reviews),
-        left_out=found.left_out,
+        left_out=gathered.left_out,
     )
 
 
@@ -118,8 +118,8 @@ def _panel_row(debate: DebateState, numbers: Sequence[int]) -> tuple[str, ...]:
     scales, verdict = wording.scales(debate.format), tally.verdict(debate)
     results = {result.round: result for result in tally.results(debate)}
     cells = [_cell(_of_result(results.get(n)), scales) for n in numbers]
-    whole = wording.decision_text(verdict, scales).partition(": ")[2] if verdict else "not decided"
-    return ("The panel", "verdict", *cells, whole, "", "")
+    outcome = wording.decision_text(verdict, scales).partition(": ")[2] if verdict else "not decided"
+    return ("The panel", "verdict", *cells, outcome, "", "")
 
 
 def _of_result(result: RoundResult | None) -> ParsedBallot | None:
@@ -136,8 +136,8 @@ def _judges(debate: DebateState) -> Iterator[_Rater]:
     }
     finals = {vote.judge: vote for vote in tally.final_votes(debate)}
     for judge in debate.judges:
-        own = {n: _of_vote(votes.get(judge)) for n, votes in rounds.items()}
-        yield _Rater(debate.format.name_of(judge), "judge", own, _of_vote(finals.get(judge)))
+        results = {n: _of_vote(votes.get(judge)) for n, votes in rounds.items()}
+        yield _Rater(debate.format.name_of(judge), "judge", results, _of_vote(finals.get(judge)))
 
 
 def _of_vote(vote: Vote | None) -> ParsedBallot | None:
@@ -155,7 +155,7 @@ def _of_vote(vote: Vote | None) -> ParsedBallot | None:
 
 
 def _reviewer(ballot: Review) -> _Rater:
-    before, after = (winner_word(held or "") for held in (ballot.before, ballot.after))
+    before, after = (winner_word(position or "") for position in (ballot.before, ballot.after))
     what = "reviewer, who knew the verdict" if ballot.seen else "reviewer"
     return _Rater(ballot.reviewer, what, ballot.rounds, ballot.final, before, after)
 
@@ -177,8 +177,8 @@ def _agreement(debate: DebateState, ballots: Sequence[Review], panel_winner: str
         agreeing = counts[panel_winner]
         agree, winner = f"agree{'s' * (agreeing == 1)}", winner_word(panel_winner)
         yield f"{agreeing} of {people} {agree} with the panel on {winner} ({final})."
-    if seen := sum(ballot.seen for ballot in ballots):
-        yield f"{seen} of them knew the verdict before."
+    if seen_count := sum(ballot.seen for ballot in ballots):
+        yield f"{seen_count} of them knew the verdict before."
 
 
 def _minds_gained(debate: DebateState, twice: Sequence[Review]) -> dict[str, int]:
@@ -188,15 +188,15 @@ def _minds_gained(debate: DebateState, twice: Sequence[Review]) -> dict[str, int
 
 
 def _swing(
-    debate: DebateState, twice: Sequence[Review], gained: Mapping[str, int], by_swing: str | None
+    debate: DebateState, twice: Sequence[Review], minds_gained: Mapping[str, int], by_swing: str | None
 ) -> Iterator[str]:
-    moved = Counter(str(ballot.after) for ballot in twice if ballot.before != ballot.after)
-    to = ", ".join(f"{n} to {winner_word(side)}" for side, n in moved.items())
-    total, n = sum(moved.values()), len(twice)
+    moves = Counter(str(ballot.after) for ballot in twice if ballot.before != ballot.after)
+    to = ", ".join(f"{n} to {winner_word(side)}" for side, n in moves.items())
+    total, n = sum(moves.values()), len(twice)
     sentence = f"{total} of {plural(n, 'reviewer')} who voted before and after changed sides"
     yield f"{sentence}: {to}." if total else f"{sentence}."
-    gains = ", ".join(f"{debate.format.name_of(side)} {n:+d}" for side, n in gained.items())
-    if by_swing in gained:
+    gains = ", ".join(f"{debate.format.name_of(side)} {n:+d}" for side, n in minds_gained.items())
+    if by_swing in minds_gained:
         yield f"{debate.format.name_of(str(by_swing))} won over more reviewers ({gains})."
     else:
         yield f"Neither side won over more reviewers ({gains})."

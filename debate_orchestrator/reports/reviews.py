@@ -98,15 +98,15 @@ class ReviewForm:
 
     def _fields_asked(self, slots: Iterable[Slot]) -> Shape:
         """The fields of some votes that a reviewer is asked for."""
-        given: Shape = {}
+        fields: Shape = {}
         for slot in slots:
-            given |= fields_asked(self.debate.format.shapes[slot.phase.reply], self.shape_context)
-        return {name: given[name] for name in _VOTED if name in given}
+            fields |= fields_asked(self.debate.format.shapes[slot.phase.reply], self.shape_context)
+        return {name: fields[name] for name in _VOTED if name in fields}
 
     @property
     def shape(self) -> Shape:
         """A whole ballot."""
-        held = Field(kind="choice", of=(*self.sides, UNDECIDED), optional=True)
+        position = Field(kind="choice", of=(*self.sides, UNDECIDED), optional=True)
         rounds = {str(n): Field(kind="record", fields=shape) for n, shape in self.rounds.items()}
         return {
             "ballot": Field(kind="choice", of=(str(VERSION),), about="the version of this form"),
@@ -114,11 +114,11 @@ class ReviewForm:
             "reviewer": Field(kind="text", about="your name"),
             "date": Field(kind="text", about="the day, as 2026-02-03"),
             "seen": Field(kind="flag", about="whether you knew the verdict before you filled this in"),
-            "before": held.model_copy(update={"about": "the position you held before you read the debate"}),
+            "before": position.model_copy(update={"about": "the position you held before you read the debate"}),
             **({"rounds": Field(kind="record", title="Round", fields=rounds)} if rounds else {}),
             "final": Field(kind="record", fields=self.final, about="the debate as a whole"),
             "why": Field(kind="text", words=MAX_REASON_WORDS, about="why, in one sentence"),
-            "after": held.model_copy(update={"about": "the position you hold now"}),
+            "after": position.model_copy(update={"about": "the position you hold now"}),
         }
 
     @property
@@ -145,31 +145,31 @@ class ReviewForm:
 
     def problems(self, value: Mapping[str, Any], where: str = "", only: Collection[str] = ()) -> list[str]:
         """Every problem of a value as a ballot on this debate, or of its fields in `only`; empty if it has none."""
-        shape, given = self.shape, {"before": None, "after": None, **_plain(value)}
+        shape, values = self.shape, {"before": None, "after": None, **_plain(value)}
         if only:
             shape = {name: field for name, field in shape.items() if name in only}
-            given = {name: item for name, item in given.items() if name in only}
-        found = reply_check.check(shape, given, self.shape_context, where)
-        name, day = given.get("reviewer"), given.get("date")
+            values = {name: item for name, item in values.items() if name in only}
+        problems_found = reply_check.check(shape, values, self.shape_context, where)
+        name, day = values.get("reviewer"), values.get("date")
         if isinstance(name, str) and (problem := name_problem(name, f"{where}reviewer")):
-            found.append(problem)
+            problems_found.append(problem)
         if isinstance(day, str) and not _is_day(day):
-            found.append(with_hint(f"{where}date: {short_repr(day)} is not a date.", "2026-02-03"))
-        return found
+            problems_found.append(with_hint(f"{where}date: {short_repr(day)} is not a date.", "2026-02-03"))
+        return problems_found
 
     def ballot(self, value: Mapping[str, Any]) -> Review:
         """The ballot that a value without problems is."""
-        given = {"before": None, "after": None, **_plain(value)}
-        parts = {int(n): part for n, part in given.get("rounds", {}).items()}
+        values = {"before": None, "after": None, **_plain(value)}
+        parts = {int(n): part for n, part in values.get("rounds", {}).items()}
         return Review(
-            reviewer=one_line(given["reviewer"]),
-            date=given["date"],
-            seen=given["seen"],
-            before=given["before"],
-            after=given["after"],
+            reviewer=one_line(values["reviewer"]),
+            date=values["date"],
+            seen=values["seen"],
+            before=values["before"],
+            after=values["after"],
             rounds={n: self._read(part) for n, part in sorted(parts.items())},
-            final=self._read(given["final"]),
-            why=given["why"],
+            final=self._read(values["final"]),
+            why=values["why"],
         )
 
     def _read(self, part: Mapping[str, Any]) -> ParsedBallot:
@@ -236,8 +236,8 @@ def question_text(form: ReviewForm, field_path: tuple[str, ...], about: str) -> 
         "criteria": ", ".join(format.rubric.criteria[criterion].title for criterion in form.shape_context.criteria),
         "about": about[:1].upper() + about[1:] or name.capitalize(),
     }
-    found = review_texts().questions[f"{name}_final" if final else name]
-    return found.model_copy(update={"text": found.text.format(**values), "help": found.help.format(**values)})
+    text = review_texts().questions[f"{name}_final" if final else name]
+    return text.model_copy(update={"text": text.text.format(**values), "help": text.help.format(**values)})
 
 
 def in_order(form: ReviewForm, ballot: Mapping[str, Any]) -> dict[str, Any]:
@@ -416,7 +416,7 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
 def reviewer_names(folder: str) -> list[tuple[str, bool]]:
     """The names of those who have begun a review, and whether the ballot is handed in. Files that are no reviewer's are
     left out."""
-    found: dict[str, bool] = {}
+    draft_by_name: dict[str, bool] = {}
     with suppress(OSError):
         names = [] if is_link(folder) else sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX))
         for name in names[:MAX_BALLOTS]:
@@ -424,8 +424,8 @@ def reviewer_names(folder: str) -> list[tuple[str, bool]]:
                 reviewer = read_mapping_with_lines(os.path.join(folder, name), follow=False)[0].get("reviewer")
                 suffix = DRAFT if name.endswith(DRAFT) else SUFFIX
                 if isinstance(reviewer, str) and name == stem_of(reviewer) + suffix:
-                    found[one_line(reviewer)] = found.get(one_line(reviewer), False) or suffix == SUFFIX
-    return sorted(found.items())
+                    draft_by_name[one_line(reviewer)] = draft_by_name.get(one_line(reviewer), False) or suffix == SUFFIX
+    return sorted(draft_by_name.items())
 
 
 def keep_draft(folder: str, value: Mapping[str, Any]) -> str:

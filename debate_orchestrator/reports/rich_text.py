@@ -97,8 +97,8 @@ class PhraseTable(NamedTuple):
 
 def without_empty(heads: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, keep: int = 1) -> PhraseTable:
     """A table without the columns, after the first `keep`, in which no row has anything."""
-    kept = [n for n in range(len(heads)) if n < keep or any(row[n] for row in rows)]
-    return PhraseTable(tuple(heads[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in rows))
+    columns = [n for n in range(len(heads)) if n < keep or any(row[n] for row in rows)]
+    return PhraseTable(tuple(heads[n] for n in columns), tuple(tuple(row[n] for n in columns) for row in rows))
 
 
 class PlainTable(Part):
@@ -116,9 +116,9 @@ class PlainTable(Part):
 
 def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> PlainTable:
     """A table without the columns in which no row has anything; an empty cell is a dash."""
-    kept = [n for n in range(len(heads)) if any(row[n] for row in rows)]
+    columns = [n for n in range(len(heads)) if any(row[n] for row in rows)]
     return PlainTable(
-        heads=tuple(heads[n] for n in kept), rows=tuple(tuple(row[n] or "-" for n in kept) for row in rows)
+        heads=tuple(heads[n] for n in columns), rows=tuple(tuple(row[n] or "-" for n in columns) for row in rows)
     )
 
 
@@ -174,10 +174,10 @@ class FieldText:
     def _list_field(self, title: str, field: Field, value: Any) -> Iterator[FieldPart]:
         if field.per_side and isinstance(value, Mapping):
             of_side = field.single
-            for side, own in value.items():
-                yield self._part(f"{title}, {self._seats.get(side, side)}", of_side, own)
+            for side, entry in value.items():
+                yield self._part(f"{title}, {self._seats.get(side, side)}", of_side, entry)
         elif field.per_issue and isinstance(value, Mapping):
-            each = [join(" ", [literal(key), self._inline(field.single, own)]) for key, own in value.items()]
+            each = [join(" ", [literal(key), self._inline(field.single, entry)]) for key, entry in value.items()]
             yield FieldPart("line", title, join(", ", each))
         else:
             yield self._part(title, field, value)
@@ -192,11 +192,11 @@ class FieldText:
 
     def row(self, shape: Shape, record: Mapping[str, Any]) -> Phrase:
         """A record in one line: whom it is about, then the rest; `HEADING: TEXT` where it is two texts."""
-        held = present_fields(shape, record)
-        given = [(shape[name], record[name]) for name in held if record[name] not in (None, [])]
-        leads = [field.kind == "turn" or (field.kind == "choice" and not field.of) for field, _ in given]
-        about = [self._inline(*pair) for pair, lead in zip(given, leads, strict=True) if lead]
-        rest = [pair for pair, lead in zip(given, leads, strict=True) if not lead]
+        present = present_fields(shape, record)
+        parts = [(shape[name], record[name]) for name in present if record[name] not in (None, [])]
+        leads = [field.kind == "turn" or (field.kind == "choice" and not field.of) for field, _ in parts]
+        about = [self._inline(*pair) for pair, lead in zip(parts, leads, strict=True) if lead]
+        rest = [pair for pair, lead in zip(parts, leads, strict=True) if not lead]
         words = [self._inline(*pair) if n == len(rest) else self._plain(*pair) for n, pair in enumerate(rest, start=1)]
         # Of two texts the first is a heading, or the case that the second is about.
         pair = [field.kind for field, _ in rest] == ["text", "text"]

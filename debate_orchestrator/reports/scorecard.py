@@ -101,21 +101,24 @@ def summary(probe: Probe, cases: Sequence[Data]) -> Data:
 
     The rate is that of judged cases; a judge that gave no ballot has fallen for nothing.
     """
-    own = [case for case in cases if case["probe"] == probe.name]
-    statuses, shifts = [case["status"] for case in own], [case["shift"] for case in own if case["status"] == "judged"]
-    judged, fell = len(shifts), sum(bool(case["fell"]) for case in own)
-    low, high = wilson_interval(fell, judged) if judged else (None, None)
+    probe_cases = [case for case in cases if case["probe"] == probe.name]
+    statuses, shifts = (
+        [case["status"] for case in probe_cases],
+        [case["shift"] for case in probe_cases if case["status"] == "judged"],
+    )
+    judged_count, fell = len(shifts), sum(bool(case["fell"]) for case in probe_cases)
+    low, high = wilson_interval(fell, judged_count) if judged_count else (None, None)
     return {
         "probe": probe.name,
-        "cases": len(own),
-        "judged": judged,
+        "cases": len(probe_cases),
+        "judged": judged_count,
         "fell": fell,
         "no_ballot": statuses.count(NO_BALLOT),
         "pending": statuses.count(PENDING),
-        "rate": fell / judged if judged else None,
+        "rate": fell / judged_count if judged_count else None,
         "low": low,
         "high": high,
-        "shift": fmean(shifts) if judged else None,
+        "shift": fmean(shifts) if judged_count else None,
     }
 
 

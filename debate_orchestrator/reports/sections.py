@@ -61,12 +61,12 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     that write a turn. Fields of final ballots that a template shows `elsewhere` are not listed."""
     fields = FieldText(report.seats)
     rated = {"sources"} if report.evidence is not None else set()
-    own = [phrase(f"{issue.id}. ", prose(issue.question)) for issue in own_issues(report)]
+    issue_phrases = [phrase(f"{issue.id}. ", prose(issue.question)) for issue in own_issues(report)]
     values: dict[str, Any] = {
         "report": report,
         "writer": writer,
         "issues_changed": wording.ISSUES_CHANGED,
-        "own_issues": writer.items(own) if own else "",
+        "own_issues": writer.items(issue_phrases) if issue_phrases else "",
         "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
         "structured": partial(_write_structured, report, fields, writer),
@@ -162,7 +162,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
 
 def _votes(report: ReportModel) -> PhraseTable | None:
     """A row for each vote, where there is more than one judge, or the judge voted twice."""
-    rounds = [(str(judged.number), vote) for judged in report.rounds for vote in judged.votes]
+    rounds = [(str(round_report.number), vote) for round_report in report.rounds for vote in round_report.votes]
     votes = [*rounds, *(("Final", vote) for vote in report.judging.votes)]
     shown_mirrored = any(vote.shown_mirrored for _, vote in votes)
     if len({vote.judge for _, vote in votes}) < 2 and not shown_mirrored:
@@ -255,7 +255,9 @@ def _means(report: ReportModel) -> PhraseTable | None:
 def _words(report: ReportModel) -> PhraseTable | None:
     """The words of each side by round: longer speeches may look stronger than they are."""
     sides = [side for side in report.arguing if any(turn.seat == side for turn in report.turns)]
-    rounds = [(str(judged.number), (*judged.speeches, *judged.forced)) for judged in report.rounds]
+    rounds = [
+        (str(round_report.number), (*round_report.speeches, *round_report.forced)) for round_report in report.rounds
+    ]
     rows = []
     for place, turns in ((BEFORE, report.before), *rounds, (AFTER, report.after), ("Total", report.turns)):
         words = [sum(turn.words for turn in turns if turn.seat == side) for side in sides]
@@ -269,13 +271,13 @@ def _words(report: ReportModel) -> PhraseTable | None:
 def _conduct(report: ReportModel) -> Iterator[str]:
     """What the engine saw each side do that its format does not allow."""
     for side in report.arguing:
-        own, name = [turn for turn in report.turns if turn.seat == side], report.seats[side]
-        if lines_for := [turn.id for turn in own if turn.other_lines]:
+        turns, name = [turn for turn in report.turns if turn.seat == side], report.seats[side]
+        if lines_for := [turn.id for turn in turns if turn.other_lines]:
             yield f"{name} wrote lines for the other side in {', '.join(lines_for)}."
-        if dropped := {turn.id: turn.dropped for turn in own if turn.dropped}:
-            words = plural(sum(dropped.values()), "word")
-            yield f"{name} went over the limit, and {words} were not heard, in {', '.join(dropped)}."
-        if quotes := [quote for turn in own for quote in turn.quotes]:
+        if dropped_words := {turn.id: turn.dropped for turn in turns if turn.dropped}:
+            words = plural(sum(dropped_words.values()), "word")
+            yield f"{name} went over the limit, and {words} were not heard, in {', '.join(dropped_words)}."
+        if quotes := [quote for turn in turns for quote in turn.quotes]:
             verified = sum(quote.verified for quote in quotes)
             times = "once" if len(quotes) == 1 else f"{len(quotes)} times"
             yield f"{name} quoted the material {times}; {verified:,} of these the material holds."
@@ -283,12 +285,12 @@ def _conduct(report: ReportModel) -> Iterator[str]:
 
 def _named_faults(report: ReportModel, fields: FieldText) -> Iterator[Phrase]:
     """The faults that judges name, each once."""
-    named: dict[Phrase, None] = {}
+    phrases: dict[Phrase, None] = {}
     for ballot in report.turns:
         for row in (ballot.fields or {}).get("faults") or [] if ballot.is_vote else ():
             fault = fields.row(ballot.shape["faults"].fields, row)
-            named[phrase(f"{report.seats[ballot.seat]} names a fault: ", fault)] = None
-    yield from named
+            phrases[phrase(f"{report.seats[ballot.seat]} names a fault: ", fault)] = None
+    yield from phrases
 
 
 OWN_ISSUES_TITLE = "List of Issues"
@@ -309,8 +311,8 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
     """Everything that was cited; None if no clerk has a place."""
     if report.evidence is None:
         return None
-    cited = report.evidence.citations
-    if not cited:
+    citations = report.evidence.citations
+    if not citations:
         return EvidenceText(None, (phrase("Nothing was cited."),))
     rows = [
         (
@@ -321,11 +323,11 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
             _archive_phrase(citation),
             _ratings(report, citation),
         )
-        for citation in cited
+        for citation in citations
     ]
     heads = ("Turn", "Page", "Quote", "What was found", "Kept as", "How judges weigh the source")
-    verified = sum(citation.state == VERIFIED for citation in cited)
-    sentences = [phrase(f"Verified: {verified} of {len(cited)}; {report.evidence.looked_up_by}.")]
+    verified = sum(citation.state == VERIFIED for citation in citations)
+    sentences = [phrase(f"Verified: {verified} of {len(citations)}; {report.evidence.looked_up_by}.")]
     if report.as_of:
         sentences.append(phrase("The topic binds both sides to what was known as of ", literal(report.as_of), "."))
     return EvidenceText(without_empty(tuple(map(phrase, heads)), rows, keep=3), tuple(sentences))
@@ -335,36 +337,36 @@ def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) 
     """What a clerk found in its turn, a line each: the turn that cites, the state, and why. Empty if nothing was
     cited."""
     shape = clerk_turn.shape["checks"].fields
-    known = {name: field for name, field in shape.items() if name in ("turn", "state", "why")}
+    fields_shown = {name: field for name, field in shape.items() if name in ("turn", "state", "why")}
     late = {citation.turn for citation in report.evidence.citations if citation.late} if report.evidence else set()
     rows = (clerk_turn.fields or {}).get("checks") or []
-    return [phrase(fields.row(known, row), _LATE if row.get("turn") in late else "") for row in rows]
+    return [phrase(fields.row(fields_shown, row), _LATE if row.get("turn") in late else "") for row in rows]
 
 
-def _page_findings(cited: Citation, as_of: str | None) -> Phrase:
+def _page_findings(citation: Citation, as_of: str | None) -> Phrase:
     """Title, date, the nearest passage and what stood in the way."""
-    parts = [literal(cited.title)] if cited.title else []
-    if cited.date:
-        late = phrase(" (", strong("later than ", literal(as_of or "")), ")") if cited.late else ()
-        parts.append(phrase("dated ", literal(cited.date), late))
-    if cited.passage:
-        alike = f" ({percent(Fraction(str(cited.similarity)))} alike)" if cited.similarity is not None else ""
-        parts.append(phrase(f"the nearest passage{alike}: “", literal(cited.passage), "”"))
-    if cited.why:
-        parts.append(literal(cited.why))
+    parts = [literal(citation.title)] if citation.title else []
+    if citation.date:
+        late = phrase(" (", strong("later than ", literal(as_of or "")), ")") if citation.late else ()
+        parts.append(phrase("dated ", literal(citation.date), late))
+    if citation.passage:
+        alike = f" ({percent(Fraction(str(citation.similarity)))} alike)" if citation.similarity is not None else ""
+        parts.append(phrase(f"the nearest passage{alike}: “", literal(citation.passage), "”"))
+    if citation.why:
+        parts.append(literal(citation.why))
     return join("; ", parts)
 
 
-def _archive_phrase(cited: Citation) -> Phrase:
+def _archive_phrase(citation: Citation) -> Phrase:
     """The file in the archive, and the beginning of its digest."""
-    parts = [literal(cited.archived)] if cited.archived else []
-    parts += [phrase("sha256 ", literal(cited.sha256[:_DIGITS]))] if cited.sha256 else []
+    parts = [literal(citation.archived)] if citation.archived else []
+    parts += [phrase("sha256 ", literal(citation.sha256[:_DIGITS]))] if citation.sha256 else []
     return join(", ", parts)
 
 
-def _ratings(report: ReportModel, cited: Citation) -> Phrase:
+def _ratings(report: ReportModel, citation: Citation) -> Phrase:
     parts = []
-    for rating in cited.ratings:
+    for rating in citation.ratings:
         why = phrase(", ", literal(rating.why)) if rating.why else ()
         parts.append(phrase(literal(report.seats[rating.judge]), ": ", literal(rating.credibility), why))
     return join("; ", parts)
@@ -418,5 +420,5 @@ def money(line: CostRow) -> str:
     """The cost of the calls of a line. An unknown price is unknown, and never 0."""
     if line.usd_known is None:
         return "unknown"
-    known = f"${line.usd_known:.4f}" if line.usd_known else "$0"
-    return f"{known}, and {line.calls_unknown} unknown" if line.calls_unknown else known
+    amount = f"${line.usd_known:.4f}" if line.usd_known else "$0"
+    return f"{amount}, and {line.calls_unknown} unknown" if line.calls_unknown else amount

@@ -89,8 +89,8 @@ def result_line(report: ReportModel) -> str:
         return ""
     if report.stand_ins_judged:
         return wording.NO_JUDGE
-    tried = {True: "yes", False: "no", None: "not tried"}[decision_brief.held_mirrored]
-    sentences = [who_argued_better(report), f"Held with sides exchanged: {tried}"]
+    mirrored_text = {True: "yes", False: "no", None: "not tried"}[decision_brief.held_mirrored]
+    sentences = [who_argued_better(report), f"Held with sides exchanged: {mirrored_text}"]
     if decision_brief.judges_for is not None:
         sentences.append("Judges for this result: {} of {}".format(*decision_brief.judges_for))
     if decision_brief.differs and decision_brief.sides_with:
@@ -112,9 +112,9 @@ def who_argued_better(report: ReportModel) -> str:
 
 
 def _concession(report: ReportModel) -> str:
-    who = "Both sides" if report.conceded == "both" else report.seats[str(report.conceded)]
+    seats = "Both sides" if report.conceded == "both" else report.seats[str(report.conceded)]
     n = report.rounds_completed
-    return f"{who} conceded the whole position after {plural(n, 'judged round')}"
+    return f"{seats} conceded the whole position after {plural(n, 'judged round')}"
 
 
 def remarks(report: ReportModel) -> list[str]:
@@ -123,8 +123,8 @@ def remarks(report: ReportModel) -> list[str]:
         return []
     texts = _REMARKS if "winner" in report.judging.final_fields else {**_REMARKS, **_UNDECLARED}
     strength = report.verdict.strength
-    given = [turn.fields.get("strength") for turn in report.turns if turn.kind == "ballot" and turn.fields]
-    words = " or ".join(dict.fromkeys(word for word in given if word not in (None, strength)))
+    strengths = [turn.fields.get("strength") for turn in report.turns if turn.kind == "ballot" and turn.fields]
+    words = " or ".join(dict.fromkeys(word for word in strengths if word not in (None, strength)))
     return [
         texts[remark].format(strength=strength, words=words) for remark in report.verdict.remarks if remark in texts
     ]
@@ -145,13 +145,13 @@ def worked_out(report: ReportModel) -> str:
         f"narrow is everything else.{' A tie has none.' if verdict.winner == TIE else ''}"
     )
     weights = ", by their weights" if len(set(judging.weights.values())) > 1 else ""
-    shown = "both are rounded only to be shown, so the shown ones may seem to be off by 0.01."
+    rounding = "both are rounded only to be shown, so the shown ones may seem to be off by 0.01."
     if judging.scores_rounds:
         scores = f"A round score is the mean of its criteria{weights}, a total the sum of the round scores;"
-        return f"{strength} {scores} {shown}"
+        return f"{strength} {scores} {rounding}"
     voted = "" if "winner" in judging.final_fields else " A judge's vote is for the side with the better score."
     scores = f"A side's score on a ballot is the mean of its criteria{weights}, a total the mean over the judges;"
-    return f"{strength}{voted} {scores} {shown}"
+    return f"{strength}{voted} {scores} {rounding}"
 
 
 def summary(report: ReportModel) -> PhraseTable:
@@ -307,8 +307,8 @@ def answer(report: ReportModel) -> Phrase:
         return phrase("Neither position prevailed.")
     if verdict.winner == NO_DECISION:
         return phrase("Nothing was decided.")
-    agreed = [(turn.fields or {}).get("converged_on") for turn in _finals(report)]
-    middle = next((text for text in agreed if isinstance(text, str) and text.strip()), "")
+    positions = [(turn.fields or {}).get("converged_on") for turn in _finals(report)]
+    middle = next((text for text in positions if isinstance(text, str) and text.strip()), "")
     if report.conceded:
         return phrase(f"{_concession(report)}. " if middle else f"{_concession(report)}.", literal(middle))
     return literal(middle) if middle else phrase("Both sides ended in agreement.")
@@ -316,7 +316,7 @@ def answer(report: ReportModel) -> Phrase:
 
 def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
     position = report.positions[verdict.winner].strip()
-    affirming = [side for side, held in report.positions.items() if affirms(report.topic, held)]
+    affirming = [side for side, position_text in report.positions.items() if affirms(report.topic, position_text)]
     firmly = ", narrowly." if verdict.strength == "narrow" else "."
     if affirming != list(report.positions)[:1]:
         return literal(position)
@@ -346,7 +346,7 @@ def firmness(report: ReportModel) -> Iterator[str]:
     elif verdict.win_probability is not None:
         likely, judges = wording.whole_percent(verdict.win_probability), "judge" + "s" * (len(report.judges) != 1)
         yield f"{likely} likely, by the {judges}."
-    if behind := wording.behind_sentence(judged.result for judged in report.rounds if judged.result):
+    if behind := wording.behind_sentence(round_report.result for round_report in report.rounds if round_report.result):
         yield behind
     if verdict.winner == NO_DECISION:
         why = wording.shortfall(verdict.votes, verdict.quorum, report.seats.__getitem__)
@@ -403,7 +403,7 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     leads = "neither leads"
     if ahead != TIE:
         leads = f"{winner_word(ahead)} leads by {wording.whole_percent(verdict.gap or Fraction(0))}"
-    rounds = sum(1 for judged in report.rounds if judged.scores) if report.judging.scores_rounds else 1
+    rounds = sum(1 for round_report in report.rounds if round_report.scores) if report.judging.scores_rounds else 1
     most = Fraction(str(report.judging.format.rubric.most)) * max(1, rounds)
     return f"{leads}; at most {decimals(most)} points each"
 
@@ -426,8 +426,8 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
             side = turn.parsed_ballot.winner if turn.parsed_ballot else report.verdict.winner
             text = decided.get(side) or " ".join(map(str, decided.values()))
             yield Reason(name, str(text), turn.id)
-        given = [str(fields[field]) for field in _REASONS if isinstance(fields.get(field), str)]
-        for text in given[:1] if several else given:
+        texts = [str(fields[field]) for field in _REASONS if isinstance(fields.get(field), str)]
+        for text in texts[:1] if several else texts:
             yield Reason(name, text, turn.id)
 
 

@@ -89,10 +89,10 @@ def votes_text(votes: Mapping[str, int]) -> str:
 
 def votes_sentence(verdict: Verdict) -> str:
     """How many judges of a panel voted for whom: `2 of 3 judges voted for A, 1 for B.`"""
-    given = [(winner_word(side), n) for side, n in verdict.vote_counts.items()]
-    if not given:
+    counts = [(winner_word(side), n) for side, n in verdict.vote_counts.items()]
+    if not counts:
         return f"None of {len(verdict.votes)} judges' votes counts."
-    (first, most), *others = given
+    (first, most), *others = counts
     more = "".join(f", {n} for {name}" for name, n in others)
     return f"{most} of {len(verdict.votes)} judges voted for {first}{more}."
 
@@ -171,10 +171,10 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
     enough, n = max(1, quorum), len(counting)
     if n >= enough:
         return ""
-    whole = f"{n} of {plural(len(votes), 'vote')} count{'s' * (n == 1)}"
+    sentence = f"{n} of {plural(len(votes), 'vote')} count{'s' * (n == 1)}"
     needed = f"{enough} {'is' if enough == 1 else 'are'} needed"
     why = "; ".join(f"{name(vote.judge)} {_why_it_is_lost(vote)}" for vote in votes if vote not in counting)
-    return f"{whole}, and {needed}: {why}."
+    return f"{sentence}, and {needed}: {why}."
 
 
 def _why_it_is_lost(vote: Vote) -> str:
@@ -186,8 +186,8 @@ def _why_it_is_lost(vote: Vote) -> str:
 
 def whole_percent(share: Fraction) -> str:
     """A share of 1 as a whole percentage: `2%`. A small share that is not 0 is `under 1%`."""
-    whole = round(share * 100)
-    return "under 1%" if share and not whole else f"{whole}%"
+    rounded = round(share * 100)
+    return "under 1%" if share and not rounded else f"{rounded}%"
 
 
 def user_event_text(debate: DebateState, event: Event) -> str | None:
@@ -196,8 +196,8 @@ def user_event_text(debate: DebateState, event: Event) -> str | None:
     if isinstance(event, QuestionAsked):
         return f"From the floor, to {names(debate, event.to)}: {one_line(event.question)}"
     if isinstance(event, IssuesChanged):
-        listed = (f"I{n}. {one_line(issue)}" for n, issue in enumerate(event.issues, start=1))
-        return "\n".join([ISSUES_CHANGED, *listed])
+        lines = (f"I{n}. {one_line(issue)}" for n, issue in enumerate(event.issues, start=1))
+        return "\n".join([ISSUES_CHANGED, *lines])
     if isinstance(event, EndedEarly):
         return ended_early(debate)
     return None
@@ -248,10 +248,10 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
 def unheard(debate: DebateState) -> Iterator[str]:
     """A sentence for each question from the floor that no turn is left to hear."""
     turns = schedule.turns_taken(debate)
-    heard = {question.number for turn in turns for question in schedule.new_questions(debate, turn)}
+    numbers = {question.number for turn in turns for question in schedule.new_questions(debate, turn)}
     hearers = set() if debate.complete else {*schedule.seats_open_to_questions(debate)}
     for number, event in enumerate(debate.questions):
-        if number not in heard and not {*event.to} & hearers:
+        if number not in numbers and not {*event.to} & hearers:
             yield f"No turn is left to hear the question to {names(debate, event.to)}: {one_line(event.question)}"
 
 

@@ -135,16 +135,16 @@ SETTING_TEXTS = {
 """Every setting that a user may choose, by its name, in the order of an answers file."""
 
 
-def format_of(given: Mapping[str, Any], default: str = DEFAULT_FORMAT) -> str:
+def format_of(answers: Mapping[str, Any], default: str = DEFAULT_FORMAT) -> str:
     """The format that answers name, or the default. Raises BadSettings if it is not text."""
-    value = given.get("format")
+    value = answers.get("format")
     if value is not None and not isinstance(value, str):
         raise BadSettings(f"format: {short_repr(value)} is not {SETTINGS['format'].wanted}.")
     return default if value is None else value
 
 
 def make_settings(
-    given: Mapping[str, Any],
+    answers: Mapping[str, Any],
     format: Format,
     default_output: str,
     default_model: Callable[[str], str] = lambda seat: HOST,
@@ -152,16 +152,18 @@ def make_settings(
 ) -> Settings:
     """The settings that answers make, with the defaults of the format. `default_model` gives the model of a seat
     without one; `where` gives the place of a key, for a message. Raises BadSettings with every problem."""
-    problems = unknown_keys(given, where)
-    values = {key: value for key, value in given.items() if key in Settings.model_fields}
+    problems = unknown_keys(answers, where)
+    values = {key: value for key, value in answers.items() if key in Settings.model_fields}
     if "topic" not in values:
         problems.append(with_hint("topic: no topic is given.", "give `topic`"))
     for name, declared in SETTINGS.items():
         if declared.format_default is not None:
             values.setdefault(name, declared.format_default(format))
-    values |= {"format": format_of(given, format.name), "output": given.get("output", default_output)}
+    values |= {"format": format_of(answers, format.name), "output": answers.get("output", default_output)}
     words = {"strictness": format.rubric.strictness, "first": format.sides, "positions": (AUTO,), "rounds": (AUTO,)}
-    values |= {name: as_word(values[name], known) for name, known in words.items() if name in values}
+    values |= {
+        name: as_word(values[name], words_of_setting) for name, words_of_setting in words.items() if name in values
+    }
     if values.get("positions") == AUTO:
         del values["positions"]
     elif values.get("positions") == {}:
@@ -173,26 +175,26 @@ def make_settings(
         values["issues"] = tuple(values["issues"])
     context = values.get("context")
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
-    chosen = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
-    needed = set(format.active_seats(chosen)) - {RAPPORTEUR}  # who follows the others
+    chosen_names = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
+    needed = set(format.active_seats(chosen_names)) - {RAPPORTEUR}  # who follows the others
     unfilled: list[str] = []
-    by_seat = cast_by_seat(values.get("cast"), format, chosen)
+    by_seat = cast_by_seat(values.get("cast"), format, chosen_names)
     values["cast"] = _seat_models(by_seat, format, needed, default_model, unfilled)
     if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
         _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
-        noted = {key: noted.get(key, "file" if key in given else "default") for key in SETTINGS_WITH_SOURCE}
+        noted = {key: noted.get(key, "file" if key in answers else "default") for key in SETTINGS_WITH_SOURCE}
     values["sources"] = noted
     return _validate(values, format, problems, unfilled)
 
 
-def as_word(value: Any, known: Container[str]) -> Any:
-    """The word of those `known` that a value is, in capitals or with blanks around it; any other value as it is."""
-    if not isinstance(value, str) or value in known:
+def as_word(value: Any, words: Container[str]) -> Any:
+    """The one of `words` that a value is if case and blanks around it are ignored; any other value as it is."""
+    if not isinstance(value, str) or value in words:
         return value
     word = value.strip().lower()
-    return word if word in known else value
+    return word if word in words else value
 
 
 def _validate(values: Mapping[str, Any], format: Format, problems: list[str], unfilled: Sequence[str]) -> Settings:
@@ -214,27 +216,31 @@ def _validate(values: Mapping[str, Any], format: Format, problems: list[str], un
 def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     """What to try where a value was written as a text, a side was called by its name or has no position, or a judge was
     named for a format without one; empty for the rest."""
-    given = values.get(name)
-    if name in SETTINGS and isinstance(given, str) and not isinstance(value := from_text(name, given), str | list):
+    value_given = values.get(name)
+    if (
+        name in SETTINGS
+        and isinstance(value_given, str)
+        and not isinstance(value := from_text(name, value_given), str | list)
+    ):
         text = str(value).lower().removesuffix(".0")
         return "" if _problems_of(name, value, format) else f"{name}: {text}, without quotes"
-    if name == ISSUES and isinstance(given, str):
-        return f"{name}: {[given]}"
-    named = given if isinstance(given, dict) else [given] if name == "first" else []
+    if name == ISSUES and isinstance(value_given, str):
+        return f"{name}: {[value_given]}"
+    entries = value_given if isinstance(value_given, dict) else [value_given] if name == "first" else []
     called = {side: format.seats[side].side for side in format.sides if format.seats[side].side}
-    if name in ("first", "positions") and any(str(word).lower() in map(str.lower, called.values()) for word in named):
+    if name in ("first", "positions") and any(str(word).lower() in map(str.lower, called.values()) for word in entries):
         return and_joined([f"`{side}` for {called[side]}" for side in called])
-    if name == "positions" and isinstance(given, dict) and given.keys() < set(format.sides):
-        lacking = [side for side in format.sides if side not in given]
-        return f"give {and_joined([f'`positions.{side}`' for side in lacking])} too"
-    if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in format.active_seats():
+    if name == "positions" and isinstance(value_given, dict) and value_given.keys() < set(format.sides):
+        missing = [side for side in format.sides if side not in value_given]
+        return f"give {and_joined([f'`positions.{side}`' for side in missing])} too"
+    if name == "cast" and isinstance(value_given, dict) and JUDGE in value_given and JUDGE not in format.active_seats():
         return "`debate judge` to judge a debate that is over"
     return ""
 
 
-def unknown_keys(given: Iterable[object], where: Callable[[str], str]) -> list[str]:
+def unknown_keys(keys: Iterable[object], where: Callable[[str], str]) -> list[str]:
     """A sentence for each of the first keys that an answers file does not have; `where` gives the place of a key."""
-    return list(first_few((_unknown_key(key, where(str(key))) for key in given if key not in KEYS), "answers"))
+    return list(first_few((_unknown_key(key, where(str(key))) for key in keys if key not in KEYS), "answers"))
 
 
 def _unknown_key(key: object, where: str) -> str:
@@ -257,7 +263,7 @@ def _seat_models(
     cast = {} if cast is None else cast
     if not isinstance(cast, dict):
         return cast
-    seated = {seat: models_of_seat(given) for seat, given in cast.items()}
+    seated = {seat: models_of_seat(entry) for seat, entry in cast.items()}
     order = seats_of_cast(format)
     if not seated.keys() <= set(order):
         return seated
@@ -314,8 +320,8 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
         stand_in = (model for model in seated if model != HUMAN)
         cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
     values |= without_stand_in_rapporteur(cast, chosen_phases)
-    wanted = format.active_seats({name for name in chosen_phases if values[name] is True})
-    if RAPPORTEUR not in wanted:
+    seats = format.active_seats({name for name in chosen_phases if values[name] is True})
+    if RAPPORTEUR not in seats:
         cast.pop(RAPPORTEUR, None)
 
 
@@ -340,18 +346,18 @@ def rapporteur_note(settings: Settings, format: Format) -> str:
 def host_problem(cast: Mapping[str, Any]) -> str:
     """Why a cast with a person and the host can't hold a debate; empty where it has not both: `debate step`, which
     takes the host's replies, asks no person."""
-    people, hosts = ([seat for seat in cast if who in specs_of({seat: cast[seat]})] for who in (HUMAN, HOST))
+    people, hosts = ([seat for seat in cast if spec in specs_of({seat: cast[seat]})] for spec in (HUMAN, HOST))
     if not people or not hosts:
         return ""
     problem = f"cast: {' and '.join(people)} is human and {' and '.join(hosts)} is host, which can't be in one debate."
     return with_hint(problem, f"a model or `human` for {' and '.join(hosts)}, or `host` for {' and '.join(people)}")
 
 
-def judging_settings(given: Mapping[str, Any], format: Format, judge_count: int) -> Settings:
+def judging_settings(answers: Mapping[str, Any], format: Format, judge_count: int) -> Settings:
     """The settings of a debate of which only the `given` ones and the number of judges are known. Raises BadSettings
     with every problem."""
     cast = {JUDGE: [HOST] * max(1, min(judge_count, MAX_JUDGES))} if JUDGE in format.active_seats() else {}
-    return make_settings({"topic": "Any.", "cast": cast, **given}, format, "any.md")
+    return make_settings({"topic": "Any.", "cast": cast, **answers}, format, "any.md")
 
 
 def parse_rounds(value: Any, maximum: int) -> int | None:
@@ -408,20 +414,20 @@ def _problems_of(name: str, value: Any, format: Format) -> list[str]:
     try:
         Settings.model_validate({"cast": {JUDGE: (HOST,) * MAX_JUDGES}, name: value}, context=format)
     except pydantic.ValidationError as error:
-        own = (item["ctx"]["error"].args for item in error.errors() if item["loc"] == (name,))
-        return [problem for args in own for problem in args]
+        problems = (item["ctx"]["error"].args for item in error.errors() if item["loc"] == (name,))
+        return [problem for args in problems for problem in args]
     return []
 
 
-def unasked_problems(given: Mapping[str, Any], asked: Container[str], format: Format) -> list[str]:
-    """The problems of answers besides those that are `asked` for: keys that do not exist, and values that a setting
-    can't have, whatever the other answers are."""
-    problems = [_unknown_key(key, "answers") for key in given if key not in KEYS]
-    for name in filter(given.__contains__, SETTINGS):
-        value = as_word(given[name], format.sides) if name == "first" else given[name]
+def unasked_problems(answers: Mapping[str, Any], asked_keys: Container[str], format: Format) -> list[str]:
+    """The problems of the answers whose keys are not in `asked_keys`: keys that do not exist, and values that a
+    setting can't have, whatever the other answers are."""
+    problems = [_unknown_key(key, "answers") for key in answers if key not in KEYS]
+    for name in filter(answers.__contains__, SETTINGS):
+        value = as_word(answers[name], format.sides) if name == "first" else answers[name]
         if name == ISSUES and isinstance(value, list):
             value = tuple(value)
-        if name not in asked:
+        if name not in asked_keys:
             problems += _problems_of(name, value, format)
     return problems
 
@@ -437,25 +443,25 @@ def message_line(key: str, text: str) -> str:
 
 def sample() -> str:
     """A commented answers file to start from, which is good as it is."""
-    return _SAMPLE_HEAD + "".join(_sample_lines(name, shown) for name, shown in SETTING_TEXTS.items())
+    return _SAMPLE_HEAD + "".join(_sample_lines(name, texts) for name, texts in SETTING_TEXTS.items())
 
 
-def _sample_lines(name: str, shown: SettingText) -> str:
-    prefix, value = ("# ", shown.sample[2:]) if shown.sample.startswith("# ") else ("", shown.sample)
+def _sample_lines(name: str, texts: SettingText) -> str:
+    prefix, value = ("# ", texts.sample[2:]) if texts.sample.startswith("# ") else ("", texts.sample)
     line = f"{prefix}{name}: {value}"
     if len(line) < _SAMPLE_COLUMN:
-        return f"{line.ljust(_SAMPLE_COLUMN)}# {shown.help}\n"
-    return f"# {name}: {shown.help}\n{line}\n"
+        return f"{line.ljust(_SAMPLE_COLUMN)}# {texts.help}\n"
+    return f"# {name}: {texts.help}\n{line}\n"
 
 
-def block_lines(given: Mapping[str, Any], format: Format) -> list[str]:
+def block_lines(answers: Mapping[str, Any], format: Format) -> list[str]:
     """The lines of the block that confirms a setup for settings that are not the default; topic, positions, rounds,
     strictness and output are in the words of prompts/setup.yaml."""
     lines = []
-    for name, shown in SETTING_TEXTS.items():
-        value = given.get(name)
-        if shown.label and value not in (None, default_of(name, format)):
+    for name, texts in SETTING_TEXTS.items():
+        value = answers.get(name)
+        if texts.label and value not in (None, default_of(name, format)):
             items = "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             text = "yes" if value is True else "no" if value is False else sanitize.one_line(items)
-            lines.append(f"{shown.label}: {text}")
+            lines.append(f"{texts.label}: {text}")
     return lines

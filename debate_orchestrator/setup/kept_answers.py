@@ -31,9 +31,9 @@ _MAX_REMEMBERED = 50
 class KeptAnswers:
     """The file that a conversation is kept in."""
 
-    def __init__(self, path: str, *, own: bool):
+    def __init__(self, path: str, *, is_ours: bool):
         self.path = path
-        self.own = own
+        self.own = is_ours
         """Whether the conversation chose the file itself because no name was given."""
         self.lost = ""
         """Why it could not be kept; empty if it could."""
@@ -59,15 +59,15 @@ class KeptAnswers:
             earlier = newest_unfinished()
             before = f" The setup that you left here before is still in {earlier[0].path}." if earlier else ""
             return f"You left the setup without answering anything.{before}"
-        left = f"You left the setup. Your answers are in {self.path}. Continue with `debate --answers {self.path}`."
-        return " ".join([left, *self.asides])
+        sentence = f"You left the setup. Your answers are in {self.path}. Continue with `debate --answers {self.path}`."
+        return " ".join([sentence, *self.asides])
 
     def moved(self, state: SetupState, report: str) -> str:
         """Keeps the answers beside the report instead, in a file of their own; returns its path."""
         stem = report.removesuffix(".md")
-        own = os.path.abspath(self.path)
+        own_path = os.path.abspath(self.path)
         names = _numbered_paths(stem, ANSWERS)
-        path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own)
+        path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own_path)
         save(path, state, self.asides.append)
         if self.own and self.saved and os.path.abspath(path) != os.path.abspath(self.path):
             Path(self.path).unlink(missing_ok=True)
@@ -77,7 +77,9 @@ class KeptAnswers:
 
 def new_file() -> KeptAnswers:
     """A file of its own in the working directory, for a conversation without a named file."""
-    return KeptAnswers(next(name for name in _numbered_paths(_STEM, _SUFFIX) if not os.path.lexists(name)), own=True)
+    return KeptAnswers(
+        next(name for name in _numbered_paths(_STEM, _SUFFIX) if not os.path.lexists(name)), is_ours=True
+    )
 
 
 def _numbered_paths(stem: str, suffix: str) -> Iterator[str]:
@@ -91,9 +93,9 @@ def newest_unfinished() -> tuple[KeptAnswers, SetupState] | None:
     for path in paths:
         try:
             if _holds_setup(str(path)):
-                kept = KeptAnswers(str(path), own=True)
-                kept.saved = True
-                return kept, load(str(path))
+                kept_answers = KeptAnswers(str(path), is_ours=True)
+                kept_answers.saved = True
+                return kept_answers, load(str(path))
         except DebateError:
             continue
     return None
@@ -103,13 +105,13 @@ def from_file(path: str) -> tuple[KeptAnswers, SetupState]:
     """The conversation of a file that was named; a new one where there is none. A file that a person wrote is read
     and left as it is, and the answers are kept in another."""
     if not os.path.exists(path):
-        return KeptAnswers(path, own=False), SetupState()
+        return KeptAnswers(path, is_ours=False), SetupState()
     state = load(path)
     if not _holds_setup(path):
         return new_file(), state
-    kept = KeptAnswers(path, own=_is_own(Path(path)))  # ours, even if the user names it
-    kept.saved = True
-    return kept, state
+    kept_answers = KeptAnswers(path, is_ours=_is_own(Path(path)))  # ours, even if the user names it
+    kept_answers.saved = True
+    return kept_answers, state
 
 
 def _is_own(path: Path) -> bool:

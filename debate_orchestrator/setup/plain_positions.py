@@ -36,8 +36,8 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     if not topic or _CHOICE.search(topic) or len(sides) != 2:
         return {}
     if should := _SHOULD.fullmatch(topic):
-        who, what = (should["asked"] or should["stated"]).capitalize(), should["what"].rstrip()
-        return dict(zip(sides, (f"{who} should {what}.", f"{who} should not {what}."), strict=True))
+        subject, what = (should["asked"] or should["stated"]).capitalize(), should["what"].rstrip()
+        return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
     if _YES_OR_NO.match(topic):
         return {side: f'The answer to "{topic}" is {word}.' for side, word in zip(sides, ("yes", "no"), strict=True)}
     if topic.endswith(_QUESTION_MARKS):

@@ -460,7 +460,7 @@ class SetupQuestions:
             return with_answers(without_answers(state, "insist"), source, rounds=answers.AUTO)
         number = answers.parse_rounds(text, self.format.rounds.maximum_if_insisted)
         if number is None:
-            raise BadSettings(value_problem("rounds", text, self.format, asked=True))
+            raise BadSettings(value_problem("rounds", text, self.format, in_setup=True))
         same = state.given.get("rounds") == number
         return with_answers(state if same else without_answers(state, "insist"), source, rounds=number)
 

@@ -92,8 +92,8 @@ class Risk(FrozenModel):
         """Identifies a risk that the user has agreed to, whichever key asks for it. A program is identified by its
         command line and its folder, a server or a file by its name and not by its content, and the prompts of a journal
         by their words."""
-        known = "\0".join(filter(None, (f"{self.kind} {self.what}", self.folder)))
-        return hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
+        identity = "\0".join(filter(None, (f"{self.kind} {self.what}", self.folder)))
+        return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _printable(text: str) -> str:
@@ -130,11 +130,11 @@ def risk_lines(risks: Iterable[Risk]) -> list[str]:
         )
     items = []
     for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
-        own = list(group)
-        shown_risks = own if kind in _GRAVE else own[:_FEW]
+        risks_of_kind = list(group)
+        shown_risks = risks_of_kind if kind in _GRAVE else risks_of_kind[:_FEW]
         items += [f"  - {risk.text}" for risk in shown_risks]
-        if left := len(own) - len(shown_risks):
-            items.append(f"  - {kind}: {left:,} more")
+        if more_count := len(risks_of_kind) - len(shown_risks):
+            items.append(f"  - {kind}: {more_count:,} more")
     return items
 
 
@@ -145,16 +145,16 @@ def of_settings(
     nothing comes of them. A `typed_format` takes the place of theirs and is not a risk, but its clerk may be one.
     In `remote` settings every recording is a risk, even in the working folder: another machine chose the path and
     learns the result, so it could probe the user's files."""
-    given = dict(settings)
-    risks = list(_of_cast(given.get("cast"), _real if remote else _outside))
-    for path in _texts(given.get("context")):
+    values = dict(settings)
+    risks = list(_of_cast(values.get("cast"), _real if remote else _outside))
+    for path in _texts(values.get("context")):
         if leads := _outside(path):
             risks.append(Risk(kind="context", where="context", what=leads))
-    if report := _report(given.get("output")):
+    if report := _report(values.get("output")):
         real = _real(report)
         if leads := _outside(report) or (real if _gives_orders(os.path.basename(real)) else ""):
             risks.append(Risk(kind="output", where="output", what=leads))
-    format = typed_format or given.get("format")
+    format = typed_format or values.get("format")
     if not typed_format and isinstance(format, str) and source.is_path(format):
         risks.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
     return _merge(risks)
@@ -201,8 +201,8 @@ def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:
     """Whether a format comes with the program, with its very words: much of what a format's data says (what is judged
     by, how strictly, what a field is about) is put into briefs, as its templates are."""
     if format.name in resources.format_names():
-        shipped, own = loader.load_with_templates(format.name)
-        if templates == own and format.model_dump_json() == shipped.model_dump_json():
+        shipped, carried = loader.load_with_templates(format.name)
+        if templates == carried and format.model_dump_json() == shipped.model_dump_json():
             return True
     return not templates and _digest(format) in _EARLIER
 
@@ -285,7 +285,8 @@ def _merge(risks: list[Risk]) -> tuple[Risk, ...]:
     keys: dict[str, list[str]] = {}
     for risk in risks:
         keys.setdefault(risk.digest, []).append(risk.where)
-    whole = {risk.digest: risk for risk in risks}
+    by_digest = {risk.digest: risk for risk in risks}
     return tuple(
-        whole[digest].model_copy(update={"where": ", ".join(dict.fromkeys(asking))}) for digest, asking in keys.items()
+        by_digest[digest].model_copy(update={"where": ", ".join(dict.fromkeys(asking))})
+        for digest, asking in keys.items()
     )

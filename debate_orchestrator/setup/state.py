@@ -80,8 +80,8 @@ def save(path: str, state: SetupState, tell: Tell = ignore, *, whole: bool = Tru
         "setup": state.progress.model_dump(mode="json", by_alias=True),
     }
     text = _text(path, redact_values(data))
-    if kept := write_atomic(path, text, ours=lambda there: whole and _is_conversation(path, there)):
-        tell(f"{name_of(path)} was edited by hand: kept as {name_of(kept)}.")
+    if path_kept := write_atomic(path, text, ours=lambda there: whole and _is_conversation(path, there)):
+        tell(f"{name_of(path)} was edited by hand: kept as {name_of(path_kept)}.")
 
 
 def _text(path: str, data: Mapping[str, Any]) -> str:
@@ -216,9 +216,11 @@ def without_answers(state: SetupState, *keys: str) -> SetupState:
 
 def is_whole(state: SetupState, before: SetupState) -> bool:
     """Whether a state still has every answer of the one `before`, and every model of its cast."""
-    casts = [given["cast"] if isinstance(given.get("cast"), dict) else {} for given in (before.given, state.given)]
-    stated, kept = (len(specs_of(cast)) for cast in casts)
-    return stated <= kept and before.given.keys() <= state.given.keys()
+    casts = [
+        answers["cast"] if isinstance(answers.get("cast"), dict) else {} for answers in (before.given, state.given)
+    ]
+    stated, kept_count = (len(specs_of(cast)) for cast in casts)
+    return stated <= kept_count and before.given.keys() <= state.given.keys()
 
 
 def with_valid_progress(state: SetupState, sides: tuple[str, ...]) -> SetupState:

@@ -129,8 +129,8 @@ def _first_mistake(error: Exception) -> str:
         return ""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(str(key) for key in first["loc"][1:])
-    wanted = f"should be {first['msg']}" if first["type"] == NOT_A_LINE else first["msg"]
-    return f" ({short_repr(': '.join(filter(None, (place, wanted))), 200)})"
+    expected = f"should be {first['msg']}" if first["type"] == NOT_A_LINE else first["msg"]
+    return f" ({short_repr(': '.join(filter(None, (place, expected))), 200)})"
 
 
 def _hash_suffix(digest: str) -> bytes:

@@ -22,15 +22,15 @@ def stored_state(journal: str, events: Iterable[Event]) -> DebateState:
 def as_damaged_journal(journal: str = "") -> Iterator[None]:
     """Makes a DamagedJournal of what goes wrong while a journal is made into a state or a report. `journal` is its
     path, or empty where that is not known. What was raised is the `__cause__`: it may be an error in this program."""
-    named = name_of(journal) if journal else "This journal"
+    name = name_of(journal) if journal else "This journal"
     try:
         yield
     except OutOfTurn as error:
-        problem = f"{named} can't be read: it has an event out of turn. {' '.join(error.problems)}"
+        problem = f"{name} can't be read: it has an event out of turn. {' '.join(error.problems)}"
         raise DamagedJournal(problem) from error
     except DebateError:
         raise
     except Exception as error:
         kind = type(error).__name__
-        problem = f"{named} can't be read: its format is not one that this version can work with ({kind})."
+        problem = f"{name} can't be read: its format is not one that this version can work with ({kind})."
         raise DamagedJournal(problem) from error

@@ -106,21 +106,21 @@ class Display:
         if not rows and list(still_open) == self._open:
             return
         self._open = list(still_open)
-        sent = [_BEGIN, _CLEAR, *(f"{self._styled(row)}\r\n" for row in rows)]
+        output = [_BEGIN, _CLEAR, *(f"{self._styled(row)}\r\n" for row in rows)]
         if still_open:
             # Not wrapped, so that text which this terminal shows wider than it was measured shifts nothing.
             up = f"\x1b[{len(still_open) - 1}A" if len(still_open) > 1 else ""
-            sent += [_NO_WRAP, "\r\n".join(map(self._styled, still_open)), f"{_WRAP}\r{up}"]
-        self._write("".join([*sent, _END]))
+            output += [_NO_WRAP, "\r\n".join(map(self._styled, still_open)), f"{_WRAP}\r{up}"]
+        self._write("".join([*output, _END]))
 
     def _styled(self, text: Text) -> str:
         safe = sanitize(text.plain).replace("\n", " ")
         if safe != text.plain:  # the last guard: no text reaches a terminal with an escape sequence in it
             text = Text(safe)
         segments = Text.assemble(text).render(_CONSOLE)  # `render` alone passes over a text's own style
-        kept = segments if self._colour else Segment.remove_color(segments)
+        styled = segments if self._colour else Segment.remove_color(segments)
         drawn = "".join(
-            style.render(part, color_system=ColorSystem.STANDARD) if style else part for part, style, _ in kept
+            style.render(part, color_system=ColorSystem.STANDARD) if style else part for part, style, _ in styled
         )
         return drawn if self._draws else drawn.translate(_PLAIN)
 

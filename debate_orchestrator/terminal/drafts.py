@@ -58,14 +58,14 @@ class Drafts:
         """What was entered in answer to exactly this brief. Raises BadFile for a draft that is no form."""
         try:
             form = strict_json(self.read_speech(brief) or "[]")
-            return {tuple(map(str, place)): str(said) for place, said in form}
+            return {tuple(map(str, place)): str(text) for place, text in form}
         except (ValueError, TypeError):
             hint = "move it away to begin anew"
             raise BadFile(f"{self.path_of(brief)}: this draft can't be read as a form.", hint=hint) from None
 
-    def keep_entries(self, brief: Brief, entered: Mapping[tuple[str, ...], str]) -> None:
+    def keep_entries(self, brief: Brief, entries: Mapping[tuple[str, ...], str]) -> None:
         """Keeps what was entered."""
-        lines = ",\n".join(json.dumps([list(place), text], ensure_ascii=False) for place, text in entered.items())
+        lines = ",\n".join(json.dumps([list(place), text], ensure_ascii=False) for place, text in entries.items())
         self.keep_speech(brief, f"[\n{lines}\n]\n" if lines else "")
 
     def others(self, brief: Brief) -> list[str]:
@@ -88,8 +88,8 @@ class Drafts:
         """Path, turn and brief of every draft."""
         if is_link(self.folder) or not os.path.isdir(self.folder):
             return []
-        named = ((name, _NAME.fullmatch(name)) for name in sorted(os.listdir(self.folder)))
-        return [(os.path.join(self.folder, name), found["turn"], found["brief"]) for name, found in named if found]
+        matches = ((name, _NAME.fullmatch(name)) for name in sorted(os.listdir(self.folder)))
+        return [(os.path.join(self.folder, name), match["turn"], match["brief"]) for name, match in matches if match]
 
 
 T = TypeVar("T")

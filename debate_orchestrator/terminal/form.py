@@ -80,13 +80,13 @@ class Form(ABC):
     def asked_questions(self) -> list[FormQuestion]:
         """The questions that are asked."""
         every = self.questions()
-        wanted = self.short(every) if self.short else every
-        return [question for question in every if question in wanted or question.field_path in self.entered]
+        questions = self.short(every) if self.short else every
+        return [question for question in every if question in questions or question.field_path in self.entered]
 
     def reply(self) -> dict[str, Any] | None:
         """What was entered, with defaults for what was not asked; None while something is missing."""
-        given = {**self.entered, **self.computed(self.entered)}
-        full = with_defaults(self.shape, self.shape_context, given) if self.short else given
+        entries = {**self.entered, **self.computed(self.entered)}
+        full = with_defaults(self.shape, self.shape_context, entries) if self.short else entries
         return form_value(self.shape, self.shape_context, full)
 
     async def fill_in(
@@ -111,20 +111,22 @@ class Form(ABC):
 
     def _missing(self) -> FormQuestion | None:
         unread = (
-            asked for asked in self.asked_questions() if not has_valid_answer(asked, self.shape_context, self.entered)
+            question
+            for question in self.asked_questions()
+            if not has_valid_answer(question, self.shape_context, self.entered)
         )
         return next(unread, None)
 
     def _before(self, question: FormQuestion | None) -> FormQuestion:
         """The question before that one: the last one before all of them are shown."""
-        asked = self.asked_questions()
-        field_paths = [other.field_path for other in asked]
-        at = len(asked)
+        questions = self.asked_questions()
+        field_paths = [other.field_path for other in questions]
+        at = len(questions)
         if question is not None and question.field_path in field_paths:
             at = field_paths.index(question.field_path)
         if at == 0:
             self.prompter.tell(self.first)
-        return asked[max(0, at - 1)]
+        return questions[max(0, at - 1)]
 
     async def ask(self, question: FormQuestion) -> None:
         """Asks one question until its answer is valid."""
@@ -148,8 +150,8 @@ class Form(ABC):
                 value = read(question, self.shape_context, answer)
                 if question.lacking and value in (None, False) and not short_list:
                     short_list = True
-                    lacking = plural(question.lacking, "more item")
-                    raise BadReply(f"The list should have {lacking}. The same again ends it.")
+                    missing_text = plural(question.lacking, "more item")
+                    raise BadReply(f"The list should have {missing_text}. The same again ends it.")
             except Quit as quitting:
                 if quitting.typed:
                     self.entered[typing] = quitting.typed
@@ -172,8 +174,8 @@ class Form(ABC):
         if self.short:
             every = self._asked_for(with_defaults(self.shape, self.shape_context, self.entered))
         notes = [] if wrong else remarks()
-        shown = [Line(text, True) for text in (*wrong, *notes)]
-        self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *shown)
+        lines = [Line(text, True) for text in (*wrong, *notes)]
+        self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *lines)
         unasked = [question for question in every if question.field_path not in self.entered]
         keys = [
             "" if wrong else "Enter keeps that and hands it in" if notes else "Enter hands it in",
@@ -218,13 +220,13 @@ class Form(ABC):
 
 async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesChanged:
     """The list as the person wants it, one question a line. Raises Quit."""
-    listed = "\n".join(map(one_line, questions))
+    text = "\n".join(map(one_line, questions))
     prompter.tell("", Line("The list of issues, the weightiest first, a line each. Strike, move or add lines.", True))
     prompter.tell("Alt-Enter, Esc Enter or Ctrl-D takes it; Ctrl-C leaves it as it was.")
     while True:
-        listed = await prompter.ask(Question(multiline=True, now=listed, private=True))
+        text = await prompter.ask(Question(multiline=True, now=text, private=True))
         try:
-            return changed_issues([line.strip() for line in listed.split("\n") if line.strip()])
+            return changed_issues([line.strip() for line in text.split("\n") if line.strip()])
         except BadSettings as error:
             prompter.tell(*error.problems)
 
@@ -243,24 +245,24 @@ class ReviewBallotForm(Form):
         prompter: Prompter,
         texts: ReviewTexts,
         form: ReviewForm,
-        given: dict[str, Any],
+        ballot: dict[str, Any],
         show: Callable[[], None],
         keep: Keep,
     ):
         """`show` shows the debate; `keep` keeps a draft after every answer."""
         self.texts, self.form = texts, form
-        self._show, self._head = show, {name: given[name] for name in _HEAD if name in given}
-        self._was_read = given.get(READ) is True
+        self._show, self._head = show, {name: ballot[name] for name in _HEAD if name in ballot}
+        self._was_read = ballot.get(READ) is True
         self._whole = form.parts(*_FIRST, *_SECOND)
         writer = DraftWriter[Mapping[FieldPath, str]](
             lambda entered: keep(self.ballot() | ({READ: True} if self._was_read else {}))
         )
-        super().__init__(prompter, form.parts(*_FIRST), form.shape_context, writer, _entered(self._whole, form, given))
+        super().__init__(prompter, form.parts(*_FIRST), form.shape_context, writer, _entered(self._whole, form, ballot))
 
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Quit with what was answered kept."""
         self.prompter.tell(self.texts.said["again" if self.entered else "welcome"])
-        seen, *_, before = self.questions()
+        was_seen, *_, before = self.questions()
         if not self._was_read:
             await self.fill_in()
         while not await self._read_debate():
@@ -268,7 +270,7 @@ class ReviewBallotForm(Form):
                 self.prompter.tell(self.texts.said["stands"])
             else:
                 await self.fill_in(question=before)
-        if read(seen, self.shape_context, self.entered[seen.field_path]):
+        if read(was_seen, self.shape_context, self.entered[was_seen.field_path]):
             self.prompter.tell(self.texts.said["seen"])
         self.shape, self.first = self.form.parts(*_SECOND), self.texts.said["stands"]
         await self.fill_in(lambda: [])
@@ -346,13 +348,13 @@ async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
     return name
 
 
-def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[FieldPath, str]:
+def _entered(shape: Shape, form: ReviewForm, values: dict[str, Any]) -> dict[FieldPath, str]:
     """The earlier answers, as they would be typed. Invalid ones are left out, and so asked again."""
     entered: dict[FieldPath, str] = {}
     while True:
-        found: dict[FieldPath, str] = {}
+        entries: dict[FieldPath, str] = {}
         for question in form_questions(shape, form.shape_context, entered):
-            answer: Any = given
+            answer: Any = values
             for key in question.field_path:
                 parts = answer if isinstance(answer, dict) else {}
                 answer = next((part for name, part in parts.items() if str(name) == key), None)
@@ -362,7 +364,7 @@ def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[Fiel
                 and question.field_path not in entered
                 and has_valid_answer(question, form.shape_context, here)
             ):
-                found |= here
-        if not found:
+                entries |= here
+        if not entries:
             return entered
-        entered |= found
+        entered |= entries

@@ -82,8 +82,8 @@ class Live:
                 speech = self._speech(event.turn)
                 if debate.shape(speech.turn) is None:
                     text = event.reply.text
-                    shown = wording.filler_in_place(text) if self._is_stand_in(speech.turn) else text
-                    speech.show_recorded(shown, _notes(debate, speech.turn, event))
+                    text_shown = wording.filler_in_place(text) if self._is_stand_in(speech.turn) else text
+                    speech.show_recorded(text_shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
             case events.StructuredReplyGiven():
@@ -339,11 +339,11 @@ def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: 
     """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
     terms of the sides as they are."""
     format, turn = debate.format, schedule.turn(debate, event.turn)
-    seen = tally.unmirrored(debate, format.shapes[turn.phase.reply], event)
-    points = read_ballot(seen, format.sides, debate.weights, format.winner_of).scores
+    fields = tally.unmirrored(debate, format.shapes[turn.phase.reply], event)
+    points = read_ballot(fields, format.sides, debate.weights, format.winner_of).scores
     criteria = (
         f"{format.rubric.criteria[name].title} "
-        + " | ".join(decimals(Fraction(str(seen["scores"][side][name]))) for side in format.sides)
+        + " | ".join(decimals(Fraction(str(fields["scores"][side][name]))) for side in format.sides)
         for name in debate.criteria
     )
     return [
@@ -376,13 +376,15 @@ def _bars(debate: DebateState, points: Mapping[str, Fraction], most: Fraction, w
 
 def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Declined) -> str:
     """What to note below a speech; empty where there is nothing."""
-    found = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
+    notes = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
     if isinstance(event, events.Spoke):
-        heard = speech_rules.visible_speech(debate, turn)
-        found += [f"the last {heard.dropped} words are over the limit, and no seat hears them"] if heard.dropped else []
-        missing = sum(not quote.verified for quote in heard.quotes)
-        found += [f"{missing} of {len(heard.quotes)} quotes not found in the material"] if missing else []
-    return f"-- {'; '.join(found)}." if found else ""
+        visible = speech_rules.visible_speech(debate, turn)
+        notes += (
+            [f"the last {visible.dropped} words are over the limit, and no seat hears them"] if visible.dropped else []
+        )
+        missing = sum(not quote.verified for quote in visible.quotes)
+        notes += [f"{missing} of {len(visible.quotes)} quotes not found in the material"] if missing else []
+    return f"-- {'; '.join(notes)}." if notes else ""
 
 
 def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *, ballots_hidden: bool = False) -> str:

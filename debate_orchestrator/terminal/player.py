@@ -96,9 +96,9 @@ class Player:
         """Plays what is seen before an event is complete."""
         if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
             together = batch if self._live.beside else [event]
-            spoken = [other for other in together if isinstance(other, Spoke | Declined)]
+            speeches = [other for other in together if isinstance(other, Spoke | Declined)]
             await self._speak(
-                {other.turn: speech_rules.without_private_working(self.debate, other.reply.text) for other in spoken}
+                {other.turn: speech_rules.without_private_working(self.debate, other.reply.text) for other in speeches}
             )
         elif isinstance(event, StructuredReplyGiven):
             await self._rest(_AFTER_SPEECH)
@@ -108,11 +108,11 @@ class Player:
         self._spoken |= set(texts)
         self._skip.clear()
         words = [(schedule.turn(self.debate, turn), _WORD.findall(text)) for turn, text in texts.items()]
-        at, longest = 0.0, max(len(found) for _, found in words)
+        at, longest = 0.0, max(len(word) for _, word in words)
         while not self._plays_instantly and at < longest and not self._skip.is_set():
             until = at + (self._pace or 0) / 60 * TICK
-            for turn, found in words:
-                self._live.on_text(turn, "".join(found[int(at) : int(until)]))
+            for turn, word in words:
+                self._live.on_text(turn, "".join(word[int(at) : int(until)]))
             at = until
             await self._tick()
 

@@ -102,10 +102,10 @@ class Prompter:
         """The answer: the value of a choice, or the text. Raises Quit, and Back where the question says so."""
         while True:
             try:
-                typed = await self._read(question)
+                text = await self._read(question)
                 if question.multiline:
-                    return typed
-                answer = typed.strip()
+                    return text
+                answer = text.strip()
                 if answer.lower() in BACK:
                     raise Back(question.now)
             except Back as back:
@@ -155,8 +155,8 @@ class Prompter:
         values = [value for value, _ in question.choices]
         self._selected = values.index(question.default) if question.default in values else None
         self._question = question._replace(changed=lambda typed: None)
-        if not question.private and (shown := question_lines(question)):
-            self.tell("", *shown)
+        if not question.private and (lines := question_lines(question)):
+            self.tell("", *lines)
         session = self._session = self._new_session(question)
 
         def begin() -> None:
@@ -203,8 +203,8 @@ class Prompter:
     def _message(self) -> FormattedText:
         """The question where it is private, the choices, and the sign behind which is typed."""
         question, columns = self._question, self._output.get_size().columns
-        shown = question_lines(question) if question.private else []
-        parts = [*self._format(("", *shown)), ("", "\n")] if shown else []
+        lines = question_lines(question) if question.private else []
+        parts = [*self._format(("", *lines)), ("", "\n")] if lines else []
         selected = (
             matching_choice(question, self._typed_text()) if self._typed_text().strip() else self._selected_value()
         )
@@ -310,10 +310,10 @@ def show_in_pager(text: str) -> bool:
         return False
 
 
-def matching_choice(question: Question, typed: str) -> str:
+def matching_choice(question: Question, text: str) -> str:
     """The value of the choice that was meant, by its value, its number or its beginning; otherwise what was typed."""
-    found = chosen([value for value, _ in question.choices], typed, begun=":" not in typed)
-    return typed.strip() if found is None else found
+    match = chosen([value for value, _ in question.choices], text, begun=":" not in text)
+    return text.strip() if match is None else match
 
 
 def unknown_choice(question: Question) -> str:
@@ -333,7 +333,7 @@ def choice_rows(question: Question, columns: int) -> list[str]:
     beside = widest + 6 <= min(columns, MAX_WIDTH) // 3
     rows = []
     for number, (value, meaning) in enumerate(question.choices, 1):
-        named = f"{number} {sanitize(value)}"
+        title = f"{number} {sanitize(value)}"
         about = one_line(meaning)
-        rows.append(f"{named:{widest + 4}}{about}".rstrip() if beside or not about else f"{named}\n      {about}")
+        rows.append(f"{title:{widest + 4}}{about}".rstrip() if beside or not about else f"{title}\n      {about}")
     return rows

@@ -60,22 +60,22 @@ def is_free(cast: Mapping[str, Any]) -> bool:
 
 def paid_calls(specs: Iterable[str]) -> tuple[Risk, ...]:
     """The risks of calls that may cost money. A program is agreed to as a program."""
-    named = (spec for spec in specs if model_spec.kind(spec) != model_spec.COMMAND and not pricing.free(spec))
-    return tuple(Risk(kind="calls", where="cast", what=spec) for spec in dict.fromkeys(named))
+    paid_specs = (spec for spec in specs if model_spec.kind(spec) != model_spec.COMMAND and not pricing.free(spec))
+    return tuple(Risk(kind="calls", where="cast", what=spec) for spec in dict.fromkeys(paid_specs))
 
 
-def _agreed_to_nothing(asked: Sequence[Risk]) -> None:
+def _agreed_to_nothing(open_risks: Sequence[Risk]) -> None:
     raise BadSettings("Nothing was agreed to.")
 
 
 def in_words(cast: Mapping[str, Any]) -> str:
     """Who fills the seats, in a line: `a and b anthropic:x, judge anthropic:y`."""
     seats_of: dict[str, list[str]] = {}
-    for seat, who in cast.items():
+    for seat, entry in cast.items():
         if seat != MODERATOR:
-            named = " and ".join(map(display_name, model_spec.specs_of({seat: who})))
-            seats_of.setdefault(named, []).append(seat)
-    return ", ".join(f"{' and '.join(seats)} {named}" for named, seats in seats_of.items())
+            names = " and ".join(map(display_name, model_spec.specs_of({seat: entry})))
+            seats_of.setdefault(names, []).append(seat)
+    return ", ".join(f"{' and '.join(seats)} {names}" for names, seats in seats_of.items())
 
 
 def display_name(spec: str) -> str:
@@ -118,29 +118,29 @@ class SetupBase:
         self.wanted: set[str] = set()
         """The models that the person named here or agreed to."""
         self.agree_to_calls: AgreeToCalls = _agreed_to_nothing
-        self.take_up(KeptAnswers("", own=True), SetupState())
+        self.take_up(KeptAnswers("", is_ours=True), SetupState())
 
     @property
     def rehearses(self) -> bool:
         """Whether stand-ins take the seats of models."""
         return self.rehearse or model_spec.is_rehearsal(self.state.given.get(_CAST, {}))
 
-    def take_up(self, kept: KeptAnswers, state: SetupState) -> list[str]:
+    def take_up(self, kept_answers: KeptAnswers, state: SetupState) -> list[str]:
         """Continues from a state. Returns what was wrong in it and is asked for again. Raises BadSettings, with every
         problem of settings that no question asks for, such as the cap of the moderator's calls; nothing is taken."""
-        named = format_of(state.given, "")
-        setup_questions = self._make_questions(named) if named else self._make_questions()
+        format_name = format_of(state.given, "")
+        setup_questions = self._make_questions(format_name) if format_name else self._make_questions()
         if problems := setup_questions.unasked_problems(state):
             raise BadSettings(problems)
-        self.kept, self.setup_questions = kept, setup_questions
+        self.kept, self.setup_questions = kept_answers, setup_questions
         self.state, wrong = self.setup_questions.checked(state)
-        kept.whole = is_whole(self.state, state)
+        kept_answers.whole = is_whole(self.state, state)
         return wrong
 
     def settings(self) -> Settings:
         """The answers as a debate uses them."""
-        given = {**self.state.given, "sources": dict(self.state.sources)}
-        return make_settings(given, self.setup_questions.format, self.setup_questions.default_output)
+        answers = {**self.state.given, "sources": dict(self.state.sources)}
+        return make_settings(answers, self.setup_questions.format, self.setup_questions.default_output)
 
     def keep(self, state: SetupState | None = None) -> None:
         """Keeps the answers so far; says so, once, where that can't be."""
@@ -154,9 +154,9 @@ class SetupBase:
 
     def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
-        given, questions = self.state.given, self.setup_questions
-        wanted = [name for name in (ISSUES, DECISION_BRIEF) if given.get(name, questions.default(name)) is True]
-        return RAPPORTEUR in questions.format.active_seats(wanted)
+        answers, questions = self.state.given, self.setup_questions
+        names = [name for name in (ISSUES, DECISION_BRIEF) if answers.get(name, questions.default(name)) is True]
+        return RAPPORTEUR in questions.format.active_seats(names)
 
     # Putting one question
 
@@ -252,8 +252,8 @@ class SetupBase:
         """The model, for a debate of which nothing is decided yet."""
         format = self.setup_questions.format
         positions = {side: f"{side}, to be settled" for side in format.sides}
-        given = {"topic": "to be settled", "positions": positions, "cast": spec}
-        debate = fold([start.make_opened(make_settings(given, format, REPORT))])
+        answers = {"topic": "to be settled", "positions": positions, "cast": spec}
+        debate = fold([start.make_opened(make_settings(answers, format, REPORT))])
         return casting.make_provider(spec, CurrentState(debate), self.find_models().permissions)
 
     def cost_line(self) -> str:
@@ -278,18 +278,18 @@ class SetupBase:
             return ""
 
 
-def stated_cast(given: Mapping[str, Any]) -> Cast:
+def stated_cast(answers: Mapping[str, Any]) -> Cast:
     """Seat to who fills it, of answers that are not checked; of a cast that is one model, it is the judge's."""
-    cast = given.get(_CAST)
+    cast = answers.get(_CAST)
     return cast if isinstance(cast, dict) else {JUDGE: cast} if isinstance(cast, str) else {}
 
 
-def moderating_model(given: Mapping[str, Any]) -> str | None:
+def moderating_model(answers: Mapping[str, Any]) -> str | None:
     """Who moderates by these answers: the cast's moderator, else the first of its seats that can be called."""
-    cast = stated_cast(given)
+    cast = stated_cast(answers)
     order = (MODERATOR, JUDGE, *cast)
-    named = [spec for seat in order if seat in cast for spec in model_spec.specs_of({seat: cast[seat]})]
+    specs = [spec for seat in order if seat in cast for spec in model_spec.specs_of({seat: cast[seat]})]
     callable_ = (
-        spec for spec in named if model_spec.is_called(spec) and not casting.cast_problems({MODERATOR: (spec,)})
+        spec for spec in specs if model_spec.is_called(spec) and not casting.cast_problems({MODERATOR: (spec,)})
     )
     return next(callable_, None)

@@ -46,11 +46,11 @@ class CastQuestions:
             try:
                 if answer != "seats":
                     stays = isinstance(standing, dict) and RAPPORTEUR in standing and answer != model_spec.REHEARSE
-                    named = {RAPPORTEUR: standing[RAPPORTEUR]} if standing and stays else {}
+                    rapporteur_cast = {RAPPORTEUR: standing[RAPPORTEUR]} if standing and stays else {}
                     cast = casts.get(answer) or self._for_all(answer)
                     if answer != "keep":  # that may be a file's
                         session.wanted.update(model_spec.specs_of(cast))
-                    return {**named, **cast}
+                    return {**rapporteur_cast, **cast}
                 return self._each(models)
             except BadSettings as error:
                 session.prompter.tell(*error.problems)
@@ -66,44 +66,44 @@ class CastQuestions:
         if models.default:
             usual = cast_of(format, lambda seat: models.default[seat])
             offered.append(("usual", in_words(usual), usual))
-        offered += [(who, about, cast_of(format, lambda seat, who=who: who)) for who, about in models.ready()]  # type: ignore[misc]
+        offered += [(spec, about, cast_of(format, lambda seat, spec=spec: spec)) for spec, about in models.ready()]  # type: ignore[misc]
         rehearsal = cast_of(format, lambda seat: model_spec.stand_in(models.default_if_keyed[seat]))
         return [*offered, (model_spec.REHEARSE, "", rehearsal), ("seats", "", None)]
 
-    def _for_all(self, typed: str) -> Cast:
+    def _for_all(self, text: str) -> Cast:
         """A cast of one alone."""
-        who = self._check_spec("cast", typed)
-        return cast_of(self._session.setup_questions.format, lambda seat: who)
+        spec = self._check_spec("cast", text)
+        return cast_of(self._session.setup_questions.format, lambda seat: spec)
 
-    def _check_spec(self, seat: str, typed: str) -> str:
+    def _check_spec(self, seat: str, text: str) -> str:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
-        if not typed:
+        if not text:
             raise BadSettings(self._words.said["needed"])
-        if problem := casting.spec_problem(typed, seat):
+        if problem := casting.spec_problem(text, seat):
             raise BadSettings(problem)
         permissions = self._session.find_models().permissions
-        if problems := casting.key_problems({seat: (typed,)}, permissions, may_sign_in=True):
+        if problems := casting.key_problems({seat: (text,)}, permissions, may_sign_in=True):
             raise BadSettings(problems)
-        kind = model_spec.kind(typed)
+        kind = model_spec.kind(text)
         ways = [way for way in self._session.find_models().ways if model_spec.kind(way.spec) == kind]
-        if "@" not in typed and ways and not any(way.ready for way in ways):
-            self._session.prompter.tell(f"{display_name(typed)}: {ways[0].about}.")
-        return typed
+        if "@" not in text and ways and not any(way.ready for way in ways):
+            self._session.prompter.tell(f"{display_name(text)}: {ways[0].about}.")
+        return text
 
     def _each(self, models: FoundModels) -> Cast:
         """One seat after the other; back returns to the one before."""
         cast: Cast = {}
         setup_questions = self._session.setup_questions
-        asked = (*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else []))
+        seats = (*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else []))
         at = 0
-        while at < len(asked):
-            seat = asked[at]
+        while at < len(seats):
+            seat = seats[at]
             try:
-                before = {other: cast[other] for other in asked[:at]}
+                before = {other: cast[other] for other in seats[:at]}
                 cast = dict(before)
                 if seat == RAPPORTEUR:
-                    who = self._one("rapporteur", RAPPORTEUR, models, before)
-                    cast |= {RAPPORTEUR: who} if who else {}
+                    spec = self._one("rapporteur", RAPPORTEUR, models, before)
+                    cast |= {RAPPORTEUR: spec} if spec else {}
                 elif seat == JUDGE:
                     panel = self._panel(models, before)
                     cast[seat] = panel if len(panel) > 1 else panel[0]
@@ -153,10 +153,10 @@ class CastQuestions:
                     return ""
                 rehearses = answer == model_spec.REHEARSE
                 best = models.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
-                who = model_spec.stand_in(best) if rehearses else self._check_spec(seat, answer)
-                if problem := host_problem({**before, seat: [*before.get(seat, ()), who]}):
+                spec = model_spec.stand_in(best) if rehearses else self._check_spec(seat, answer)
+                if problem := host_problem({**before, seat: [*before.get(seat, ()), spec]}):
                     raise BadSettings(problem)
-                session.wanted.add(who)
-                return who
+                session.wanted.add(spec)
+                return spec
             except BadSettings as error:
                 session.prompter.tell(*error.problems)

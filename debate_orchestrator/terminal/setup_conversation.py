@@ -63,27 +63,31 @@ class SetupConversation(SetupBase):
         moderator: str | None,
         topic: str,
         agree: ConsentToAnswers,
-        agreed: Agreed,
+        is_agreed: Agreed,
     ) -> None:
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.words.said["welcome"])
         fresh = (new_file(), SetupState())
-        kept, state = from_file(path) if path else (None if topic else self._find_unfinished(agreed)) or fresh
+        kept_answers, state = (
+            from_file(path) if path else (None if topic else self._find_unfinished(is_agreed)) or fresh
+        )
         if format_name:
             state = with_answers(state, "flag", format=format_name)
         if moderator:
             cast = state.given.get(_CAST)
             state = with_answers(state, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
             self.wanted.add(moderator)
-        source = path or kept.path
+        source = path or kept_answers.path
         # No model of the file is called in a rehearsal.
         used = {key: value for key, value in state.given.items() if not (key == _CAST and self.rehearse)}
         agree(source, used, format_name, ())
         self.agree_to_calls = partial(agree, source, {}, None)
-        wrong = self.take_up(kept, state)
-        given = {key: value for key, value in self.state.given.items() if key not in ("insist", "output", _FORMAT)}
-        if given:
-            lines = (f"  {key}: {in_words(value) if key == _CAST else _summary(value)}" for key, value in given.items())
+        wrong = self.take_up(kept_answers, state)
+        answers = {key: value for key, value in self.state.given.items() if key not in ("insist", "output", _FORMAT)}
+        if answers:
+            lines = (
+                f"  {key}: {in_words(value) if key == _CAST else _summary(value)}" for key, value in answers.items()
+            )
             self.prompter.tell("", self.words.said["settled"], *lines)
         self.prompter.tell(*wrong)
         if topic:
@@ -93,19 +97,19 @@ class SetupConversation(SetupBase):
         """The paid calls that the person wants, of the models that they named or agreed to."""
         return paid_calls(sorted(self.wanted))
 
-    def _find_unfinished(self, agreed: Agreed) -> tuple[KeptAnswers, SetupState] | None:
+    def _find_unfinished(self, agree: Agreed) -> tuple[KeptAnswers, SetupState] | None:
         """The unfinished conversation of this folder, if it is to be continued."""
         unfinished = newest_unfinished()
         if unfinished is None:
             return None
-        kept, state = unfinished
+        kept_answers, state = unfinished
         topic = state.given.get("topic") or (state.progress.topics[-1] if state.progress.topics else "")
         try:
             # Another's file may lie in this folder: Enter alone takes up one's own only. Which of its models would be
             # called depends on its format, which is not read before it is agreed to.
-            named = model_spec.specs_of(stated_cast(state.given))
-            usual = "yes" if agreed(kept.path, paid_calls(named)) else "no"
-            answer = self.choice("go_on", usual, left=f"{one_line(str(topic))} ({kept.path})")
+            specs = model_spec.specs_of(stated_cast(state.given))
+            usual = "yes" if agree(kept_answers.path, paid_calls(specs)) else "no"
+            answer = self.choice("go_on", usual, left=f"{one_line(str(topic))} ({kept_answers.path})")
         except Back:
             answer = usual
         return unfinished if answer == "yes" else None
@@ -142,14 +146,14 @@ class SetupConversation(SetupBase):
 
     def _before(self, key: str) -> str:
         """The question before that one; the same where none is before."""
-        progress, given = self.state.progress, self.state.given
+        progress, answers = self.state.progress, self.state.given
         answered = {
             "topic": bool(progress.topics),
-            _CAST: _CAST in given and not self.rehearse,  # a rehearsal asks nothing there
+            _CAST: _CAST in answers and not self.rehearse,  # a rehearsal asks nothing there
             "positions_ok": progress.positions_ok,
-            _CONTEXT: _CONTEXT in given,
+            _CONTEXT: _CONTEXT in answers,
         }
-        trail = [name for name, done in answered.items() if done]
+        trail = [name for name, is_answered in answered.items() if is_answered]
         if key == "position_b":
             return "position_a"
         earlier = trail[: trail.index(key)] if key in trail else trail
@@ -182,10 +186,10 @@ class SetupConversation(SetupBase):
         if key == "topic_ok" and (state.progress.proposal or {}).get("restated") == one_line(state.progress.topics[-1]):
             self.state = self.setup_questions.answer(self.setup_questions.mark_asked(state, ask), key, "yes")
         elif key == "positions":
-            own = self.moderator() is None and (state.progress.rejected or not self._plain_positions())
-            if own and not state.progress.rejected:
+            own_positions = self.moderator() is None and (state.progress.rejected or not self._plain_positions())
+            if own_positions and not state.progress.rejected:
                 self.prompter.tell("", self.words.said["own"])
-            self.state = self.setup_questions.answer(state, key, "own" if own else "auto")
+            self.state = self.setup_questions.answer(state, key, "own" if own_positions else "auto")
         elif key == "rounds" or key in self.setup_questions.plain_settings:
             self.state = with_answers(state, "default", **{key: self.setup_questions.default(key)})
         else:
@@ -313,8 +317,8 @@ class SetupConversation(SetupBase):
         help = self.words.said["kept"] if standing else wording.help
         question = Question(wording.text, (help,), default=standing or "none", path=True, recent=_earlier(standing))
         answer = self.put(_CONTEXT, question)
-        named = [part.strip() for part in answer.split(",") if part.strip()] if answer.lower() != "none" else []
-        paths = [self._page(name) if name.startswith(("http://", "https://")) else name for name in named]
+        path_list = [part.strip() for part in answer.split(",") if part.strip()] if answer.lower() != "none" else []
+        paths = [self._page(name) if name.startswith(("http://", "https://")) else name for name in path_list]
         if missing := [path for path in paths if not os.path.isfile(os.path.expanduser(path))]:
             raise BadSettings(
                 f"context: there is no file {one_line(missing[0])}.",
@@ -342,13 +346,13 @@ class SetupConversation(SetupBase):
 
     def _confirm(self) -> None:
         """Shows the answers, and has them confirmed. Raises _Change where an answer is to be changed first."""
-        given = self.state.given
+        answers = self.state.given
         while True:
             files, problems = self._find_problems()
             output = {"output": files.report} if files else {}
-            block, _, countdown = self.setup_questions.confirmed(given | output).rpartition("\n\n")
+            block, _, countdown = self.setup_questions.confirmed(answers | output).rpartition("\n\n")
             lines = ["", self.words.said["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
-            lines += [f"Context: {', '.join(given[_CONTEXT])}"] if given.get(_CONTEXT) else []
+            lines += [f"Context: {', '.join(answers[_CONTEXT])}"] if answers.get(_CONTEXT) else []
             if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):
                 lines.append(f"{note} Or choose `more`, `{_CAST}` and `seats`.")
             self.prompter.tell(*lines, *([""] if problems else []), *problems)
@@ -377,14 +381,14 @@ class SetupConversation(SetupBase):
 
     def _which(self) -> str:
         """The question whose answer is to be changed."""
-        given = self.state.given
+        answers = self.state.given
         values = {
-            "topic": _summary(given["topic"]),
-            _CAST: in_words(given[_CAST]),
-            "positions": _summary(given["positions"]),
-            _CONTEXT: _summary(given.get(_CONTEXT) or "none"),
-            "rounds": _summary(given.get("rounds", 1)),
-            **{key: _summary(as_typed(given[key])) for key in self.setup_questions.plain_settings if key in given},
+            "topic": _summary(answers["topic"]),
+            _CAST: in_words(answers[_CAST]),
+            "positions": _summary(answers["positions"]),
+            _CONTEXT: _summary(answers.get(_CONTEXT) or "none"),
+            "rounds": _summary(answers.get("rounds", 1)),
+            **{key: _summary(as_typed(answers[key])) for key in self.setup_questions.plain_settings if key in answers},
             _FORMAT: self.setup_questions.format.title,
         }
         choices = tuple((key, value) for key, value in values.items() if value)

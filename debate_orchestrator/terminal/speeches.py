@@ -123,8 +123,8 @@ class SpeechView:
     def _block(self) -> Block:
         """The text of this attempt; several blank lines count once."""
         lines = [line.rstrip() for line in self._text.rstrip().split("\n")]
-        kept = [line for before, line in zip(["", *lines], lines, strict=False) if line or before]
-        return Block("\n".join(kept), indent=INDENT)
+        lines_kept = [line for before, line in zip(["", *lines], lines, strict=False) if line or before]
+        return Block("\n".join(lines_kept), indent=INDENT)
 
     def _end(self, note: str) -> None:
         """Ends the text so far, with the engine's words below it unless they are empty."""

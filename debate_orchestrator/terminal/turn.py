@@ -127,15 +127,21 @@ class SpeechEditor:
 
     def _count_words(self, text: str) -> tuple[int, int]:
         """How many words there are, and how many of those are over the limit."""
-        spoken = speech_rules.visible_as_quoted(self._person_turn.debate, text, self._person_turn.turn.phase)
-        return spoken.words + spoken.dropped, spoken.dropped
+        visible = speech_rules.visible_as_quoted(self._person_turn.debate, text, self._person_turn.turn.phase)
+        return visible.words + visible.dropped, visible.dropped
 
     def _status(self, text: str) -> str:
-        words, dropped = self._count_words(text)
+        words, dropped_words = self._count_words(text)
         phase = self._person_turn.turn.phase
-        asked = f" of about {phase.words:,}" if phase.words else ""
-        over = f", {dropped:,} too many" if dropped else f" ({phase.most_words:,} at most)" if phase.most_words else ""
-        return " · ".join(filter(None, (f"{words:,} words{asked}{over}", self._writer.problem)))
+        target = f" of about {phase.words:,}" if phase.words else ""
+        over = (
+            f", {dropped_words:,} too many"
+            if dropped_words
+            else f" ({phase.most_words:,} at most)"
+            if phase.most_words
+            else ""
+        )
+        return " · ".join(filter(None, (f"{words:,} words{target}{over}", self._writer.problem)))
 
 
 class TurnForm(Form):
@@ -183,18 +189,18 @@ class TurnForm(Form):
         )
         note = "no round follows this one, so it only stands in the report" if unheard else ""
         about = "; ".join(filter(None, (question.about, note)))
-        named = question_label(question, self.shape_context, self._person_turn.debate.format)
+        title = question_label(question, self.shape_context, self._person_turn.debate.format)
         several = question.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
         rows = self._issues() if question.field.per_issue else rows
-        listed = tuple((option, self._meanings.get(option, "")) for option in options)
+        choices = tuple((option, self._meanings.get(option, "")) for option in options)
         keys = f"Keys: Enter sends the answer; {LINE_KEYS}."
         return Question(
-            named,
+            title,
             lines=(about, *(rows if several or question.field.per_issue else ()), f"({expected})"),
-            choices=() if several or question.may_be_empty else listed,
+            choices=() if several or question.may_be_empty else choices,
             words=options,
-            explanation=("", f"{named}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
+            explanation=("", f"{title}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
             private=True,
             status=lambda typed: self._status(question, typed),
             shows={"brief": self._person_turn.whole, "entered": lambda: "\n".join(self.view()) + "\n"},
@@ -202,12 +208,14 @@ class TurnForm(Form):
 
     def _issues(self) -> list[str]:
         """The list of issues in words, as the brief of this turn has them."""
-        debate, listed = self._person_turn.debate, rapporteur.issue_list(self._person_turn.debate)
+        debate, issue_list = self._person_turn.debate, rapporteur.issue_list(self._person_turn.debate)
         renamed: Callable[[str], str] = debate.mirror.text if self._person_turn.turn.mirrored else str
-        return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
+        return (
+            [f"  {name}. {one_line(renamed(text))}" for name, text in issue_list.issues.items()] if issue_list else []
+        )
 
-    def _status(self, question: FormQuestion, typed: str) -> str:
-        words, most = count_words(typed), question.field.words
+    def _status(self, question: FormQuestion, text: str) -> str:
+        words, most = count_words(text), question.field.words
         length = f"{words} words" + (f" of at most {most}" if most else "") if question.field.kind == "text" else ""
         return " · ".join(filter(None, (self.progress_text(question), length, self.writer.problem)))
 
@@ -284,9 +292,9 @@ class TerminalPeople:
                 self._prompter.tell("", waiting)
             self.has_quit = True
             self._on_quit()
-            kept = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
-            written = os.path.exists(self._drafts.path_of(brief))
-            raise Paused(f"{turn.id}: left before it was handed in.{kept if written else ''}") from None
+            note = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
+            has_draft = os.path.exists(self._drafts.path_of(brief))
+            raise Paused(f"{turn.id}: left before it was handed in.{note if has_draft else ''}") from None
 
     async def _call(self, person_turn: PersonTurn) -> None:
         """Calls the person of a seat to the keyboard, if several share it; nothing that another wrote is seen."""
@@ -308,10 +316,10 @@ class TerminalPeople:
             self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
 
 
-def readable(person_turn: PersonTurn, known: Collection[Document]) -> list[Line]:
+def readable(person_turn: PersonTurn, known_documents: Collection[Document]) -> list[Line]:
     """What a person reads before a turn: who they are, the documents, the task, the length.
 
-    Documents that are `known` are only counted, and so are the person's own ballots, which others at the terminal
+    Documents in `known_documents` are only counted, and so are the person's own ballots, which others at the terminal
     need not see.
     """
     debate, turn = person_turn.debate, person_turn.turn
@@ -321,7 +329,7 @@ def readable(person_turn: PersonTurn, known: Collection[Document]) -> list[Line]
         lines += [Line(f"You argue: {position}")]
     left_out: list[Document] = []
     for document in documents(debate, turn):
-        if document in known or document.is_own_ballot:
+        if document in known_documents or document.is_own_ballot:
             left_out.append(document)
         else:
             lines += [Line(""), *_document_lines(document)]
@@ -353,8 +361,8 @@ def _heading(debate: DebateState, turn: Turn) -> str:
 def _left_out_lines(left_out: list[Document]) -> Iterator[Line]:
     """The line that counts what is not shown."""
     ballots = sum(document.is_own_ballot for document in left_out)
-    heard = len(left_out) - ballots
-    counts = [f"{plural(heard, 'document')} that you have read before"] if heard else []
+    speech_count = len(left_out) - ballots
+    counts = [f"{plural(speech_count, 'document')} that you have read before"] if speech_count else []
     counts += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
     if counts:
         yield Line("")

@@ -265,26 +265,28 @@ class Batches:
             await asyncio.sleep(seconds)
             seconds = min(seconds * 1.5, MAX_POLL_SECONDS)
 
-        found: dict[str, Reply | TransientError] = {}
+        results: dict[str, Reply | TransientError] = {}
 
         async def look() -> None:
             for call, result in (await api.batch_results(id, calls)).items():
-                if not isinstance(found.get(call), Reply):
+                if not isinstance(results.get(call), Reply):
                     code = {"asked_code": batch.codes.get(call)}
-                    found[call] = result.model_copy(update=code) if isinstance(result, Reply) else result
-            for call, result in found.items():
+                    results[call] = result.model_copy(update=code) if isinstance(result, Reply) else result
+            for call, result in results.items():
                 if isinstance(result, Reply):
                     self._resolve([call], result)
-            if len(found) < len(calls):
-                problem = f"{api.name} gave no complete answer to {len(calls) - len(found):,} of the calls of a batch."
+            if len(results) < len(calls):
+                problem = (
+                    f"{api.name} gave no complete answer to {len(calls) - len(results):,} of the calls of a batch."
+                )
                 raise TransientError(problem)
 
         try:
             await _with_retries(look)
         except TransientError:
-            if not found:
+            if not results:
                 raise
-        return found
+        return results
 
     def _resolve(self, calls: Iterable[str], result: Reply | Exception) -> None:
         for call in calls:
@@ -335,16 +337,16 @@ class BatchedProvider(Provider):
     def _id(self, brief: Brief) -> str:
         """The id of the call that is under way, whose brief another machine may have given another code; else of the
         next one."""
-        sent = self._unanswered(brief)
-        earlier = call_id(self._current.state, brief.turn, self.name, sent.brief_digest) if sent else None
+        intents = self._unanswered(brief)
+        earlier = call_id(self._current.state, brief.turn, self.name, intents.brief_digest) if intents else None
         if earlier is not None and self._batches.knows(earlier):
             return earlier
         return call_id(self._current.state, brief.turn, self.name, brief.digest)
 
     def _unanswered(self, brief: Brief) -> CallIntended | None:
         """The latest `CallIntended` of this model on record for a turn whose call has no result."""
-        sent = [call for call in calls_under_way(self._current.state, brief.turn) if call.by == self.name]
-        return sent[-1] if sent else None
+        intents = [call for call in calls_under_way(self._current.state, brief.turn) if call.by == self.name]
+        return intents[-1] if intents else None
 
     def in_batch(self, brief: Brief) -> bool:
         failed = self._current.state.failed_calls(brief.turn)

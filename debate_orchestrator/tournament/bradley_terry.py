@@ -143,12 +143,12 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
     draws = _bootstrap(data, model, best, seed)
     bounds = np.full((2, model.size), np.nan)
     if len(draws):
-        known = ~np.isnan(draws).all(axis=0)  # no draw may hold a model
-        bounds[:, known] = np.nanpercentile(draws[:, known], [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=0)
+        usable = ~np.isnan(draws).all(axis=0)  # no draw may hold a model
+        bounds[:, usable] = np.nanpercentile(draws[:, usable], [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=0)
     figures = [_interval(*column) for column in np.stack([model.centered(best), *bounds], axis=1)]
     side, second, ties = figures[-3:]
     strengths, groups = _strengths(data, used, figures)
-    judged = Counter(vote.judge for _, vote in used)
+    votes_by_judge = Counter(vote.judge for _, vote in used)
     logs, biases = (figures[start : start + len(data.judges)] for start in model.judge_parts)
     reliabilities = [Interval(*(log if log is None else math.exp(log) for log in one)) for one in logs]  # type: ignore[arg-type]
     return Fit(
@@ -157,7 +157,7 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
         second=second if model.use_second else None,
         ties=ties,
         judges=tuple(
-            Judge(name, judged[name], bias, reliability)
+            Judge(name, votes_by_judge[name], bias, reliability)
             for name, bias, reliability in zip(data.judges, biases, reliabilities, strict=True)
         ),
         votes=len(used),
@@ -301,8 +301,8 @@ def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
 
 def _interval(value: float, low: float, high: float) -> Interval:
     """A figure with its bounds, which are NaN where there are none."""
-    known = not math.isnan(low)
-    return Interval(float(value), float(low) if known else None, float(high) if known else None)
+    is_known = not math.isnan(low)
+    return Interval(float(value), float(low) if is_known else None, float(high) if is_known else None)
 
 
 def _strengths(

@@ -80,10 +80,10 @@ class Tournament(NamedTuple):
         and no model from outside the tournament was put into a seat."""
         opened, expected = events[0], self.make_opened(scheduled)
         drawn = {"nonce", "version", "prompts"}
-        known = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
+        belongs = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
         pool = {judge.model_spec for judge in self.spec.judges.pool}
         recast = [event for event in events if isinstance(event, Reassigned)]
-        if not known or any(event.seat != JUDGE or not pool.issuperset(event.who) for event in recast):
+        if not belongs or any(event.seat != JUDGE or not pool.issuperset(event.who) for event in recast):
             problem = (
                 f"{name_of(self.journal_path(scheduled.id))} is the journal of another debate than the schedule's."
             )
@@ -160,8 +160,10 @@ def create(folder: str, spec: TournamentSpec) -> Tournament:
         before = load(folder).spec
         rehearsed, rehearses = (model_spec.is_rehearsal(version.everyone) for version in (original(before), spec))
         if rehearsed != rehearses:
-            held, wanted = ("a rehearsal", "real debates") if rehearsed else ("real debates", "a rehearsal")
-            raise BadSettings(f"{name_of(folder)} holds {held}, and these are {wanted}.", hint="name another folder")
+            present, asked_for = ("a rehearsal", "real debates") if rehearsed else ("real debates", "a rehearsal")
+            raise BadSettings(
+                f"{name_of(folder)} holds {present}, and these are {asked_for}.", hint="name another folder"
+            )
         if changes := list(_differences(before, spec)):
             hint = (
                 "name another folder, or undo the change; `debate tournament add` adds a model, and "
@@ -190,13 +192,13 @@ def default_folder(spec: TournamentSpec) -> str:
 def must_be_new(folder: str) -> None:
     """BadFile unless a folder is not there, or holds nothing but hidden files."""
     try:
-        held = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+        files = sorted(name for name in os.listdir(folder) if not name.startswith("."))
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
         raise BadFile(f"Can't use the folder {name_of(folder)} ({error_text(error)}).", hint="name another") from None
-    if held:
-        problem = f"{name_of(folder)} holds no tournament, but other files such as {name_of(held[0])}."
+    if files:
+        problem = f"{name_of(folder)} holds no tournament, but other files such as {name_of(files[0])}."
         raise BadFile(problem, hint="name a new or an empty folder")
 
 
@@ -217,7 +219,7 @@ def add_model(tournament: Tournament, model: Model) -> Tournament:
     """The tournament with one more model, which meets all others; what was scheduled before stays as it is.
     BadSettings if the model is there already, can't take part, or is one too many."""
     spec = tournament.spec
-    if model.name in [known.name for known in spec.models]:
+    if model.name in [model_there.name for model_there in spec.models]:
         raise BadSettings(f"models: {model.name} takes part already.")
     if len(spec.models) >= MAX_MODELS:
         raise BadSettings(f"models: {len(spec.models) + 1:,} are too many; at most {MAX_MODELS} are allowed.")
@@ -239,10 +241,10 @@ def load(folder: str) -> Tournament:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
     spec = unfreeze(data, name_of(path))
     tournament = Tournament.of(folder, spec)
-    written = os.path.join(folder, SCHEDULE)
+    schedule_path = os.path.join(folder, SCHEDULE)
     plain = [scheduled.model_dump(mode="json") for scheduled in tournament.schedule]
-    if os.path.exists(written) and read_json(written) != plain:
-        problem = f"{name_of(written)} is not the schedule that {SPEC} makes."
+    if os.path.exists(schedule_path) and read_json(schedule_path) != plain:
+        problem = f"{name_of(schedule_path)} is not the schedule that {SPEC} makes."
         raise BadFile(problem, hint="remove it, or restore both files from a copy")
     return tournament
 
@@ -259,8 +261,8 @@ def freeze(spec: TournamentSpec) -> dict[str, Any]:
 def unfreeze(data: Any, name: str) -> TournamentSpec:
     """The spec that was frozen so; `name` says where it was read. BadFile with every problem if it can't be used."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        found = data.get("schema") if isinstance(data, dict) else data
-        problem = f"{name} has schema {short_repr(found)}, and this program reads {SCHEMA}."
+        schema = data.get("schema") if isinstance(data, dict) else data
+        problem = f"{name} has schema {short_repr(schema)}, and this program reads {SCHEMA}."
         raise BadFile(problem, hint="upgrade debate-orchestrator, or restore the file from a copy")
     topics = data.get("topics")
     values = {key: value for key, value in data.items() if key not in ("schema", "version")}
@@ -334,10 +336,10 @@ def read_json(path: str) -> Any:
         raise BadFile(f"{name_of(path)} is not valid JSON ({error}).", hint="restore it from a copy") from None
 
 
-def _differences(known: TournamentSpec, spec: TournamentSpec) -> Iterator[str]:
+def _differences(earlier_spec: TournamentSpec, spec: TournamentSpec) -> Iterator[str]:
     """A sentence for every key that is another than when the tournament began. Other prompts make no other tournament:
     they may come with a newer version of this program, and a run says so."""
-    before, now = (version.model_dump(mode="json", by_alias=True) for version in (original(known), spec))
+    before, now = (version.model_dump(mode="json", by_alias=True) for version in (original(earlier_spec), spec))
     compared = before.keys() - FREE_TO_CHANGE - {"prompts"}
     changed = [key for key in before if key in compared and before[key] != now[key]]
     for key in changed:

@@ -72,8 +72,8 @@ class ColumnMap(FrozenModel):
 
     def columns(self) -> list[str]:
         """Every column that it names."""
-        own = [value for name, value in self if name != "scores" and value is not None]
-        return [*own, *(column for pair in self.scores.values() for column in pair)]
+        names = [value for name, value in self if name != "scores" and value is not None]
+        return [*names, *(column for pair in self.scores.values() for column in pair)]
 
 
 class _JudgeRow(NamedTuple):
@@ -172,10 +172,10 @@ def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int,
 
 
 def _mapped_rows(lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, where: str) -> Iterator[_JudgeRow]:
-    named = {key: name for key, name in columns if key != "scores" and name is not None}
+    keys = {key: name for key, name in columns if key != "scores" and name is not None}
     absent = {"debate", "pro", "con", "judge"}
     for number, record in lines:
-        values = {key: _at(record, name) for key, name in named.items()}
+        values = {key: _at(record, name) for key, name in keys.items()}
         scores = {name: (_at(record, pro), _at(record, con)) for name, (pro, con) in columns.scores.items()}
         absent = {key for key in absent if values[key] is None}
         yield _JudgeRow(number, values, scores)
@@ -201,8 +201,8 @@ def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[_Judg
         if not isinstance(transcript, dict) or not isinstance(panel, list):
             problem = f"{where}:{number}: no `transcript` and `judges`, as each line of DebateBench's debates has."
             raise BadFile(problem, hint="a map of the columns, for another layout")
-        given = transcript.get("turns")
-        turns = [turn for turn in given if isinstance(turn, dict)] if isinstance(given, list) else []
+        turn_list = transcript.get("turns")
+        turns = [turn for turn in turn_list if isinstance(turn, dict)] if isinstance(turn_list, list) else []
         panel = [judge for judge in panel if isinstance(judge, dict)]
         debate = {
             "debate": transcript.get("debate_id"),
@@ -230,9 +230,9 @@ def _usage(turns: list[dict[str, Any]]) -> RoleUsage:
     """What a side's turns took, or the judges' ballots, as far as the record says."""
 
     def total(*names: str) -> float | None:
-        given = [next((turn[name] for name in names if turn.get(name) is not None), None) for turn in turns]
-        known = [number for value in given if (number := _finite(value)) is not None]
-        return sum(known) if known and len(known) == len(turns) else None
+        amounts = [next((turn[name] for name in names if turn.get(name) is not None), None) for turn in turns]
+        numbers = [number for value in amounts if (number := _finite(value)) is not None]
+        return sum(numbers) if numbers and len(numbers) == len(turns) else None
 
     milliseconds, prompt, answer = (
         total("duration_ms", "latency_ms"),
@@ -271,7 +271,7 @@ class _Collector:
         if not judge:
             self._note("Rows without a judge, which cast no vote", f"line {row.line}")
             return
-        number = self._number(row, "round", MAX_COUNT, whole=True)
+        number = self._number(row, "round", MAX_COUNT, integer=True)
         mirrored = _text(row.values.get("mirrored")).casefold() in {"1", "true", "yes"}
         key = (debate_id, judge, number, mirrored, self._name(row, "repeat"))
         content = (*map(repr, row.values.values()), repr(row.scores))
@@ -335,15 +335,15 @@ class _Collector:
             return ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
-    def _number(self, row: _JudgeRow, key: str, most: int, *, whole: bool = False) -> float | None:
+    def _number(self, row: _JudgeRow, key: str, most: int, *, integer: bool = False) -> float | None:
         """What a column holds, if it is a number of at most `most`, with or without a minus, and whole if asked."""
         value = row.values.get(key)
         number = _finite(value)
-        if number is not None and abs(number) <= most and (number.is_integer() or not whole):
+        if number is not None and abs(number) <= most and (number.is_integer() or not integer):
             return number
         if not _is_missing(value):
             key_in_map = ColumnMap.model_fields[key].alias or key
-            self._note(f"`{key_in_map}` that is no {'whole ' if whole else ''}number", _case(value, row.line))
+            self._note(f"`{key_in_map}` that is no {'whole ' if integer else ''}number", _case(value, row.line))
         return None
 
     def _scores(self, row: _JudgeRow) -> dict[str, tuple[float, float]]:
@@ -367,8 +367,8 @@ class _Collector:
         text, pro, con = _text(value), debate.get("pro"), debate.get("con")
         if text and pro != con and text in (pro, con):
             return "pro" if text == pro else "con"
-        if found := _WINNERS.get(text.casefold()):
-            return found
+        if winner := _WINNERS.get(text.casefold()):
+            return winner
         if not _is_missing(value):
             kind = "Winners that are neither pro, con, tie nor a side's model, taken as missing"
             self._note(kind, _case(value, row.line))
@@ -414,9 +414,9 @@ def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
     numbers: dict[tuple[Any, ...], dict[str, int]] = {}
     finals = []
     for (*key, repeat), ballot in ballots.items():
-        known = numbers.setdefault((key[0], key[1]), {})
+        numbers_of_debate = numbers.setdefault((key[0], key[1]), {})
         final = ballot.round is None or ballot.round == last[ballot.debate]
-        number = known.setdefault(repeat, len(known))
+        number = numbers_of_debate.setdefault(repeat, len(numbers_of_debate))
         finals.append(ballot.model_copy(update={"repeat": number, "final": final}))
     return finals
 
@@ -434,8 +434,8 @@ def _is_missing(value: Any) -> bool:
 
 
 def _case(value: Any, line: int) -> str:
-    shown = "a list or an object" if isinstance(value, list | dict) else short_repr(_text(value))
-    return f"{shown}, line {line}"
+    text = "a list or an object" if isinstance(value, list | dict) else short_repr(_text(value))
+    return f"{text}, line {line}"
 
 
 def _finite(value: Any) -> float | None:

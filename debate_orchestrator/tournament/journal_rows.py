@@ -58,8 +58,8 @@ def read_rows(folder: str) -> Rows:
         raise BadFile(problem, hint="name the folder that `debate tournament run` or `import` wrote")
     if not journals:
         raise BadFile(f"{name_of(folder)} holds no debate yet.", hint="`debate tournament run` first")
-    found, problems = _read_all(journals, Path(folder, DEBATES))
-    if not found:
+    debates_read, problems = _read_all(journals, Path(folder, DEBATES))
+    if not debates_read:
         raise BadFile([*problems[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
     notes = [f"A journal is left out: {problem}" for problem in problems]
     tournament = None
@@ -68,9 +68,9 @@ def read_rows(folder: str) -> Rows:
             tournament = load(folder)
         except UserError as error:
             notes.append(f"Whether journals are of scheduled debates is not known: {error.problems[0]}")
-    run_debates, left_out = _belonging(tournament, found)
+    run_debates, left_out = _belonging(tournament, debates_read)
     run_debates, copies = _once(run_debates)
-    again, more_copies = _once([debate for debate in found if debate.report.earlier_debate is not None])
+    again, more_copies = _once([debate for debate in debates_read if debate.report.earlier_debate is not None])
     scheduled = {one.id: one for one in tournament.schedule} if tournament else {}
     names = _names(tournament)
     debates = [_debate_row(folder, debate, scheduled.get(debate.name), names) for debate in run_debates]
@@ -109,7 +109,7 @@ def _journals(folder: str) -> list[str]:
 
 def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str]]:
     """Every journal that can be read, and a sentence on each that can't. Those of a tournament are in `home`."""
-    found: list[_Debate] = []
+    debates: list[_Debate] = []
     problems: list[str] = []
     stems = Counter(Path(path).name.removesuffix(JOURNAL) for path in paths)
     for path in paths:
@@ -119,10 +119,10 @@ def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str
             name = f"{Path(path).parent.name}/{name}"
         try:
             entries = read(path, follow=False).entries
-            found.append(_Debate(name, path, build_report(entries, journal=path), entries))
+            debates.append(_Debate(name, path, build_report(entries, journal=path), entries))
         except BadJournal as error:
             problems += error.problems
-    return found, problems
+    return debates, problems
 
 
 def _imported_notes(imported: Any, folder: str) -> list[str]:
@@ -134,10 +134,10 @@ def _imported_notes(imported: Any, folder: str) -> list[str]:
     return notes
 
 
-def _belonging(tournament: Tournament | None, found: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
+def _belonging(tournament: Tournament | None, debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
     """The debates that were run, and a sentence on each journal that is not of the debate that its name says, as a run
     would find."""
-    run_debates = [debate for debate in found if debate.report.earlier_debate is None]
+    run_debates = [debate for debate in debates if debate.report.earlier_debate is None]
     if tournament is None:
         return run_debates, []
     scheduled = {entry.id: entry for entry in tournament.schedule}
@@ -205,7 +205,7 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
     roles = {seat: _SEATS.get(seat, "judge") for seat in report.seats if seat in _SEATS or seat.startswith("judge")}
     usage: dict[Any, RoleUsage] = {}
     for role in dict.fromkeys(roles.values()):
-        seats = [seat for seat, of in roles.items() if of == role]
+        seats = [seat for seat, role_of_seat in roles.items() if role_of_seat == role]
         costs = [line for line in report.costs.seats if line.seat in seats] if report.costs else []
         tokens = [line.tokens for line in costs if line.tokens is not None]
         turns = [turn for turn in report.turns if turn.seat in seats]
@@ -224,7 +224,7 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
 
 def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     """Turn to the seconds from its first request to the reply that counts."""
-    sent: dict[str, datetime] = {}
+    sent_at: dict[str, datetime] = {}
     durations: dict[str, float] = {}
     try:
         times = [datetime.fromisoformat(entry.at).astimezone(UTC) for entry in entries]
@@ -232,9 +232,9 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
         return {}
     for entry, at in zip(entries, times, strict=True):
         if isinstance(entry.event, CallIntended):
-            sent.setdefault(entry.event.turn, at)
-        elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn in sent:
-            passed = at - sent[entry.event.turn]
+            sent_at.setdefault(entry.event.turn, at)
+        elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn in sent_at:
+            passed = at - sent_at[entry.event.turn]
             durations[entry.event.turn] = passed.total_seconds()
     return durations
 
@@ -265,10 +265,12 @@ def _ballot_rows(debate_id: str, report: ReportModel, names: Mapping[str, str], 
 
 def _scores(turn: TurnReport) -> dict[str, tuple[float, float]]:
     """Dimension to the points of pro and con."""
-    given = (turn.fields or {}).get("scores")
-    if not isinstance(given, dict) or not {"a", "b"} <= set(given):
+    scores = (turn.fields or {}).get("scores")
+    if not isinstance(scores, dict) or not {"a", "b"} <= set(scores):
         return {}
-    return {name: (float(points), float(given["b"][name])) for name, points in given["a"].items() if name in given["b"]}
+    return {
+        name: (float(points), float(scores["b"][name])) for name, points in scores["a"].items() if name in scores["b"]
+    }
 
 
 def _judge_names(report: ReportModel, names: Mapping[str, str]) -> dict[str, str]:

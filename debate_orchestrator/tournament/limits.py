@@ -221,8 +221,8 @@ class Gate:
         for limiter in self._limiters:
             limiter.done()
             if used is not None and used.output:
-                sent = used.uncached_input + used.cache_write_5m + used.cache_write_1h
-                limiter.correct(Amounts(sent, used.output).beyond(call))
+                input_tokens = used.uncached_input + used.cache_write_5m + used.cache_write_1h
+                limiter.correct(Amounts(input_tokens, used.output).beyond(call))
 
 
 class Limiters:
@@ -244,12 +244,12 @@ class Limiters:
         address, and then its own, under its spec."""
         limits = self._spec.limits
         names = [one.name for one in (*self._spec.models, *self._spec.judges.pool) if one.model_spec == model]
-        own = next((limits[key] for key in (model, *names) if key in limits), Limits())
+        limits_of_model = next((limits[key] for key in (model, *names) if key in limits), Limits())
         kind = model_spec.kind(model)
-        keys = ({model_spec.server(model): limits[kind]} if kind in limits else {}) | {model: own}
-        for key, given in keys.items():
+        keys = ({model_spec.server(model): limits[kind]} if kind in limits else {}) | {model: limits_of_model}
+        for key, limits_of_key in keys.items():
             if key not in self._limiters:
-                self._limiters[key] = Limiter(given)
+                self._limiters[key] = Limiter(limits_of_key)
                 self._limiters[key].share(self._workers)
         return [self._limiters[key] for key in keys]
 

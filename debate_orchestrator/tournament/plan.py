@@ -252,13 +252,13 @@ def estimate_tournament(
 ) -> TournamentEstimate:
     """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
     amounts: dict[str, dict[str, float]] = {}
-    seconds, chosen = 0.0, list(debates)
+    seconds, sample = 0.0, list(debates)
     if len(debates) > MAX_ESTIMATED:
-        chosen = random.Random(spec.seed).sample(chosen, MAX_ESTIMATED)
-    times = len(debates) / max(1, len(chosen))
+        sample = random.Random(spec.seed).sample(sample, MAX_ESTIMATED)
+    times = len(debates) / max(1, len(sample))
     topics = {topic.id: topic for topic in spec.topics}
     rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.everyone)))
-    for scheduled in chosen:
+    for scheduled in sample:
         opened = open_scheduled(spec, scheduled, topics[scheduled.topic_id])
         expected = estimate_debate(opened, rehearsal=True)
         if expected.not_estimated_because:
@@ -277,7 +277,7 @@ def estimate_tournament(
     return TournamentEstimate(
         debates=len(debates),
         loads=loads,
-        sampled=len(chosen) < len(debates),
+        sampled=len(sample) < len(debates),
         seconds=None if in_batches else needed,
         bound="batches" if in_batches else bound,
     )
@@ -327,11 +327,11 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentS
         names[model_spec.real_spec(model.model_spec)].add(model.name)
     for key, limit in limits.items():
         # A limit names a provider, each of whose servers it holds for, the spec of a model or its name.
-        own: defaultdict[str, list[Load]] = defaultdict(list)
+        spec_loads: defaultdict[str, list[Load]] = defaultdict(list)
         for load in loads:
             if key in {model_spec.kind(load.model), load.model, *names[load.model]}:
-                own[model_spec.server(load.model)].append(load)
-        for name, amount in (each for same in own.values() for each in _amounts(same).items()):
+                spec_loads[model_spec.server(load.model)].append(load)
+        for name, amount in (each for same in spec_loads.values() for each in _amounts(same).items()):
             if (a_minute := getattr(limit, name)) is not None:
                 needs.append((amount / a_minute * 60, f"{key}: {a_minute:,} {name.replace('_', ' ')} a minute"))
     return max(needs)

@@ -87,8 +87,8 @@ def _rows(table: Table, needs: str, order: Sequence[str]) -> tuple[list[dict[str
             names = dict.fromkeys(row[column] for row in rows)
             if len(names) > _MAX_SHOWN:
                 is_cut = True
-                shown = {*sorted(names, key=lambda name: place.get(str(name), len(order)))[:_MAX_SHOWN]}
-                rows = [row for row in rows if row[column] in shown]
+                names_shown = {*sorted(names, key=lambda name: place.get(str(name), len(order)))[:_MAX_SHOWN]}
+                rows = [row for row in rows if row[column] in names_shown]
     return rows, is_cut
 
 

@@ -48,8 +48,8 @@ def elo(debates: Iterable[DebateRow]) -> tuple[EloRow, ...]:
         pro, con, winner = str(debate.pro), str(debate.con), str(debate.winner)
         before_pro, before_con = ratings.get(pro, INITIAL), ratings.get(con, INITIAL)
         expected = 1 / (1 + 10 ** ((before_con - before_pro) / 400))
-        gained = K * (_SCORE[winner] - expected)
-        ratings[pro], ratings[con] = before_pro + gained, before_con - gained
+        change = K * (_SCORE[winner] - expected)
+        ratings[pro], ratings[con] = before_pro + change, before_con - change
         for model, side, other in ((pro, "pro", "con"), (con, "con", "pro")):
             results.setdefault(model, [0, 0, 0])[(side, other, "tie").index(winner)] += 1
     rows = [EloRow(model, rating, sum(results[model]), *results[model]) for model, rating in ratings.items()]

@@ -78,10 +78,10 @@ def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
         before = read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE).decode("ascii", "replace")
     except OSError:
         before = ""
-    listed = {name: digest for digest, name in _LINE.findall(before)} if before.startswith(_HEAD) else {}
+    digests_before = {name: digest for digest, name in _LINE.findall(before)} if before.startswith(_HEAD) else {}
     digests = {name: sha256(data).hexdigest() for name, data in files.items()}
     for name, data in files.items():
-        digest = listed.get(name, "")
+        digest = digests_before.get(name, "")
         yield from _write(os.path.join(folder, name), data, partial(_has_digest, digest))
     lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
     text = f"{_HEAD}{lines}".encode()
@@ -93,8 +93,8 @@ def _has_digest(digest: str, data: bytes) -> bool:
 
 
 def _write(path: str, data: bytes, ours: Ours) -> Iterator[str]:
-    if kept := write_bytes_atomic(path, data, ours=ours):
-        yield f"{name_of(path)} was not as this program wrote it, and is kept as {name_of(kept)}."
+    if path_kept := write_bytes_atomic(path, data, ours=ours):
+        yield f"{name_of(path)} was not as this program wrote it, and is kept as {name_of(path_kept)}."
 
 
 PAGE_BEGINS = '<!doctype html>\n<html lang="en" class="debate-tournament">'
@@ -117,7 +117,7 @@ def render_page(
 ) -> str:
     """The page, ending in a newline. Models with fewer than `minimum` games are not on the leaderboard."""
     plotted = {plot.name for plot in drawn}
-    listed = [debate for n, debate in enumerate(rows.debates) if debate.page or n < _MAX_DEBATES]
+    debates = [debate for n, debate in enumerate(rows.debates) if debate.page or n < _MAX_DEBATES]
     values: dict[str, Any] = {
         "name": name,
         "style": _style(),
@@ -131,7 +131,7 @@ def render_page(
         "plotted": plotted,
         "tables": [table for table in tables if table.rows],
         "most": _MAX_ROWS,
-        "listed": listed,
+        "listed": debates,
     }
     return _environment().get_template("tournament/page.html.j2").render(values).strip("\n") + "\n"
 
@@ -174,5 +174,5 @@ _environment = cache(
 @cache
 def _style() -> Markup:
     """The style of a debate's own page, and what a tournament's adds."""
-    own = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-    return Markup(f"{html_page.style()}\n{own}")
+    css = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    return Markup(f"{html_page.style()}\n{css}")

@@ -167,7 +167,7 @@ def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
     """BadFile if a debate has more votes, or the tournament more dimensions, than are allowed, or a ballot stands
     twice."""
     votes: Counter[str] = Counter()
-    seen: set[tuple[object, ...]] = set()
+    keys: set[tuple[object, ...]] = set()
     dimensions: set[str] = set()
     for ballot in ballots:
         votes[ballot.debate] += ballot.is_vote
@@ -179,17 +179,17 @@ def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
         if len(dimensions) > MAX_DIMENSIONS:
             problem = f"{where} scores more than the {MAX_DIMENSIONS} different dimensions that are allowed."
             raise BadFile(problem, hint="judges who score the same dimensions, or the data in several parts")
-        if key in seen:
+        if key in keys:
             problem = f"{where}: a ballot on the debate {short_repr(ballot.debate)} appears twice."
             raise BadFile(problem, hint="import the data again")
-        seen.add(key)
+        keys.add(key)
 
 
 def check_name(what: str, name: str, where: str) -> None:
     """BadFile if a name is longer than is allowed: many rows and tables repeat it."""
     if len(name) > MAX_NAME_LENGTH:
-        found = f"{len(name):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
-        raise BadFile(f"{where}: the {what} {short_repr(name)} has {found}.")
+        size = f"{len(name):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
+        raise BadFile(f"{where}: the {what} {short_repr(name)} has {size}.")
 
 
 def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
@@ -260,7 +260,7 @@ def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
         return list(ballots)
     for row in ballots:
         winners[row.mirrored_with].add(row.winner)
-    flipped = {key for key, named in winners.items() if len(named) > 1}
+    flipped = {key for key, winners_of_key in winners.items() if len(winners_of_key) > 1}
     return [row.model_copy(update={"counted": False}) if row.mirrored_with in flipped else row for row in ballots]
 
 
@@ -282,8 +282,8 @@ def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
         except ValidationError as error:
             problem = f"{where}:{number}: not a row of a tournament ({error.errors()[0]['msg']})."
             raise BadFile(problem, hint="import the data again") from None
-    known = {debate.id for debate in debates}
-    if len(known) < len(debates) or any(ballot.debate not in known for ballot in ballots):
+    debate_ids = {debate.id for debate in debates}
+    if len(debate_ids) < len(debates) or any(ballot.debate not in debate_ids for ballot in ballots):
         problem = f"{where}: a debate stands twice, or a ballot belongs to none."
         raise BadFile(problem, hint="import the data again")
     check_sizes(ballots, where)

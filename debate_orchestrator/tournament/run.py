@@ -194,13 +194,13 @@ class TournamentRun:
         while not stop.is_set():
             pending = [scheduled for scheduled in self.pending() if not self.statuses[scheduled.id].permanent]
             self._capped = False
-            done = count_completed(self.statuses.values())
+            finished_count = count_completed(self.statuses.values())
             queue = iter(pending)
             workers = [self._work(queue, stop) for _ in range(min(self._concurrency, len(pending)))]
             for ended in await asyncio.gather(*workers, return_exceptions=True):
                 if isinstance(ended, BaseException):
                     raise ended
-            if count_completed(self.statuses.values()) == done:
+            if count_completed(self.statuses.values()) == finished_count:
                 return
 
     async def _work(self, queue: Iterator[ScheduledDebate], stop: asyncio.Event) -> None:
@@ -225,7 +225,7 @@ class TournamentRun:
             return before  # what the cap leaves is for debates that have begun
         names = (scheduled.pro, scheduled.con, *scheduled.judges)
         model_specs = [self.tournament.spec.model_named(name).model_spec for name in names]
-        if broken := [model_spec for model_spec in model_specs if self._failures[model_spec] >= _MAX_FAILURES]:
+        if broken := [spec for spec in model_specs if self._failures[spec] >= _MAX_FAILURES]:
             why = f"{broken[0]} failed in {_MAX_FAILURES} debates in a row, so no more are begun with it."
             return self._set_status(scheduled, before._replace(why=(why,), permanent=True))
         try:
@@ -244,28 +244,28 @@ class TournamentRun:
 
     async def _take_turns(self, scheduled: ScheduledDebate, stop: asyncio.Event) -> None:
         """Takes every turn of one debate. Raises what stops it."""
-        made: list[Opened] = []
+        openings: list[Opened] = []
 
         def make_opened() -> Opened:
-            made.append(self.tournament.make_opened(scheduled))
-            return made[0]
+            openings.append(self.tournament.make_opened(scheduled))
+            return openings[0]
 
         journal: JournalWriter | None = None
         try:
             async with self._store.open(scheduled.id, make_opened) as journal:
-                await self._take_turns_of(scheduled, journal, made, stop)
+                await self._take_turns_of(scheduled, journal, openings, stop)
         finally:
             self.lost += len(journal.lost) if journal is not None else 0
 
     async def _take_turns_of(
-        self, scheduled: ScheduledDebate, journal: JournalWriter, made: Sequence[Opened], stop: asyncio.Event
+        self, scheduled: ScheduledDebate, journal: JournalWriter, openings: Sequence[Opened], stop: asyncio.Event
     ) -> None:
         """Takes every turn of the debate in a journal; `made` has its first event if it was begun just now."""
         events = journal.events
-        if not made or events[0] is not made[0]:
+        if not openings or events[0] is not openings[0]:
             self.tournament.must_belong(scheduled, events)
         session = open_journal(journal, DebateFiles.of_journal(journal.path))
-        if not made and session.state.due and (note := changed_prompts(session.state)) is not None:
+        if not openings and session.state.due and (note := changed_prompts(session.state)) is not None:
             session.record(note)
         if schedule.turns_without_usable_ballot(session.state) and self._retry_failed:
             session.record(Reopened())
@@ -324,7 +324,7 @@ class TournamentRun:
             elif isinstance(event, Reassigned) and event.seat == JUDGE:
                 used.update(event.who)
         model_specs = [self.tournament.spec.model_named(name).model_spec for name in scheduled.reserve]
-        return [model_spec for model_spec in model_specs if model_spec not in used]
+        return [spec for spec in model_specs if spec not in used]
 
     def _record_status(self, scheduled: ScheduledDebate, current: CurrentState) -> None:
         """Records the status and the cost of a debate that does not run now."""

@@ -151,20 +151,20 @@ def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: 
     The values come from a user's file, or from a folder that may be a stranger's. BadSettings with every problem, after
     those that are known already.
     """
-    spec, found = validate(TournamentSpec, data, lambda keys: key_path(keys) or "spec")
+    spec, spec_problems = validate(TournamentSpec, data, lambda keys: key_path(keys) or "spec")
     loaded_format = spec.loaded_format if spec else data.get("rules")
-    found = [*problems, *found, *_model_problems(data), *_name_problems(data)]
+    spec_problems = [*problems, *spec_problems, *_model_problems(data), *_name_problems(data)]
     if isinstance(loaded_format, Format):
-        found += _format_problems(data, loaded_format)
-    if spec is not None and not found:
+        spec_problems += _format_problems(data, loaded_format)
+    if spec is not None and not spec_problems:
         update: dict[str, Any] = {"loaded_format": with_lengths(spec.loaded_format, spec.lengths)}
         if rehearse:
             judges = spec.judges.model_copy(update={"pool": tuple(map(stand_in, spec.judges.pool))})
             update |= {"models": tuple(map(stand_in, spec.models)), "judges": judges}
         spec = spec.model_copy(update=update)
-        found = check(spec)
-    if spec is None or found:
-        raise BadSettings(list(dict.fromkeys(found)))
+        spec_problems = check(spec)
+    if spec is None or spec_problems:
+        raise BadSettings(list(dict.fromkeys(spec_problems)))
     return spec
 
 
@@ -221,7 +221,7 @@ def _problems_of(model: Mapping[str, str]) -> list[str]:
 def _model_problems(data: Mapping[str, Any]) -> Iterator[str]:
     """Models that can't take part, and too few or too many of them."""
     pools = {"models": _models(data.get("models")), "judges": _pool(data)}
-    if not isinstance(given := data.get("models"), list) or len(given) < 2:
+    if not isinstance(model_list := data.get("models"), list) or len(model_list) < 2:
         yield with_hint("models: there are fewer than two.", "[anthropic:claude-sonnet-5-5, openai:gpt-5.1]")
     for where, models in pools.items():
         if len(models) > MAX_MODELS:
@@ -270,12 +270,12 @@ def _format_problems(data: Mapping[str, Any], loaded_format: Format) -> Iterator
         yield with_hint("judges: there are none.", "judges: {from: [anthropic:claude-opus-5-5], panel: 1}")
 
 
-def _unknown(where: str, given: Any, known: Iterable[str], what: str) -> Iterator[str]:
+def _unknown(where: str, value: Any, known_names: Iterable[str], what: str) -> Iterator[str]:
     """A sentence on each name that is not known, with the nearest that is."""
-    names = dict.fromkeys(known)
+    names = dict.fromkeys(known_names)
 
     def problems() -> Iterator[str]:
-        for name in dict.fromkeys(map(str, given)) if isinstance(given, list | dict) else ():
+        for name in dict.fromkeys(map(str, value)) if isinstance(value, list | dict) else ():
             if name not in names:
                 near = suggest(name, names) or (f"Known: {', '.join([*names][:20])}." if names else "")
                 yield f"{where}: {short_repr(name)} must be {what}. {near}".rstrip()
@@ -363,9 +363,9 @@ def price_notes(spec: TournamentSpec) -> list[str]:
     with declared_prices(spec):
         for model in dict.fromkeys((*spec.models, *spec.judges.pool)):
             real = model_spec.real_spec(model.model_spec)
-            known = pricing.models(model_spec.kind(real))
-            if known and "@" not in real and pricing.price_of(real) is None:
-                near = suggest(model_spec.rest(real), known)
+            prices = pricing.models(model_spec.kind(real))
+            if prices and "@" not in real and pricing.price_of(real) is None:
+                near = suggest(model_spec.rest(real), prices)
                 notes.append(f"{real} is not in the price table, so its cost is unknown. {near}".rstrip())
     return list(dict.fromkeys(notes))
 
@@ -377,12 +377,12 @@ def pair_up(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def _panel_problems(spec: TournamentSpec) -> Iterator[str]:
     for pair in spec.pairs if spec.judges.panel else ():
-        if (left := len(may_judge(spec, *pair))) < spec.judges.panel:
-            who = {"models": "the debaters' own models", "vendor": "the debaters' vendors"}
-            without = f" without {who[spec.judges.exclude]}" if spec.judges.exclude != "none" else ""
+        if (judge_count := len(may_judge(spec, *pair))) < spec.judges.panel:
+            sources = {"models": "the debaters' own models", "vendor": "the debaters' vendors"}
+            without = f" without {sources[spec.judges.exclude]}" if spec.judges.exclude != "none" else ""
             problem = (
                 f"judges: a panel of {spec.judges.panel} can't be drawn for {pair[0]} against {pair[1]}: "
-                f"{left} of {len(spec.judges.pool)} judges are left{without}."
+                f"{judge_count} of {len(spec.judges.pool)} judges are left{without}."
             )
             yield with_hint(problem, "judges from elsewhere, a smaller `panel`, or another `exclude`")
             return
@@ -426,7 +426,7 @@ def debate_settings(
     judges = list(panel) or [judge.model_spec for judge in spec.judges.pool[: spec.judges.panel]]
     cast: dict[str, Any] = {**seated, **({JUDGE: judges} if judges else {})}
     pro, con = spec.loaded_format.sides
-    given = {
+    values = {
         **spec.settings,
         "topic": topic.motion,
         "positions": {pro: topic.position_a, con: topic.position_b},
@@ -437,5 +437,5 @@ def debate_settings(
         "format": spec.loaded_format.name,
     }
     if JUDGE not in spec.loaded_format.seats:
-        del given["mirror"]
-    return make_settings(given, spec.loaded_format, "debate.md", lambda seat: (judges or [seated[pro]])[0])
+        del values["mirror"]
+    return make_settings(values, spec.loaded_format, "debate.md", lambda seat: (judges or [seated[pro]])[0])

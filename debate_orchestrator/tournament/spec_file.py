@@ -163,8 +163,8 @@ def read_topics(rows_or_path: Any, folder: str) -> tuple[tuple[Topic, ...], list
     if not isinstance(rows_or_path, list) or not rows_or_path:
         hint = "a list of {id, motion, category}, or the path of a CSV, JSON or YAML file with such rows"
         return (), [with_hint(f"{where}: {short_repr(rows_or_path)} is no list of topics.", hint)]
-    found = (problem for n, row in enumerate(rows_or_path, 1) for problem in _row_problems(where, n, row))
-    if problems := list(first_few(found, where)):
+    problems_found = (problem for n, row in enumerate(rows_or_path, 1) for problem in _row_problems(where, n, row))
+    if problems := list(first_few(problems_found, where)):
         return (), problems
     topics = tuple(_topic(row) for row in rows_or_path)
     return topics, list(first_few(_duplicate_problems(where, topics), where))
@@ -195,9 +195,9 @@ def _csv_rows(text: str, name: str) -> list[dict[str, str]]:
     header = next(reader, [])
     if len(header) > MAX_COLUMNS:
         raise BadFile(f"{name} has {len(header):,} columns, and at most {MAX_COLUMNS} are allowed.")
-    whole = {"id", "motion", "category"}.issubset(header)
-    known = {column: n for n, column in enumerate(header) if not whole or column in _TOPIC_FIELDS}
-    return [{column: cells[n] for column, n in known.items() if n < len(cells)} for cells in reader if cells]
+    has_header_names = {"id", "motion", "category"}.issubset(header)
+    columns = {column: n for n, column in enumerate(header) if not has_header_names or column in _TOPIC_FIELDS}
+    return [{column: cells[n] for column, n in columns.items() if n < len(cells)} for cells in reader if cells]
 
 
 def _row_problems(where: str, n: int, row: Any) -> Iterator[str]:

@@ -50,9 +50,9 @@ def all_tables(rows: Rows, ratings: Ratings) -> list[Table]:
     with closing(_database(rows)) as database:
         _add_ratings(database, ratings)
         for name, query in yaml.load(queries).items():
-            found = database.execute(query["sql"])
-            columns = tuple(column[0] for column in found.description)
-            tables.append(Table(name, query["title"], query["about"], columns, tuple(found)))
+            cursor = database.execute(query["sql"])
+            columns = tuple(column[0] for column in cursor.description)
+            tables.append(Table(name, query["title"], query["about"], columns, tuple(cursor)))
     return tables
 
 
@@ -155,9 +155,9 @@ def _database(rows: Rows) -> sqlite3.Connection:
     database.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", points)
     database.executescript(_PANEL_POINTS)
     usage = (
-        (place[row.id], role, *(value for _, value in done))
+        (place[row.id], role, *(value for _, value in usage_of_role))
         for row in rows.debates
-        for role, done in row.usage_by_role.items()
+        for role, usage_of_role in row.usage_by_role.items()
     )
     database.executemany(f"INSERT INTO work VALUES (?, ?{', ?' * len(RoleUsage.model_fields)})", usage)
     database.create_function("wilson_low", 2, lambda part, total: wilson_interval(part, total)[0])
@@ -226,6 +226,6 @@ def fleiss_kappa(panels: Sequence[Sequence[int]]) -> float | None:
     if sum(count > 0 for count in labels) < 2:
         return None
     total = sum(labels)
-    agreed = [sum(count * (count - 1) for count in panel) / (sum(panel) * (sum(panel) - 1)) for panel in panels]
+    agreement = [sum(count * (count - 1) for count in panel) / (sum(panel) * (sum(panel) - 1)) for panel in panels]
     chance: float = sum(count * count for count in labels) / (total * total)
-    return (sum(agreed) / len(agreed) - chance) / (1 - chance)
+    return (sum(agreement) / len(agreement) - chance) / (1 - chance)

@@ -58,10 +58,10 @@ def short_repr(value: object, max_length: int = 60) -> str:
     return text if len(text) <= max_length else f"{text[:max_length]}... ({len(text)} characters)"
 
 
-def suggest(word: object, known: Iterable[str]) -> str:
+def suggest(word: object, known_words: Iterable[str]) -> str:
     """`Did you mean 'x'?` for the known word closest to `word`; empty if none is close. It looks at no more than
     `MAX_KNOWN` words, and at none that is longer than `MAX_WORD_LENGTH`."""
-    words = [text for text in islice(known, MAX_KNOWN) if len(text) <= MAX_WORD_LENGTH]
+    words = [text for text in islice(known_words, MAX_KNOWN) if len(text) <= MAX_WORD_LENGTH]
     near = difflib.get_close_matches(str(word), words, 1) if len(str(word)) <= MAX_WORD_LENGTH else []
     return f"Did you mean {near[0]!r}?" if near else ""
 
@@ -77,8 +77,8 @@ def join_names(
         if parts and length > MAX_NAMES_LENGTH:
             break
         parts.append(name)
-    left = (len(names) if count is None else count) - len(parts)
-    return between.join(parts) + (f" and {left:,} more" if left else "")
+    more_count = (len(names) if count is None else count) - len(parts)
+    return between.join(parts) + (f" and {more_count:,} more" if more_count else "")
 
 
 def first_few(problems: Iterable[str], where: str) -> Iterator[str]:
@@ -219,8 +219,8 @@ class DiskFull(PermanentFailure, BadFile):
 class Interrupted(KeyboardInterrupt):
     """An interrupt of a verb. Its text is the last line that the user reads: what is saved."""
 
-    def __init__(self, saved: str = ""):
-        super().__init__(f"interrupted; {saved or saved_but_for(0)}")
+    def __init__(self, message: str = ""):
+        super().__init__(f"interrupted; {message or saved_but_for(0)}")
 
 
 def saved_but_for(lost: int) -> str:

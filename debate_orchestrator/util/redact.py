@@ -98,12 +98,12 @@ def forms(secret: str) -> set[str]:
         raw = text.encode("utf-8", "surrogateescape")
         # Escapes of addresses stand for bytes.
         variants |= {text, raw.decode("latin-1"), raw.hex(), raw.hex().upper()}
-        variants |= {re.sub(r"\s", "+", form) for form in (text.strip(), raw.decode("latin-1").strip())}
+        variants |= {re.sub(r"\s", "+", variant) for variant in (text.strip(), raw.decode("latin-1").strip())}
         for before in range(3):
-            whole = base64.b64encode(b"\0" * before + raw).decode()
-            inner = whole[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
+            encoded = base64.b64encode(b"\0" * before + raw).decode()
+            inner = encoded[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
             variants |= {inner, inner.translate({ord("+"): "-", ord("/"): "_"})}
-    return {form for form in map(_bare, variants) if len(form) >= _SHORTEST}
+    return {variant for variant in map(_bare, variants) if len(variant) >= _SHORTEST}
 
 
 def _bare(text: str) -> str:
@@ -149,10 +149,10 @@ class _Reading(NamedTuple):
         """The same with what its escapes of one kind stand for."""
         pieces, starts, stops, at = list[str](), list[int](), list[int](), 0
         for escape in pattern.finditer(self.text):
-            first, end, meant = escape.start(), escape.end(), _unescape(escape)
-            pieces += [self.text[at:first], meant]
-            starts += self.starts[at:first] + [self.starts[first]] * len(meant)
-            stops += self.stops[at:first] + [self.stops[end - 1]] * len(meant)
+            first, end, characters = escape.start(), escape.end(), _unescape(escape)
+            pieces += [self.text[at:first], characters]
+            starts += self.starts[at:first] + [self.starts[first]] * len(characters)
+            stops += self.stops[at:first] + [self.stops[end - 1]] * len(characters)
             at = end
         text = "".join([*pieces, self.text[at:]])
         return _Reading(text, starts + self.starts[at:], stops + self.stops[at:])
@@ -173,8 +173,8 @@ class Redactor:
     """Takes certain secrets out of texts."""
 
     def __init__(self, secrets: Iterable[str]):
-        self._forms = sorted({form for secret in secrets for form in forms(secret)}, key=len, reverse=True)
-        self._beginnings = {form[:length] for form in self._forms for length in range(1, len(form))}
+        self._forms = sorted({variant for secret in secrets for variant in forms(secret)}, key=len, reverse=True)
+        self._beginnings = {variant[:length] for variant in self._forms for length in range(1, len(variant))}
         self._longest = max(map(len, self._forms), default=0)
 
     def __call__(self, text: str) -> str:
@@ -189,12 +189,12 @@ class Redactor:
     def _holds_one(self, text: str) -> bool:
         """Whether there is a secret in a text; most have none, and are read without places."""
         bare = _bare(text)
-        if any(form in bare for form in self._forms):
+        if any(variant in bare for variant in self._forms):
             return True
         for signs, pattern in _STEPS:
             if any(sign in bare for sign in signs):
                 bare = pattern.sub("" if pattern is _EMPHASIS else _unescape, bare)
-                if any(form in bare for form in self._forms):
+                if any(variant in bare for variant in self._forms):
                     return True
         return False
 
@@ -204,7 +204,7 @@ class Redactor:
             return []
         spans = list[tuple[int, int]]()
         for reading in _readings(text):
-            if present := [form for form in self._forms if form in reading.text]:
+            if present := [variant for variant in self._forms if variant in reading.text]:
                 matches = re.finditer("|".join(map(re.escape, present)), reading.text)
                 spans += [(reading.starts[match.start()], reading.stops[match.end() - 1]) for match in matches]
         return sorted(spans)
@@ -236,8 +236,8 @@ class Redactor:
         """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""
         text = self(text)
         begins, end = self._unfinished(text) if self._forms else (len(text), "")
-        form = next((form for form in self._forms if form.startswith(end)), "")
-        return text[:begins] + KEY if _SHORTEST <= len(end) >= len(form) / 2 else text
+        variant = next((variant for variant in self._forms if variant.startswith(end)), "")
+        return text[:begins] + KEY if _SHORTEST <= len(end) >= len(variant) / 2 else text
 
 
 def redactor() -> Redactor:

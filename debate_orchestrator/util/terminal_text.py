@@ -20,9 +20,9 @@ _DUMB = ("", "dumb", "unknown")
 class Unanswered(Exception):
     """A question ends without its answer; `typed` is what stood in the line."""
 
-    def __init__(self, typed: str = ""):
-        super().__init__(typed)
-        self.typed = typed
+    def __init__(self, text: str = ""):
+        super().__init__(text)
+        self.typed = text
 
 
 class Back(Unanswered):

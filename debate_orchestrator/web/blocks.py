@@ -76,10 +76,10 @@ def is_hidden(debate: DebateState, stage: Stage) -> bool:
 
 def hidden_turns(debate: DebateState) -> set[str]:
     """The turns on record that a page may not show yet. A report leaves out the rapporteur's advice by itself."""
-    answered = ((turn, stage) for stage in debate.stages for turn in stage if turn.id in debate.replies)
+    turns_answered = ((turn, stage) for stage in debate.stages for turn in stage if turn.id in debate.replies)
     return {
         turn.id
-        for turn, stage in answered
+        for turn, stage in turns_answered
         if is_hidden(debate, stage) and not rapporteur.is_hidden_advice(debate, turn)
     }
 
@@ -171,11 +171,14 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
 def _with_names(field: Field, value: Any, names: Mapping[str, str]) -> Any:
     """What a field holds, with the sides by the names that people know."""
     if isinstance(value, Mapping) and (field.per_side or field.per_issue):
-        return {names.get(key, key): _with_names(field.single, held, names) for key, held in value.items()}
+        return {names.get(key, key): _with_names(field.single, item_value, names) for key, item_value in value.items()}
     if isinstance(value, Mapping) and field.kind == "record":
-        return {name: _with_names(field.fields[name], held, names) for name, held in value.items()}
+        return {name: _with_names(field.fields[name], item_value, names) for name, item_value in value.items()}
     if isinstance(value, list) and field.fields:
-        return [{name: _with_names(field.fields[name], held, names) for name, held in item.items()} for item in value]
+        return [
+            {name: _with_names(field.fields[name], item_value, names) for name, item_value in item.items()}
+            for item in value
+        ]
     return names.get(value, value) if field.kind == "choice" and isinstance(value, str) else value
 
 
@@ -214,5 +217,5 @@ def status(debate: DebateState, *, running: bool, stopping: bool, problems: list
         ended_early=wording.ended_early(debate) if debate.complete else None,
         closing=debate.ended_after is not None and not debate.complete,
         problems=problems,
-        questions=[(asked.question, wording.names(debate, asked.to)) for asked in debate.questions],
+        questions=[(question.question, wording.names(debate, question.to)) for question in debate.questions],
     )

@@ -39,9 +39,9 @@ def draw(topic: str, positions: Sequence[tuple[str, str]], result: str, site: st
     top = _write(pen, lines, _MARGIN, 56, size, _INK, width)
     column = (width - 40) // 2
     for number, (name, position) in enumerate(list(positions)[:2]):
-        left = _MARGIN + number * (column + 40)
-        _write(pen, [_fit(pen, name, 24, column)], left, top + 26, 24, _SIDES[number], column)
-        _write(pen, _wrap_lines(pen, position, 28, column, maximum=4), left, top + 62, 28, _INK, column)
+        x = _MARGIN + number * (column + 40)
+        _write(pen, [_fit(pen, name, 24, column)], x, top + 26, 24, _SIDES[number], column)
+        _write(pen, _wrap_lines(pen, position, 28, column, maximum=4), x, top + 62, 28, _INK, column)
     pen.line((_MARGIN, 508, SIZE[0] - _MARGIN, 508), fill=_SOFT, width=2)
     _write(pen, [_fit(pen, result, 32, width)], _MARGIN, 524, 32, _INK, width)
     _write(pen, [_fit(pen, site, 22, width)], _MARGIN, 578, 22, _SOFT, width)
@@ -134,13 +134,13 @@ def _font(text: str, size: int) -> Any:
 @cache
 def _load_font(wide: bool, size: int) -> Any:
     names = (*_WIDE_FONTS, *_FONTS) if wide else _FONTS
-    path = next((found[name] for name in names if name in (found := _installed())), None)
+    path = next((fonts[name] for name in names if name in (fonts := _installed())), None)
     return ImageFont.truetype(path, size) if path else ImageFont.load_default(size)
 
 
 @cache
 def _installed() -> dict[str, str]:
     """The fonts of this machine that are known here: name to path."""
-    known = {*_WIDE_FONTS, *_FONTS}
+    names = {*_WIDE_FONTS, *_FONTS}
     paths = (path for folder in _FOLDERS for path in Path(folder).rglob("*.[ot]t[fc]"))
-    return {path.name: str(path) for path in paths if path.name in known}
+    return {path.name: str(path) for path in paths if path.name in names}

@@ -82,8 +82,8 @@ class Dashboard:
     async def search(self, request: Request) -> Response:
         """Where some words stand in all speeches."""
         words = request.query_params.get("q", "")[:200]
-        found, more = await in_thread(lambda: folder.search(words))
-        return await self._page("search.html.j2", words=words, found=found, more=more)
+        debates, more = await in_thread(lambda: folder.search(words))
+        return await self._page("search.html.j2", words=words, found=debates, more=more)
 
     async def compare(self, request: Request) -> Response:
         """Some debates side by side."""
@@ -110,29 +110,29 @@ class Dashboard:
         """The form of a new debate; then what it would cost and do; then its start."""
         if self._found is None or time.monotonic() - self._looked > _LOOK_AGAIN:
             self._found, self._looked = await in_thread(discovery.find_models), time.monotonic()
-        found = self._found
+        models = self._found
         if request.method != "POST":
-            return await self._form(found, dict(request.query_params), [])
-        sent = await form(request, self._tokens.form, _MAX_FORM_SIZE)
-        action, form_key = sent.pop("action", "cost"), sent.pop("form_key", "")
+            return await self._form(models, dict(request.query_params), [])
+        form_data = await form(request, self._tokens.form, _MAX_FORM_SIZE)
+        action, form_key = form_data.pop("action", "cost"), form_data.pop("form_key", "")
         if action in ("format", "back"):
-            return await self._form(found, sent, [])
+            return await self._form(models, form_data, [])
         try:
-            prepared = await in_thread(lambda: prepare(sent, found))
+            prepared = await in_thread(lambda: prepare(form_data, models))
             risks = await in_thread(lambda: find_risks(prepared.settings))
-            if action == "start" and _agreed(sent, risks):
-                journal = await self._runs.forms.begin(form_key, lambda: self._run(prepared), sent)
+            if action == "start" and _agreed(form_data, risks):
+                journal = await self._runs.forms.begin(form_key, lambda: self._run(prepared), form_data)
                 return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
-            values = await in_thread(lambda: _confirmation(prepared, risks, sent))
+            values = await in_thread(lambda: _confirmation(prepared, risks, form_data))
             return await self._page("confirm.html.j2", **values, problem=problem)
         except DebateError as error:
             problems = error.problems
-        return await self._form(found, sent, problems)
+        return await self._form(models, form_data, problems)
 
-    async def _form(self, found: FoundModels, sent: Mapping[str, str], problems: list[str]) -> Response:
+    async def _form(self, models: FoundModels, form_data: Mapping[str, str], problems: list[str]) -> Response:
         """The form."""
-        values = await in_thread(lambda: form_values(found, sent, problems))
+        values = await in_thread(lambda: form_values(models, form_data, problems))
         return await self._page("new.html.j2", 422 if values["problems"] else 200, **values)
 
     async def _run(self, prepared: Prepared) -> str:
@@ -215,7 +215,7 @@ class Dashboard:
         """What the buttons of a debate do."""
         name, action = request.path_params["name"], request.path_params["action"]
         path = folder.journal_of(name)
-        sent = await form(request, self._tokens.form, _MAX_FORM_SIZE)
+        form_data = await form(request, self._tokens.form, _MAX_FORM_SIZE)
         here = self._address_of(path)
         match action:
             case "pause":
@@ -223,50 +223,60 @@ class Dashboard:
                     run.pause()
             case "continue":
                 risks = await in_thread(lambda: find_risks(path))
-                if not _agreed(sent, risks):
-                    return await self._consent(f"{here}/continue", risks, sent)
-                self._runs.start(path, lambda _, found: must_be_among(risks, found))
+                if not _agreed(form_data, risks):
+                    return await self._consent(f"{here}/continue", risks, form_data)
+                self._runs.start(path, lambda _, risks_found: must_be_among(risks, risks_found))
             case "question":
-                text, to = sent.get("question", "").strip(), sent.get("to", "")
+                text, to = form_data.get("question", "").strip(), form_data.get("to", "")
                 await self._runs.record(path, lambda debate: audience_question(debate, text, (to,) if to else ()))
             case "close":
                 await self._runs.record(path, schedule.early_end)
             case "judge":
-                return await self._judge(path, sent)
+                return await self._judge(path, form_data)
             case _:
                 raise HTTPException(404)
         return go_to(here)
 
     async def _consent(
-        self, address: str, risks: tuple[Risk, ...], sent: Mapping[str, str], kept: Mapping[str, str] | None = None
+        self,
+        address: str,
+        risks: tuple[Risk, ...],
+        form_data: Mapping[str, str],
+        hidden_fields: Mapping[str, str] | None = None,
     ) -> Response:
         """The page that asks for consent to what a journal does besides the debate, and sends the form again."""
-        shown = _shown_risks(risks)
-        return await self._page("consent.html.j2", address=address, **shown, tried="risk" in sent, kept=kept or {})
+        risks_shown = _shown_risks(risks)
+        return await self._page(
+            "consent.html.j2", address=address, **risks_shown, tried="risk" in form_data, kept=hidden_fields or {}
+        )
 
-    async def _judge(self, path: str, sent: Mapping[str, str]) -> Response:
+    async def _judge(self, path: str, form_data: Mapping[str, str]) -> Response:
         """Judges a finished debate again, by the models that were named, once what it takes was shown."""
-        judges = [line.strip() for line in sent.get("judges", "").splitlines() if line.strip()]
+        judges = [line.strip() for line in form_data.get("judges", "").splitlines() if line.strip()]
         if not judges:
             raise BadSettings("judges: name a model, such as anthropic:claude-opus-5-5, or several, a line each.")
         contents, _ = await in_thread(lambda: folder.load(path))
         risks = risks_module.of_judging([entry.event for entry in contents.entries])
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
-        kept = {"judges": "\n".join(judges), "form_key": sent.get("form_key", "")}
+        hidden_fields = {"judges": "\n".join(judges), "form_key": form_data.get("form_key", "")}
         address = f"{self._address_of(path)}/judge"
-        if not _agreed(sent, risks):
-            return await self._consent(address, risks, sent, kept)
-        if any(map(model_spec.is_called, judges)) and sent.get("shown") != "yes":
-            kept |= {name: sent[name] for name in ("agree", "risk") if name in sent}
+        if not _agreed(form_data, risks):
+            return await self._consent(address, risks, form_data, hidden_fields)
+        if any(map(model_spec.is_called, judges)) and form_data.get("shown") != "yes":
+            hidden_fields |= {name: form_data[name] for name in ("agree", "risk") if name in form_data}
             # The prompts that the expectation is made of were agreed to.
             expected = await in_thread(lambda: expected_judging(path, judges))
-            return await self._page("judging.html.j2", address=address, judges=judges, kept=kept, expected=expected)
+            return await self._page(
+                "judging.html.j2", address=address, judges=judges, kept=hidden_fields, expected=expected
+            )
 
         def write_journal() -> DebateFiles:
             start.must_be_callable({JUDGE: tuple(judges)})
             files = DebateFiles.of_output(rejudge.output_path(path))
             judging = rejudge.rejudging_from_file(path, judges)
-            opened = rejudge.checked_for_start(judging, files, lambda found: must_be_among(risks, found)).opened
+            opened = rejudge.checked_for_start(
+                judging, files, lambda risks_found: must_be_among(risks, risks_found)
+            ).opened
             with create_debate(opened, files, judging.speeches):
                 return files
 
@@ -275,11 +285,11 @@ class Dashboard:
             self._runs.start(files.journal, consent_already_given)
             return files.journal
 
-        journal = await self._runs.forms.begin(sent.get("form_key", ""), run, path, judges)
+        journal = await self._runs.forms.begin(form_data.get("form_key", ""), run, path, judges)
         return go_to(self._address_of(journal))
 
 
-def _confirmation(prepared: Prepared, risks: tuple[Risk, ...], sent: Mapping[str, str]) -> dict[str, Any]:
+def _confirmation(prepared: Prepared, risks: tuple[Risk, ...], form_data: Mapping[str, str]) -> dict[str, Any]:
     """What the page shows on which a new debate is confirmed: what it would cost and do."""
     format = format_check.load(prepared.settings.format)
     return {
@@ -293,7 +303,7 @@ def _confirmation(prepared: Prepared, risks: tuple[Risk, ...], sent: Mapping[str
         "expected": expected_cost(prepared),
         "report": prepared.files.report,
         **_shown_risks(risks),
-        "fields": {name: text for name, text in sent.items() if name not in ("agree", "risk")},
+        "fields": {name: text for name, text in form_data.items() if name not in ("agree", "risk")},
     }
 
 
@@ -303,10 +313,10 @@ def _shown_risks(risks: tuple[Risk, ...]) -> dict[str, Any]:
     return {"risks": lines, "digests": [risk.digest for risk in risks]}
 
 
-def _agreed(sent: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
+def _agreed(form_data: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
     """Whether the form agrees to all of these risks: those that were shown on its page."""
-    shown = {digest.strip() for digest in sent.get("risk", "").split(",")}
-    return not risks or (sent.get("agree") == "yes" and {risk.digest for risk in risks} <= shown)
+    digests = {digest.strip() for digest in form_data.get("risk", "").split(",")}
+    return not risks or (form_data.get("agree") == "yes" and {risk.digest for risk in risks} <= digests)
 
 
 def expected_judging(path: str, judges: list[str]) -> str:

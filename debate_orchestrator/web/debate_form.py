@@ -36,33 +36,33 @@ class SettingField(NamedTuple):
     options: tuple[tuple[str, str], ...] = ()
 
 
-def form_values(found: FoundModels, sent: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
+def form_values(models: FoundModels, form_data: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
     """What the form shows: what was sent, and every problem beside its field."""
     try:
-        format = chosen_format(sent)
+        format = chosen_format(form_data)
     except DebateError as error:
-        problems, sent = error.problems, {**sent, "format": DEFAULT_FORMAT}
-        format = chosen_format(sent)
+        problems, form_data = error.problems, {**form_data, "format": DEFAULT_FORMAT}
+        format = chosen_format(form_data)
     fields = more_fields(format)
-    seats = {seat: cast_options(seat, found) for seat in seats_to_fill(format)}
+    seats = {seat: cast_options(seat, models) for seat in seats_to_fill(format)}
     names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
     names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in format.sides}
     by_name = by_field(problems, names.__contains__)
     return {
-        "sent": sent,
+        "sent": form_data,
         "format": format,
         "formats": [(name, format_check.load(name).title) for name in resources.format_names()],
         "seats": seats,
-        "chosen": {seat: sent.get(f"cast.{seat}") or default_of(seat, found) for seat in seats},
+        "chosen": {seat: form_data.get(f"cast.{seat}") or default_of(seat, models) for seat in seats},
         "fields": fields,
-        "open": any(sent.get(field.name) or by_name.get(field.name) for field in fields),
+        "open": any(form_data.get(field.name) or by_name.get(field.name) for field in fields),
         "problems": by_name,
     }
 
 
-def chosen_format(sent: Mapping[str, str]) -> Format:
+def chosen_format(form_data: Mapping[str, str]) -> Format:
     """The format that was chosen. Raises BadFormat or BadSettings."""
-    return format_check.load(sent.get("format") or DEFAULT_FORMAT)
+    return format_check.load(form_data.get("format") or DEFAULT_FORMAT)
 
 
 def seats_to_fill(format: Format) -> tuple[str, ...]:
@@ -70,18 +70,20 @@ def seats_to_fill(format: Format) -> tuple[str, ...]:
     return tuple(seat for seat in format.active_seats(format.optional_phases) if seat != CLERK)
 
 
-def cast_options(seat: str, found: FoundModels) -> tuple[tuple[str, str], ...]:
+def cast_options(seat: str, found_models: FoundModels) -> tuple[tuple[str, str], ...]:
     """Who may take a seat, as the values and the words of a list."""
-    usual_models = {found.default[seat]: "the default" for seat in DEBATING_SEATS if seat in found.default}
-    callable_models = found.callable_models(_MAX_LISTED) | usual_models
+    usual_models = {
+        found_models.default[seat]: "the default" for seat in DEBATING_SEATS if seat in found_models.default
+    }
+    callable_models = found_models.callable_models(_MAX_LISTED) | usual_models
     models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in callable_models.items())
-    stand_in = (_stand_in(seat, found), "a stand-in: calls no model, costs nothing")
+    stand_in = (_stand_in(seat, found_models), "a stand-in: calls no model, costs nothing")
     usual = (("", "the first judge's model, or a side's where no model judges"),) if seat == RAPPORTEUR else ()
     return (*usual, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
 
 
-def _stand_in(seat: str, found: FoundModels) -> str:
-    return model_spec.stand_in(found.default_if_keyed[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
+def _stand_in(seat: str, models: FoundModels) -> str:
+    return model_spec.stand_in(models.default_if_keyed[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
 
 
 def who(spec: str) -> str:
@@ -91,9 +93,9 @@ def who(spec: str) -> str:
     return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
 
 
-def default_of(seat: str, found: FoundModels) -> str:
+def default_of(seat: str, models: FoundModels) -> str:
     """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
-    return "" if seat == RAPPORTEUR else found.default.get(seat) or _stand_in(seat, found)
+    return "" if seat == RAPPORTEUR else models.default.get(seat) or _stand_in(seat, models)
 
 
 def more_fields(format: Format) -> list[SettingField]:
@@ -113,29 +115,32 @@ def more_fields(format: Format) -> list[SettingField]:
     return fields
 
 
-def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> dict[str, Any]:
+def answers_of(form_data: Mapping[str, str], format: Format, models: FoundModels) -> dict[str, Any]:
     """What was sent as answers: the keys of an answers file, and values of the types that it would have."""
-    answers: dict[str, Any] = {"topic": sent.get("topic", "").strip(), "format": sent.get("format") or DEFAULT_FORMAT}
-    positions = {side: text for side in format.sides if (text := sent.get(f"positions.{side}", "").strip())}
+    answers: dict[str, Any] = {
+        "topic": form_data.get("topic", "").strip(),
+        "format": form_data.get("format") or DEFAULT_FORMAT,
+    }
+    positions = {side: text for side in format.sides if (text := form_data.get(f"positions.{side}", "").strip())}
     if positions:
         answers["positions"] = positions
-    cast = {seat: _cast(sent, seat, format, found) for seat in seats_to_fill(format)}
+    cast = {seat: _cast(form_data, seat, format, models) for seat in seats_to_fill(format)}
     answers["cast"] = {seat: specs for seat, specs in cast.items() if any(specs)}
     for name in ("rounds", *(field.name for field in more_fields(format))):
-        if text := sent.get(name, "").strip():
+        if text := form_data.get(name, "").strip():
             answers[name] = from_text(name, text, between="\n")
     answers["output"] = str(folder.free_files(answers["topic"]).report)
     answers["sources"] = {key: "user" for key in SETTINGS_WITH_SOURCE if key in answers and key != "output"}
     return answers
 
 
-def _cast(sent: Mapping[str, str], seat: str, format: Format, found: FoundModels) -> list[str]:
+def _cast(form_data: Mapping[str, str], seat: str, format: Format, models: FoundModels) -> list[str]:
     """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges. A
     stand-in that names no model stands for the default one, as in `debate run`."""
-    typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
-    chosen = sent.get(f"cast.{seat}") or default_of(seat, found)
-    specs = typed or [chosen] * (format.judge_count if seat == JUDGE else 1)
-    return [_stand_in(seat, found) if spec == model_spec.REHEARSE else spec for spec in specs]
+    lines = [line.strip() for line in form_data.get(f"other.{seat}", "").splitlines() if line.strip()]
+    choice = form_data.get(f"cast.{seat}") or default_of(seat, models)
+    specs = lines or [choice] * (format.judge_count if seat == JUDGE else 1)
+    return [_stand_in(seat, models) if spec == model_spec.REHEARSE else spec for spec in specs]
 
 
 class Prepared(NamedTuple):
@@ -154,10 +159,10 @@ class Prepared(NamedTuple):
         return bool(self.positions_by) and not self.rehearsal
 
 
-def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
+def prepare(form_data: Mapping[str, str], models: FoundModels) -> Prepared:
     """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
-    format = chosen_format(sent)
-    answers = answers_of(sent, format, found)
+    format = chosen_format(form_data)
+    answers = answers_of(form_data, format, models)
     settings = make_settings(answers, format, answers["output"])
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
     real = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in settings.cast.items()}
@@ -182,18 +187,18 @@ def expected_cost(prepared: Prepared) -> str:
     if not called:
         return "nothing: no model is called"
     takes = estimate_debate(start.make_opened(start.with_placeholders(settings)))
-    found = takes.model_copy(update={"positions_by": prepared.positions_by}).sentence()
+    sentence = takes.model_copy(update={"positions_by": prepared.positions_by}).sentence()
     if prepared.rehearsal:
-        return f"nothing: it is a rehearsal. The real debate, with {and_joined(called)}: {found}"
-    return found
+        return f"nothing: it is a rehearsal. The real debate, with {and_joined(called)}: {sentence}"
+    return sentence
 
 
-def by_field(problems: list[str], known: Callable[[str], bool]) -> dict[str, list[str]]:
+def by_field(problems: list[str], is_field: Callable[[str], bool]) -> dict[str, list[str]]:
     """Problems by the field that they stand beside; under an empty name those of no field."""
     by_name: dict[str, list[str]] = {}
     for problem in problems:
         name, _, rest = problem.partition(":")
         if name == "cast" and (seat := rest.strip().partition(":")[0].partition(",")[0]):
-            name = f"cast.{seat}" if known(f"cast.{seat}") else name
-        by_name.setdefault(name if known(name) else "", []).append(problem)
+            name = f"cast.{seat}" if is_field(f"cast.{seat}") else name
+        by_name.setdefault(name if is_field(name) else "", []).append(problem)
     return by_name

@@ -122,7 +122,7 @@ def load(path: str) -> tuple[JournalContents, DebateState]:
 
 
 @lru_cache(maxsize=32)
-def _load(path: str, written: tuple[int, int]) -> tuple[JournalContents, DebateState]:
+def _load(path: str, file_times: tuple[int, int]) -> tuple[JournalContents, DebateState]:
     contents = read(path, follow=False)
     return contents, stored_state(path, contents.events)
 
@@ -226,8 +226,8 @@ def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
         if turn and turn.speaking and turn_id not in hidden:
             text = one_line(speech_rules.without_private_working(debate, reply_event.reply.text))
             yield turn_id, debate.format.heading_of(turn), text
-    for asked in debate.questions:
-        yield "", "Question from the floor", one_line(asked.question)
+    for question in debate.questions:
+        yield "", "Question from the floor", one_line(question.question)
 
 
 def _place(words: str, text: str) -> re.Match[str] | None:
@@ -245,5 +245,5 @@ def slug(topic: str) -> str:
 def free_files(topic: str, suffix: str = "") -> DebateFiles:
     """The files of a new debate, named after its topic, in names that nothing has yet; `suffix` is added to them."""
     stems = itertools.chain([slug(topic)], (f"{slug(topic)}-{number}" for number in itertools.count(2)))
-    named = (DebateFiles.named_by(f"{stem}{suffix}.md") for stem in stems)
-    return next(files for files in named if not files.existing())
+    candidates = (DebateFiles.named_by(f"{stem}{suffix}.md") for stem in stems)
+    return next(files for files in candidates if not files.existing())

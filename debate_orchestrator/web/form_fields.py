@@ -41,18 +41,18 @@ def questions(
     shape: Shape,
     shape_context: ShapeContext,
     format: Format,
-    typed: Mapping[fields.FieldPath, str],
+    entries: Mapping[fields.FieldPath, str],
     *,
-    checked: bool,
+    with_problems: bool,
     computed: Mapping[fields.FieldPath, str] = MappingProxyType({}),
     worded: Callable[[fields.FormQuestion], tuple[str, str]] | None = None,
 ) -> list[ReplyField]:
-    """The fields, as far as they are known from what was `typed`; with problems where it is `checked`. What is
+    """The fields, as far as they are known from the `entries`, and `with_problems` of these if wanted. What is
     `computed` is not asked for. `worded` gives the label of a field and what it is about, where the shape's own words
     do not fit."""
     meanings = {side: format.name_of(side) for side in shape_context.sides}
     reply_fields: list[ReplyField] = []
-    in_lines = _in_lines(typed, shape_context)
+    in_lines = _in_lines(entries, shape_context)
     full = fields.with_defaults(shape, shape_context, {**in_lines, **computed})
     for question in fields.form_questions(shape, shape_context, full):
         if question.field_path in computed:
@@ -67,10 +67,10 @@ def questions(
             several=question.field.kind in ("choices", "turns"),
             long=question.field.kind == "text",
             may_be_empty=question.default is not None,
-            value=typed.get(question.field_path, ""),
-            problem=_problem(question, shape_context, in_lines) if checked else "",
+            value=entries.get(question.field_path, ""),
+            problem=_problem(question, shape_context, in_lines) if with_problems else "",
         )
-        reply_fields += _of_each_issue(field, question, shape_context, typed) if question.field.per_issue else [field]
+        reply_fields += _of_each_issue(field, question, shape_context, entries) if question.field.per_issue else [field]
     return reply_fields
 
 
@@ -83,7 +83,10 @@ def _wording(question: fields.FormQuestion, shape_context: ShapeContext, format:
 
 
 def _of_each_issue(
-    field: ReplyField, question: fields.FormQuestion, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]
+    field: ReplyField,
+    question: fields.FormQuestion,
+    shape_context: ShapeContext,
+    entries: Mapping[fields.FieldPath, str],
 ) -> Iterator[ReplyField]:
     """A field to choose in for every issue, in place of a line of choices."""
     for issue in shape_context.issues:
@@ -93,16 +96,16 @@ def _of_each_issue(
             label=f"{field.label}: {issue}",
             hint="choose one, or leave all issues empty",
             may_be_empty=False,
-            value=typed.get((*question.field_path, issue), ""),
+            value=entries.get((*question.field_path, issue), ""),
             problem=field.problem if last else "",
         )
 
 
-def _in_lines(typed: Mapping[fields.FieldPath, str], shape_context: ShapeContext) -> dict[fields.FieldPath, str]:
+def _in_lines(entries: Mapping[fields.FieldPath, str], shape_context: ShapeContext) -> dict[fields.FieldPath, str]:
     """What was typed, with what was chosen for every issue as the line of choices that a form has for it."""
-    lines = {field_path: text for field_path, text in typed.items() if field_path[-1] not in shape_context.issues}
-    for field in {field_path[:-1] for field_path in typed.keys() - lines.keys()}:
-        lines[field] = " ".join(typed.get((*field, issue), "-") for issue in shape_context.issues)
+    lines = {field_path: text for field_path, text in entries.items() if field_path[-1] not in shape_context.issues}
+    for field in {field_path[:-1] for field_path in entries.keys() - lines.keys()}:
+        lines[field] = " ".join(entries.get((*field, issue), "-") for issue in shape_context.issues)
     return lines
 
 
@@ -115,11 +118,13 @@ def _hint(question: fields.FormQuestion, shape_context: ShapeContext) -> str:
     return f"{expected}; leave it empty for none" if question.may_be_empty else expected
 
 
-def _problem(question: fields.FormQuestion, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]) -> str:
+def _problem(
+    question: fields.FormQuestion, shape_context: ShapeContext, entries: Mapping[fields.FieldPath, str]
+) -> str:
     """What is wrong with an answer; empty where it can be taken, or where none is needed."""
-    if question.field_path not in typed and question.default is not None:
+    if question.field_path not in entries and question.default is not None:
         return ""
-    text = typed.get(question.field_path, "")
+    text = entries.get(question.field_path, "")
     try:
         fields.read(question, shape_context, text)
     except BadReply as error:
@@ -127,14 +132,14 @@ def _problem(question: fields.FormQuestion, shape_context: ShapeContext, typed: 
     return ""
 
 
-def value(shape: Shape, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]) -> dict[str, Any] | None:
+def value(shape: Shape, shape_context: ShapeContext, entries: Mapping[fields.FieldPath, str]) -> dict[str, Any] | None:
     """The structured value that was typed; None while something is missing."""
     return fields.form_value(
-        shape, shape_context, fields.with_defaults(shape, shape_context, _in_lines(typed, shape_context))
+        shape, shape_context, fields.with_defaults(shape, shape_context, _in_lines(entries, shape_context))
     )
 
 
-def entered_fields(sent: Mapping[str, str]) -> dict[fields.FieldPath, str]:
+def entered_fields(form_data: Mapping[str, str]) -> dict[fields.FieldPath, str]:
     """What was typed, by the places of its fields. An empty field counts as not answered."""
-    named = {name: text for name, text in sent.items() if name.startswith(_PREFIX) and text.strip()}
-    return {tuple(name.removeprefix(_PREFIX).split("/")): text for name, text in named.items()}
+    fields_by_name = {name: text for name, text in form_data.items() if name.startswith(_PREFIX) and text.strip()}
+    return {tuple(name.removeprefix(_PREFIX).split("/")): text for name, text in fields_by_name.items()}

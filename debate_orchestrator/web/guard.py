@@ -125,8 +125,8 @@ async def form(request: Request, token: str | None, most: int) -> dict[str, str]
     fields: dict[str, list[str]] = {}
     for name, value in pairs:
         fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
-    given = fields.pop("form_token", [""])
-    if token is not None and not same(token, given[0]):
+    tokens = fields.pop("form_token", [""])
+    if token is not None and not same(token, tokens[0]):
         problem = "This form is not from a page of this server, or the page is too old. Reload it and send it again."
         raise HTTPException(403, problem)
     return {name: ", ".join(values) for name, values in fields.items()}
@@ -191,9 +191,9 @@ class Tokens:
         return hmac.new(self._secret, key, hashlib.sha256).hexdigest()[:40]
 
 
-def same(token: str, given: str) -> bool:
+def same(token: str, other: str) -> bool:
     """Whether a token is the one that was given; takes equally long whatever was given."""
-    return hmac.compare_digest(token.encode(), given.encode("utf-8", "replace"))
+    return hmac.compare_digest(token.encode(), other.encode("utf-8", "replace"))
 
 
 def load_tokens() -> Tokens:
@@ -203,11 +203,11 @@ def load_tokens() -> Tokens:
     if (folder := state_folder()) is not None:
         path = folder / "serve.key"
         try:
-            kept = bytes.fromhex(path.read_text(encoding="ascii"))
+            key = bytes.fromhex(path.read_text(encoding="ascii"))
         except (OSError, ValueError):
-            kept = b""
-        if len(kept) == _SECRET_SIZE:
-            secret = kept
+            key = b""
+        if len(key) == _SECRET_SIZE:
+            secret = key
         else:
             with suppress(OSError, BadFile):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)

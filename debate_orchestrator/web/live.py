@@ -43,12 +43,12 @@ class Viewers:
         self._closed = True
         self._put(None)
 
-    def _put(self, sent: bytes | None) -> None:
+    def _put(self, data: bytes | None) -> None:
         for viewer in list(self._viewers):
             full = viewer.qsize() >= _MAX_WAITING
             if full:
                 self._viewers.discard(viewer)
-            viewer.put_nowait(None if full else sent)
+            viewer.put_nowait(None if full else data)
 
     def join(self) -> asyncio.Queue[bytes | None]:
         """The queue of a new viewer. If the debate is over, the queue ends at once, and the browser asks again and gets

@@ -51,8 +51,8 @@ def money(total: CostLine) -> str:
 @cache
 def static(name: str) -> str:
     """A file that pages load. The stylesheet is the report's, and below it what only these pages need."""
-    own = (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")
-    return own if name != "page.css" else f"{html_page.style()}\n{own}"
+    content = (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")
+    return content if name != "page.css" else f"{html_page.style()}\n{content}"
 
 
 _environment = cache(

@@ -39,11 +39,11 @@ class BrowserPeople:
         """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
         if self._is_paused:
             raise _paused(turn.id)
-        awaited = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
-        self.awaited[turn.id] = awaited
+        awaited_turn = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
+        self.awaited[turn.id] = awaited_turn
         self.notify(debate)
         try:
-            return await awaited.reply
+            return await awaited_turn.reply
         finally:
             del self.awaited[turn.id]
 
@@ -57,9 +57,9 @@ class BrowserPeople:
     def pause(self) -> None:
         """Ends every wait for a reply with Paused, since the debate is paused."""
         self._is_paused = True
-        for awaited in list(self.awaited.values()):
-            if not awaited.reply.done():
-                awaited.reply.set_exception(_paused(awaited.turn.id))
+        for awaited_turn in list(self.awaited.values()):
+            if not awaited_turn.reply.done():
+                awaited_turn.reply.set_exception(_paused(awaited_turn.turn.id))
 
     def end(self) -> None:
         """Closes the streams of the pages: the debate no longer runs."""
@@ -68,8 +68,10 @@ class BrowserPeople:
 
     def awaited_turn(self, seat: str) -> AwaitedTurn | None:
         """The turn that waits for the person of a seat; None where none does."""
-        waiting = (awaited for awaited in self.awaited.values() if not awaited.reply.done())
-        return next((awaited for awaited in waiting if awaited.turn.seat.removesuffix(MIRRORED) == seat), None)
+        waiting = (turn_awaited for turn_awaited in self.awaited.values() if not turn_awaited.reply.done())
+        return next(
+            (turn_awaited for turn_awaited in waiting if turn_awaited.turn.seat.removesuffix(MIRRORED) == seat), None
+        )
 
 
 def _paused(turn_id: str) -> Paused:

@@ -70,9 +70,9 @@ class Reviews:
         """The vote before reading; then the debate with the ballot; then that it was filed."""
         path, token = self._path(request), request.path_params["token"]
         if request.method == "POST":
-            sent = await form(request, token, _MAX_FORM_SIZE)
-            take = self._begin if sent.get("action") == "begin" else self._file
-            return await in_thread(lambda: take(request, self._reviewed(path), sent))
+            form_data = await form(request, token, _MAX_FORM_SIZE)
+            take = self._begin if form_data.get("action") == "begin" else self._file
+            return await in_thread(lambda: take(request, self._reviewed(path), form_data))
         return HTMLResponse(await in_thread(lambda: self._show(request, self._reviewed(path))))
 
     def _show(self, request: Request, reviewed: ReviewedDebate) -> str:
@@ -86,8 +86,8 @@ class Reviews:
     def _reviewer(self, request: Request, reviewed: ReviewedDebate) -> str:
         """The reviewer whose review the address opens; empty where it has no token, or another reviewer's."""
         name, key = (one_line(request.query_params.get(part, "")) for part in ("as", "key"))
-        own = self._tokens.reviewer(_linked(request, reviewed), reviews.stem_of(name))
-        return name if name and same(own, key) else ""
+        reviewer_key = self._tokens.reviewer(_linked(request, reviewed), reviews.stem_of(name))
+        return name if name and same(reviewer_key, key) else ""
 
     def _own_address(self, request: Request, reviewed: ReviewedDebate, name: str) -> str:
         return f"{address_of(request)}?{own_query(self._tokens, _linked(request, reviewed), name)}"
@@ -95,13 +95,17 @@ class Reviews:
     def _is_filed(self, reviewed: ReviewedDebate, name: str) -> bool:
         return reviews.is_filed(reviewed.folder, name, reviewed.form, reviewed.entries)
 
-    def _begin(self, request: Request, reviewed: ReviewedDebate, sent: Mapping[str, str]) -> Response:
+    def _begin(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
         """Takes the vote before reading, which stands from then on, and leads to the reviewer's own address."""
-        name, seen, before = one_line(sent.get("reviewer", "")), sent.get("seen", ""), sent.get("before", "")
+        name, was_seen, before = (
+            one_line(form_data.get("reviewer", "")),
+            form_data.get("seen", ""),
+            form_data.get("before", ""),
+        )
         ballot: dict[str, Any] = reviews.empty(reviewed.digest, name, date.today().isoformat())
-        ballot |= {"seen": seen == "yes", "before": before or None}
+        ballot |= {"seen": was_seen == "yes", "before": before or None}
         problems = reviewed.form.problems(ballot, only=("reviewer", "before"))
-        problems += [] if seen in ("yes", "no") else ["Say whether you have seen the verdict."]
+        problems += [] if was_seen in ("yes", "no") else ["Say whether you have seen the verdict."]
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:
             try:
@@ -113,9 +117,11 @@ class Reviews:
                 ]
             except BadFile as error:
                 problems = error.problems
-        return HTMLResponse(self._page(request, reviewed, "before", name=name, sent=sent, problems=problems), 422)
+        return HTMLResponse(
+            self._page(request, reviewed, "before", name=name, form_data=form_data, problems=problems), 422
+        )
 
-    def _file(self, request: Request, reviewed: ReviewedDebate, sent: Mapping[str, str]) -> Response:
+    def _file(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
         name = self._reviewer(request, reviewed)
         draft = reviews.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
@@ -123,11 +129,11 @@ class Reviews:
             problems = ["Begin with the vote before reading."]
             return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
         answers = fields.form_value(
-            reviewed.form.parts(*_ASKED), reviewed.form.shape_context, form_fields.entered_fields(sent)
+            reviewed.form.parts(*_ASKED), reviewed.form.shape_context, form_fields.entered_fields(form_data)
         )
         if answers is None:
             problems = ["Some of it is missing: see below."]
-            return HTMLResponse(self._reading(request, reviewed, draft, sent, problems), 422)
+            return HTMLResponse(self._reading(request, reviewed, draft, form_data, problems), 422)
         ballot = {key: value for key, value in draft.items() if key != reviews.READ} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
@@ -138,7 +144,7 @@ class Reviews:
             reviews.file_ballot(reviewed.folder, ballot)
         except BadFile as error:
             problems = [problem.removeprefix("ballot: ") for problem in error.problems]
-            return HTMLResponse(self._reading(request, reviewed, draft, sent, problems), 422)
+            return HTMLResponse(self._reading(request, reviewed, draft, form_data, problems), 422)
         return go_to(self._own_address(request, reviewed, name))
 
     def _reading(
@@ -146,13 +152,13 @@ class Reviews:
         request: Request,
         reviewed: ReviewedDebate,
         draft: Mapping[str, Any],
-        sent: Mapping[str, str],
+        form_data: Mapping[str, str],
         problems: list[str],
     ) -> str:
         """The debate without votes, and the ballot below it."""
         form = reviewed.form
         nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
-        typed, format = nothing | form_fields.entered_fields(sent), form.debate.format
+        entries, format = nothing | form_fields.entered_fields(form_data), form.debate.format
 
         def worded(question: fields.FormQuestion) -> tuple[str, str]:
             wording = reviews.question_text(form, question.field_path, question.about)
@@ -168,7 +174,12 @@ class Reviews:
             parts=_parts(reviewed),
             criteria=form.rated,
             questions=form_fields.questions(
-                reviewed.form.parts(*_ASKED), form.shape_context, format, typed, checked=bool(problems), worded=worded
+                reviewed.form.parts(*_ASKED),
+                form.shape_context,
+                format,
+                entries,
+                with_problems=bool(problems),
+                worded=worded,
             ),
         )
 

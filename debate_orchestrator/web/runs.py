@@ -52,9 +52,9 @@ def error_sentences(error: Exception) -> list[str]:
     return ["The server failed here. What was saved until now is kept."]
 
 
-def must_be_among(shown: Iterable[Risk], found: Iterable[Risk]) -> None:
+def must_be_among(agreed_risks: Iterable[Risk], risks_found: Iterable[Risk]) -> None:
     """BadSettings if any of the risks of a journal, as it is when it is opened, was not shown to the user."""
-    if not {risk.digest for risk in found} <= {risk.digest for risk in shown}:
+    if not {risk.digest for risk in risks_found} <= {risk.digest for risk in agreed_risks}:
         problem = "The journal has changed since you agreed to what it does besides the debate."
         raise BadSettings(problem, hint="do it again: the page then shows what the journal does now")
 
@@ -275,7 +275,7 @@ class Forms:
     def _done(self, key: str, task: asyncio.Task[str]) -> None:
         if task.cancelled() or task.exception():
             del self._begun[key]
-        finished = [key for key, begun in self._begun.items() if begun.done()]
+        finished = [key for key, form_task in self._begun.items() if form_task.done()]
         for old in finished[:-_KEPT_FORMS]:
             del self._begun[old]
 

@@ -69,73 +69,83 @@ class Seats:
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
         _, debate, run = await self._debate(request)
-        awaited = run.turn_taker.awaited_turn(request.path_params["seat"]) if run else None
-        visit = Visit(request, debate, run, awaited)
+        awaited_turn = run.turn_taker.awaited_turn(request.path_params["seat"]) if run else None
+        visit = Visit(request, debate, run, awaited_turn)
         if request.method != "POST":
             return await self._page(visit, {}, [])
         token = request.path_params["token"]
-        sent = await form(request, token, _MAX_FORM_SIZE)
-        size = sum(len(text) for name, text in sent.items() if name == "text" or name.startswith("field/"))
+        form_data = await form(request, token, _MAX_FORM_SIZE)
+        size = sum(len(text) for name, text in form_data.items() if name == "text" or name.startswith("field/"))
         if size > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
-        if awaited is None or run is None or sent.get("turn") != awaited.turn.id or awaited.reply.done():
-            return await self._late(visit, sent)
-        return await self._take(visit, run.turn_taker, awaited, sent)
+        if (
+            awaited_turn is None
+            or run is None
+            or form_data.get("turn") != awaited_turn.turn.id
+            or awaited_turn.reply.done()
+        ):
+            return await self._late(visit, form_data)
+        return await self._take(visit, run.turn_taker, awaited_turn, form_data)
 
-    async def _late(self, visit: Visit, sent: Mapping[str, str]) -> Response:
+    async def _late(self, visit: Visit, form_data: Mapping[str, str]) -> Response:
         """The answer to a reply for which no turn waits: the same as before where it was taken just now."""
-        if self._handed_in.get(visit.request.path_params["token"]) == _reply_digest(sent):
+        if self._handed_in.get(visit.request.path_params["token"]) == _reply_digest(form_data):
             return go_to(address_of(visit.request))
-        return await self._page(visit, {}, [NOT_WAITING], late=_reply_as_text(sent))
+        return await self._page(visit, {}, [NOT_WAITING], late=_reply_as_text(form_data))
 
     async def _take(
-        self, visit: Visit, turn_taker: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
+        self, visit: Visit, turn_taker: BrowserPeople, awaited_turn: AwaitedTurn, form_data: Mapping[str, str]
     ) -> Response:
         """Takes a reply, or shows the form again with its problems and remarks."""
-        speech = awaited.debate.shape(awaited.turn) is None
-        text = sent.get("text", "") if speech else _reply_text(awaited, sent)
-        if sent.get("action") == "more":
-            return await self._page(visit, sent, [])
+        speech = awaited_turn.debate.shape(awaited_turn.turn) is None
+        text = form_data.get("text", "") if speech else _reply_text(awaited_turn, form_data)
+        if form_data.get("action") == "more":
+            return await self._page(visit, form_data, [])
         if text is None:
-            return await self._page(visit, sent, ["Some of it is missing: see below."])
+            return await self._page(visit, form_data, ["Some of it is missing: see below."])
         remarks_on = person_turns.speech_remarks if speech else person_turns.form_remarks
-        remarks = await in_thread(lambda: remarks_on(*awaited[:2], text))
-        if remarks and sent.get("sure") != "yes":
-            return await self._page(visit, sent, [], remarks)
+        remarks = await in_thread(lambda: remarks_on(*awaited_turn[:2], text))
+        if remarks and form_data.get("sure") != "yes":
+            return await self._page(visit, form_data, [], remarks)
         if speech and not text.strip():
-            return await self._page(visit, sent, ["Your speech is empty. Write it, then hand it in."])
-        problems = await in_thread(lambda: person_turns.reply_problems(*awaited[:3], text))
+            return await self._page(visit, form_data, ["Your speech is empty. Write it, then hand it in."])
+        problems = await in_thread(lambda: person_turns.reply_problems(*awaited_turn[:3], text))
         if problems:
-            return await self._page(visit, sent, problems)
-        if awaited.reply.done():
-            return await self._late(visit, sent)
-        awaited.reply.set_result(text)
-        self._handed_in[visit.request.path_params["token"]] = _reply_digest(sent)
+            return await self._page(visit, form_data, problems)
+        if awaited_turn.reply.done():
+            return await self._late(visit, form_data)
+        awaited_turn.reply.set_result(text)
+        self._handed_in[visit.request.path_params["token"]] = _reply_digest(form_data)
         return go_to(address_of(visit.request))
 
     async def _page(
-        self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str] = (), late: str = ""
+        self,
+        visit: Visit,
+        form_data: Mapping[str, str],
+        problems: list[str],
+        remarks: Sequence[str] = (),
+        late: str = "",
     ) -> Response:
         """The page that `_render` makes, in a thread: a transcript may be long."""
-        page = await in_thread(lambda: self._render(visit, sent, problems, remarks, late))
+        page = await in_thread(lambda: self._render(visit, form_data, problems, remarks, late))
         return HTMLResponse(page, 422 if problems or remarks else 200)
 
     def _render(
-        self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str], late: str
+        self, visit: Visit, form_data: Mapping[str, str], problems: list[str], remarks: Sequence[str], late: str
     ) -> str:
         """The page; `late` is what was handed in for a turn that waits no longer."""
-        request, debate, run, awaited = visit
+        request, debate, run, awaited_turn = visit
         seat, format = request.path_params["seat"], debate.format
         side = seat if seat in format.sides else JUDGE
         values: dict[str, Any] = {"heard": [], "task": "", "length_hint": "", "questions": None}
-        if awaited is not None:
-            shaped = awaited.debate.shape(awaited.turn) is not None
+        if awaited_turn is not None:
+            shaped = awaited_turn.debate.shape(awaited_turn.turn) is not None
             values = {
-                "heard": _heard_speeches(awaited.debate, awaited.turn),
-                "task": _task(awaited),
-                "length_hint": person_turns.length_hint(awaited.turn),
-                "questions": _questions(awaited, sent, checked=bool(problems)) if shaped else None,
+                "heard": _heard_speeches(awaited_turn.debate, awaited_turn.turn),
+                "task": _task(awaited_turn),
+                "length_hint": person_turns.length_hint(awaited_turn.turn),
+                "questions": _questions(awaited_turn, form_data, with_problems=bool(problems)) if shaped else None,
             }
         return render(
             "seat.html.j2",
@@ -150,12 +160,14 @@ class Seats:
             standing=_standing_sentence(debate),
             taken=_turns_taken(debate, seat, request.path_params["name"]),
             position=debate.opened.settings.positions.get(seat, ""),
-            heading=format.heading_of(awaited.turn) if awaited else "",
-            turn=awaited.turn.id if awaited else "",
-            draft=f"{request.path_params['name']} {awaited.turn.id} {awaited.brief.digest[:16]}" if awaited else "",
+            heading=format.heading_of(awaited_turn.turn) if awaited_turn else "",
+            turn=awaited_turn.turn.id if awaited_turn else "",
+            draft=f"{request.path_params['name']} {awaited_turn.turn.id} {awaited_turn.brief.digest[:16]}"
+            if awaited_turn
+            else "",
             state=debate,
             running=run is not None,
-            sent=sent,
+            sent=form_data,
             problems=problems,
             remarks=remarks,
             late=late,
@@ -177,15 +189,15 @@ class Seats:
         return await pages.report(path, folder.version(path))
 
 
-def _reply_as_text(sent: Mapping[str, str]) -> str:
+def _reply_as_text(form_data: Mapping[str, str]) -> str:
     """What a form holds of a reply, as text: the speech, or the fields that were filled in."""
-    fields = ((name.removeprefix("field/"), text) for name, text in sent.items() if name.startswith("field/"))
-    return sent.get("text", "") or "\n".join(f"{name}: {text}" for name, text in fields if text)
+    fields = ((name.removeprefix("field/"), text) for name, text in form_data.items() if name.startswith("field/"))
+    return form_data.get("text", "") or "\n".join(f"{name}: {text}" for name, text in fields if text)
 
 
-def _reply_digest(sent: Mapping[str, str]) -> bytes:
+def _reply_digest(form_data: Mapping[str, str]) -> bytes:
     """A digest that identifies the reply of a form: of its turn and its text."""
-    return hashlib.sha256(f"{sent.get('turn')}\n{_reply_as_text(sent)}".encode()).digest()
+    return hashlib.sha256(f"{form_data.get('turn')}\n{_reply_as_text(form_data)}".encode()).digest()
 
 
 def _heard_speeches(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
@@ -217,25 +229,27 @@ def _standing_sentence(debate: DebateState) -> str:
     return f"{where}{debate.due[0].phase.title}: it is the turn of {' and '.join(names)}."
 
 
-def _task(awaited: AwaitedTurn) -> str:
+def _task(awaited_turn: AwaitedTurn) -> str:
     """What the turn asks for, as HTML, without what is written for models alone."""
-    short = awaited.debate.shape(awaited.turn) is None
-    text = person_turns.task(awaited.debate, awaited.turn, awaited.brief, short=short)
+    short = awaited_turn.debate.shape(awaited_turn.turn) is None
+    text = person_turns.task(awaited_turn.debate, awaited_turn.turn, awaited_turn.brief, short=short)
     return html.speech(re.sub(r"(?m)^# Your task.*$", "", text).strip())
 
 
-def _questions(awaited: AwaitedTurn, sent: Mapping[str, str], *, checked: bool) -> list[ReplyField]:
-    """The fields of a structured reply, as far as they are known from what was `sent`."""
-    debate, turn = awaited.debate, awaited.turn
+def _questions(awaited_turn: AwaitedTurn, form_data: Mapping[str, str], *, with_problems: bool) -> list[ReplyField]:
+    """The fields of a structured reply, as far as they are known from `form_data`."""
+    debate, turn = awaited_turn.debate, awaited_turn.turn
     shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
-    typed = form_fields.entered_fields(sent)
-    given = person_turns.computed(debate, turn, typed)
-    return form_fields.questions(shape, shape_context, debate.format, typed, checked=checked, computed=given)
+    entries = form_fields.entered_fields(form_data)
+    computed = person_turns.computed(debate, turn, entries)
+    return form_fields.questions(
+        shape, shape_context, debate.format, entries, with_problems=with_problems, computed=computed
+    )
 
 
-def _reply_text(awaited: AwaitedTurn, sent: Mapping[str, str]) -> str | None:
+def _reply_text(awaited_turn: AwaitedTurn, form_data: Mapping[str, str]) -> str | None:
     """The structured reply that was entered, as JSON; None while something is missing."""
-    debate, turn, typed = awaited.debate, awaited.turn, form_fields.entered_fields(sent)
-    typed |= person_turns.computed(debate, turn, typed)
-    value = form_fields.value(debate.shape(turn) or {}, schedule.shape_context(debate, turn), typed)
+    debate, turn, entries = awaited_turn.debate, awaited_turn.turn, form_fields.entered_fields(form_data)
+    entries |= person_turns.computed(debate, turn, entries)
+    value = form_fields.value(debate.shape(turn) or {}, schedule.shape_context(debate, turn), entries)
     return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)

@@ -78,16 +78,16 @@ class Record(NamedTuple):
 
 def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
     """The debates that topic, category and judge choose, with the winner by that judge's vote."""
-    found = [
+    matches = [
         debate
         for debate in rows.debates
         if filters.topic in ("", debate.topic) and filters.category in ("", debate.category)
     ]
     if not filters.judge:
-        return found
+        return matches
     return [
         debate.model_copy(update={"winner": winner})
-        for debate in found
+        for debate in matches
         if (winner := _vote(rows, debate, filters.judge)) is not None
     ]
 
@@ -96,16 +96,16 @@ def _vote(rows: Rows, debate: DebateRow, judge: str) -> Winner | None:
     return panel_winner(vote.winner for vote in rows.votes_by_debate[debate.id] if vote.judge == judge)
 
 
-def games(chosen: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
+def games(debate_rows: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
     """The games of these debates that the other filters choose, each debate once for each of its models."""
-    wanted = {name: value for name, value in filters._asdict().items() if value and name in Game._fields}
-    for debate in chosen:
+    winners = {name: value for name, value in filters._asdict().items() if value and name in Game._fields}
+    for debate in debate_rows:
         pro, con = debate.pro, debate.con
         if pro is None or con is None or pro == con:
             continue
         as_pro, as_con = _result(debate, "pro"), _result(debate, "con")
         for game in (Game(debate, pro, con, "pro", as_pro), Game(debate, con, pro, "con", as_con)):
-            if all(getattr(game, name) == value for name, value in wanted.items()):
+            if all(getattr(game, name) == value for name, value in winners.items()):
                 yield game
 
 
@@ -115,12 +115,12 @@ def _result(debate: DebateRow, side: Side) -> Result | None:
     return "tied" if debate.winner == "tie" else "won" if debate.winner == side else "lost"
 
 
-def standings(chosen: Sequence[DebateRow], played: Iterable[Game]) -> list[Record]:
+def standings(debate_rows: Sequence[DebateRow], played: Iterable[Game]) -> list[Record]:
     """The models of these games, the best first by Elo over the chosen debates."""
-    ratings = {row.model: row.rating for row in elo(chosen)}
+    ratings = {row.model: row.rating for row in elo(debate_rows)}
     results = _results((game.model, game) for game in played)
-    found = [Record(model, ratings.get(model), *counts) for model, counts in results.items()]
-    return sorted(found, key=lambda standing: (-(standing.rating or 0.0), -(standing.rate or 0.0), standing.model))
+    records = [Record(model, ratings.get(model), *counts) for model, counts in results.items()]
+    return sorted(records, key=lambda standing: (-(standing.rating or 0.0), -(standing.rate or 0.0), standing.model))
 
 
 def head_to_head(played: Iterable[Game]) -> dict[tuple[str, str], Record]:
@@ -140,7 +140,7 @@ def _results(keyed: Iterable[tuple[_Key, Game]]) -> dict[_Key, list[int]]:
 def choices(rows: Rows) -> dict[str, list[str]]:
     """What each filter can be set to, in the order of the alphabet."""
     models = {model for debate in rows.debates for model in (debate.pro, debate.con) if model is not None}
-    found: dict[str, Iterable[str]] = {
+    options: dict[str, Iterable[str]] = {
         "topic": {debate.topic for debate in rows.debates},
         "category": {debate.category for debate in rows.debates if debate.category},
         "judge": {ballot.judge for ballot in rows.ballots if ballot.is_vote},
@@ -149,7 +149,7 @@ def choices(rows: Rows) -> dict[str, list[str]]:
         "side": {"pro", "con"},
         "result": RESULTS,
     }
-    return {name: sorted(values) for name, values in found.items()}
+    return {name: sorted(values) for name, values in options.items()}
 
 
 _LISTED = 200
@@ -188,7 +188,7 @@ def _rows(folder: str) -> Rows:
 
 
 @lru_cache(maxsize=8)
-def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
+def _read(folder: str, folder_state: tuple[tuple[str, int, int], ...]) -> Rows:
     return read_rows(folder)
 
 
@@ -204,14 +204,14 @@ def _list_entry(folder: str) -> tuple[str, str]:
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
     rows = _rows(folder)
-    chosen = chosen_debates(rows, filters)
-    real = [debate for debate in chosen if not debate.rehearsed]
+    debate_rows = chosen_debates(rows, filters)
+    real = [debate for debate in debate_rows if not debate.rehearsed]
     played = list(games(real, filters._replace(result="")))  # a link from a number to its debates keeps the numbers
-    ranking = standings(chosen, played)
+    ranking = standings(debate_rows, played)
     models = [standing.model for standing in ranking]
     by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
-    found = games(chosen, filters) if by_game else ()
-    debates = list({game.debate.id: game.debate for game in found}.values()) if by_game else chosen
+    found_games = games(debate_rows, filters) if by_game else ()
+    debates = list({game.debate.id: game.debate for game in found_games}.values()) if by_game else debate_rows
     selected = filters._asdict()
     offered = {
         name: [value for n, value in enumerate(values) if n < _MAX_ROWS or value == selected[name]]
@@ -220,8 +220,8 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     offered["opponent"] = [model for model in offered["opponent"] if model != filters.model]
 
     def link(**changes: str) -> str:
-        given = {name: value for name, value in (selected | changes).items() if value}
-        return f"?{urlencode(given)}#debates"
+        query = {name: value for name, value in (selected | changes).items() if value}
+        return f"?{urlencode(query)}#debates"
 
     return {
         "title": title(folder),
@@ -229,7 +229,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "choices": offered,
         "standings": ranking[:_MAX_ROWS],
         "ranked": len(ranking),
-        "only_rehearsed": bool(chosen) and not real,
+        "only_rehearsed": bool(debate_rows) and not real,
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MAX_MODELS else [],
         "pairs": head_to_head(played),

@@ -63,8 +63,8 @@ def plan(arguments: argparse.Namespace) -> int:
     expected = estimate_tournament(spec, schedule, concurrency, batch=arguments.batch)
     if arguments.to:
         text = folder.schedule_text(schedule)
-        if kept := write_over(arguments.to, text, folder.SCHEDULE_BEGINS, "a schedule"):
-            print_status(f"The schedule that was there is kept as {kept}.")
+        if path_kept := write_over(arguments.to, text, folder.SCHEDULE_BEGINS, "a schedule"):
+            print_status(f"The schedule that was there is kept as {path_kept}.")
     if arguments.json:
         plain = [scheduled.model_dump(mode="json") for scheduled in schedule]
         print_json({**_estimate_json(expected), "notes": price_notes(spec), "schedule": plain})
@@ -84,11 +84,11 @@ def plan(arguments: argparse.Namespace) -> int:
 def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
     """A forecast as plain data."""
     cost, low, high = expected.cost()
-    sent, answered = expected.tokens
+    input_tokens, output_tokens = expected.tokens
     return {
         "debates": expected.debates,
         "calls": expected.calls,
-        "tokens": {"input": sent, "output": answered},
+        "tokens": {"input": input_tokens, "output": output_tokens},
         "usd": {"expected": round(cost, 4), "low": round(low, 4), "high": round(high, 4)},
         "unknown_prices": expected.unknown,
         "seconds": None if expected.seconds is None else round(expected.seconds),
@@ -128,8 +128,8 @@ def _estimate_lines(
         f"{expected.debates:,} debates: {len(spec.models)} models, {topics} topics, sides {spec.sides}, "
         f"format {spec.format}."
     )
-    sent, answered = expected.tokens
-    yield f"{expected.calls:,} calls, about {sent:,} tokens sent and {answered:,} answered."
+    input_tokens, output_tokens = expected.tokens
+    yield f"{expected.calls:,} calls, about {input_tokens:,} tokens sent and {output_tokens:,} answered."
     cost, low, high = expected.cost()
     if cost or not expected.unknown:
         yield (
@@ -168,12 +168,12 @@ def add(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament import folder
     from debate_orchestrator.tournament.spec import model_of, stand_in
 
-    given: dict[str, Any] = {"spec": arguments.model}
+    row: dict[str, Any] = {"spec": arguments.model}
     if arguments.name is not None:
-        given["name"] = arguments.name
+        row["name"] = arguments.name
     if arguments.price is not None:
-        given["price"] = _price(arguments.price)
-    model = model_of(given)
+        row["price"] = _price(arguments.price)
+    model = model_of(row)
     if arguments.rehearse:
         model = stand_in(model)
     with folder.lock(arguments.folder):

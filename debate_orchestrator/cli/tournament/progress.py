@@ -76,7 +76,7 @@ class Progress:
     def numbers(self, run: TournamentRun) -> RunCounts:
         """How far a run is, by the status of its debates and what was counted."""
         counts = Counter(debate_status.status for debate_status in run.statuses.values())
-        left = counts["waiting"] + counts["running"] + counts["stopped"]
+        debates_left = counts["waiting"] + counts["running"] + counts["stopped"]
         seconds = time.monotonic() - self._began
         return RunCounts(
             debates=len(run.statuses),
@@ -93,7 +93,7 @@ class Progress:
             usd=round(run.budget.committed(), 6),
             max_cost=run.budget.cap,
             seconds=round(seconds, 1),
-            seconds_left=round(seconds / self.completed * left) if self.completed else None,
+            seconds_left=round(seconds / self.completed * debates_left) if self.completed else None,
         )
 
 
@@ -104,14 +104,14 @@ def status_line(numbers: RunCounts) -> str:
     cap = f" of ${numbers.max_cost:.2f}" if numbers.max_cost is not None else ""
     if numbers.usd or cap:
         parts.append(f"${numbers.usd:.2f}{cap}")
-    found = {
+    values = {
         "throttled": numbers.throttled,
         "calls failed": numbers.failed_calls,
         "stopped": numbers.stopped,
         "undecided": numbers.undecided,
         "unusable": numbers.unusable,
     }
-    if problems := ", ".join(f"{count:,} {words}" for words, count in found.items() if count):
+    if problems := ", ".join(f"{count:,} {words}" for words, count in values.items() if count):
         parts.append(problems)
     if numbers.seconds_left is not None and numbers.complete < numbers.debates:
         parts.append(f"about {duration(numbers.seconds_left)} left")

@@ -77,13 +77,13 @@ def _table(rated: Ratings, min_games: int) -> Iterator[str]:
         yield "No model is ranked: stand-ins spoke in every debate."
         return
     games = {row.model: row.games for row in rated.elo}
-    shown = [row for row in rated.elo if row.games >= min_games]
+    rows_to_show = [row for row in rated.elo if row.games >= min_games]
     rows: list[tuple[str, ...]] = [("Elo", "games", "won", "lost", "tied", "model")]
-    rows += [(f"{row.rating:.1f}", *map(str, row[2:]), row.model) for row in shown]
+    rows += [(f"{row.rating:.1f}", *map(str, row[2:]), row.model) for row in rows_to_show]
     yield from _aligned(rows)
-    if hidden := len(rated.elo) - len(shown):
+    if hidden := len(rated.elo) - len(rows_to_show):
         yield f"{hidden} with fewer than {min_games} games not shown (--min-games)."
-    if rated.fit is None or not shown:
+    if rated.fit is None or not rows_to_show:
         return
     yield "\nBradley-Terry strength in log odds, 95 % interval; equal ranks are not told apart by the intervals"
     rows = [("rank", "strength", "low", "high", "votes", "model")]

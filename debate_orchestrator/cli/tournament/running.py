@@ -181,8 +181,8 @@ def _batches(tournament: Tournament, arguments: argparse.Namespace) -> Batches |
 async def _run(run: TournamentRun, progress: Progress, arguments: argparse.Namespace) -> bool:
     """Runs until done or interrupted; whether it was interrupted."""
     stop = asyncio.Event()
-    said = f"{STOPPING} Batches under way are left to `resume`." if arguments.batch else STOPPING
-    with graceful_stop_of_calls(stop, said) as interruption:
+    message = f"{STOPPING} Batches under way are left to `resume`." if arguments.batch else STOPPING
+    with graceful_stop_of_calls(stop, message) as interruption:
         async with show_progress(lambda: progress.numbers(run), progress.winners, arguments):
             await run.run(stop)
     return interruption.came
@@ -274,11 +274,11 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
         for scheduled in run.tournament.schedule
         if run.statuses[scheduled.id].is_complete
     }
-    lacking = {debate_id: files for debate_id, files in paths.items() if not os.path.lexists(files.page)}
-    if len(lacking) > 50 and not quiet:
-        print_status(f"Writing {len(lacking):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
+    missing = {debate_id: files for debate_id, files in paths.items() if not os.path.lexists(files.page)}
+    if len(missing) > 50 and not quiet:
+        print_status(f"Writing {len(missing):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
     problems: dict[str, list[str]] = {}
-    for debate_id, files in lacking.items():
+    for debate_id, files in missing.items():
         try:
             report = build_report(read(files.journal, follow=False).entries, journal=files.journal)
             unwritten = report_files.write_both(report, files.report, files.page, lambda message: None)
@@ -302,20 +302,20 @@ def _end(
     """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues."""
     unwritten = _write_reports(run, quiet=arguments.quiet) if not arguments.no_reports else {}
     folder = run.tournament.folder
-    left = numbers.debates - numbers.complete
-    saved = saved_but_for(run.lost) if arguments.cluster is None else "what workers have stored is saved."
-    saved = f"{saved} Go on with `{resume}`."
-    stopped = _left_over(run, left, saved) if left and not interrupted else None
+    debates_left = numbers.debates - numbers.complete
+    saved_text = saved_but_for(run.lost) if arguments.cluster is None else "what workers have stored is saved."
+    saved_text = f"{saved_text} Go on with `{resume}`."
+    stopped = _left_over(run, debates_left, saved_text) if debates_left and not interrupted else None
     if arguments.json:
-        status = "done" if not left else "interrupted" if interrupted else "stopped"
+        status = "done" if not debates_left else "interrupted" if interrupted else "stopped"
         problems = {key: list(debate_status.why) for key, debate_status in run.statuses.items() if debate_status.why}
         problems |= unwritten
         print_json({"status": status, "folder": folder, **numbers.json(), "problems": problems})
     if not arguments.quiet:
         print_status(status_line(numbers))
     print_problems(list(first_few((problem for one in unwritten.values() for problem in one), "reports")))
-    if interrupted and left:
-        raise Interrupted(saved)
+    if interrupted and debates_left:
+        raise Interrupted(saved_text)
     if stopped is not None and arguments.json:  # stdout has its one object already
         print_problems(stopped.problems)
         return exit_code(stopped)
@@ -332,8 +332,8 @@ def _end(
     return 2 if unwritten else 0
 
 
-def _left_over(run: TournamentRun, debates_left: int, saved: str) -> Paused | PermanentFailure:
-    """The error that says why debates are left, and what is `saved`."""
+def _left_over(run: TournamentRun, debates_left: int, saved_text: str) -> Paused | PermanentFailure:
+    """The error that says why debates are left. `saved_text` says what is saved."""
     from debate_orchestrator.tournament.run import INTERNAL_ERROR
 
     whys: dict[str, list[str]] = {}
@@ -348,7 +348,7 @@ def _left_over(run: TournamentRun, debates_left: int, saved: str) -> Paused | Pe
         debate_status.is_complete or debate_status.status == "unusable" for debate_status in run.statuses.values()
     )
     ending = PermanentFailure if unusable or any(why.startswith(INTERNAL_ERROR) for why in whys) else Paused
-    return ending([*lines, f"{plural(debates_left, 'debate')} left. {saved[:1].upper()}{saved[1:]}"])
+    return ending([*lines, f"{plural(debates_left, 'debate')} left. {saved_text[:1].upper()}{saved_text[1:]}"])
 
 
 def _reason(why: str, debates: Sequence[str]) -> str:

@@ -53,9 +53,9 @@ def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
     from_file = read_mapping(arguments.spec)
     from_flags = {name: value for name in _FLAGS if (value := getattr(arguments, name)) is not None}
     folder = os.path.dirname(arguments.spec)
-    found = _risks(from_file, from_flags, folder, rehearse=arguments.rehearse)
+    risks_found = _risks(from_file, from_flags, folder, rehearse=arguments.rehearse)
     # Before anything that the file names is read, since what is wrong with that would be told in its words.
-    consent.agree(consent.source_of_file(arguments.spec), found, trusted=arguments.trust)
+    consent.agree(consent.source_of_file(arguments.spec), risks_found, trusted=arguments.trust)
     for name in ("topics", "format"):
         if isinstance(from_flags.get(name), str) and (name == "topics" or is_path(from_flags[name])):
             # What is typed is relative to here.
@@ -81,16 +81,16 @@ def _risks(from_file: dict[str, Any], from_flags: dict[str, Any], folder: str, *
         settings["context"] = os.path.join(folder, os.path.expanduser(topics))
     settings["format"] = in_folder(from_file.get("format", DEFAULT_FORMAT), folder)
     renamed = {"context": "topics"}
-    found = risks.of_settings(settings, from_flags.get("format"))
-    found = tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in found)
-    return found
+    risks_found = risks.of_settings(settings, from_flags.get("format"))
+    risks_found = tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in risks_found)
+    return risks_found
 
 
 def _specs(value: Any) -> list[str]:
-    found = [
+    specs = [
         model.get("spec") if isinstance(model, dict) else model for model in (value if isinstance(value, list) else [])
     ]
-    return [spec for spec in found if isinstance(spec, str)]
+    return [spec for spec in specs if isinstance(spec, str)]
 
 
 def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
@@ -114,12 +114,12 @@ def folder_risks(tournament: Tournament, *, remote: bool = False) -> list[Risk]:
     # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
     has_clerk = CLERK in spec.loaded_format.active_seats()
     cast = {**spec.everyone, CLERK: (model_spec.FETCH,) if has_clerk else ()}
-    found = list(risks.of_settings({**spec.settings, "cast": cast}, remote=remote))
+    risks_found = list(risks.of_settings({**spec.settings, "cast": cast}, remote=remote))
     if has_clerk:
-        found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
+        risks_found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
     if not is_shipped(spec):
-        found += risks.of_prompts(spec.loaded_format, spec.templates)
-    return found
+        risks_found += risks.of_prompts(spec.loaded_format, spec.templates)
+    return risks_found
 
 
 def _source(tournament: Tournament) -> consent.Source:

@@ -86,18 +86,18 @@ def _render_template(template: str, values: dict[str, Any]) -> str:
 
 def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[str]]]:
     """How a disputed claim went, as far as its turns tell: where it was made, then each challenge with its answer."""
-    named = [turn for turn in report.places if turn in row.turns]
+    places = [turn for turn in report.places if turn in row.turns]
     answers = {link.to: link.turn for link in report.links if link.how == "answers" and link.turn in row.turns}
-    statements = [turn for turn in named if turn.split(".")[1] not in (CHALLENGE, REBUTTAL)]
-    challenges = [turn for turn in named if turn.split(".")[1] == CHALLENGE]
+    statements = [turn for turn in places if turn.split(".")[1] not in (CHALLENGE, REBUTTAL)]
+    challenges = [turn for turn in places if turn.split(".")[1] == CHALLENGE]
     if statements:
         yield "Made in", statements
     for challenge in challenges:
         yield "challenged in", [challenge]
         if challenge in answers:
             yield "answered in", [answers[challenge]]
-    answered = {answers[challenge] for challenge in challenges if challenge in answers}
-    if more := [turn for turn in named if turn not in (*statements, *challenges) and turn not in answered]:
+    answer_ids = {answers[challenge] for challenge in challenges if challenge in answers}
+    if more := [turn for turn in places if turn not in (*statements, *challenges) and turn not in answer_ids]:
         yield "taken up in", more
 
 
@@ -183,13 +183,13 @@ def _argument(turn: TurnReport) -> str:
 def excerpt(text: str, maximum: int = MAX_LENGTH) -> tuple[str, int]:
     """The beginning of a text on one line, cut between words, and how many words follow it."""
     line = one_line(text)
-    kept = line if len(line) <= maximum + _SLACK else shorten(line, maximum)
-    return kept, sanitize.count_words(line) - sanitize.count_words(kept) if kept != line else 0
+    beginning = line if len(line) <= maximum + _SLACK else shorten(line, maximum)
+    return beginning, sanitize.count_words(line) - sanitize.count_words(beginning) if beginning != line else 0
 
 
 def shorten(text: str, maximum: int = MAX_LENGTH) -> str:
     """A text that is no longer than it may be, cut between words."""
     if len(text) <= maximum:
         return text
-    whole = text[:maximum].rpartition(" ")[0]
-    return f"{(whole or text[:maximum]).rstrip(' ,;:–—-')}…"
+    words = text[:maximum].rpartition(" ")[0]
+    return f"{(words or text[:maximum]).rstrip(' ,;:–—-')}…"

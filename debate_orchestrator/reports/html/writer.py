@@ -64,22 +64,20 @@ class HtmlWriter:
                 linked = self._page(run.to, run.text[: markup.MAX_LINK_LENGTH])
                 return linked + f" ({host})" if host and run.text else linked
             case "prose":
-                shown = line(run.text)
+                text = line(run.text)
             case "own":
-                shown = escape(sanitize.sanitize(run.text))
+                text = escape(sanitize.sanitize(run.text))
             case _:
-                shown = literal_html(run.text)
-        return self.to(run.to, shown) if run.to else shown
+                text = literal_html(run.text)
+        return self.to(run.to, text) if run.to else text
 
     def _page(self, url: str, title: str) -> Markup:
-        shown = (
-            literal_html(title) or literal_html(url[: markup.MAX_LINK_LENGTH]) or escape("a page without an address")
-        )
+        link = literal_html(title) or literal_html(url[: markup.MAX_LINK_LENGTH]) or escape("a page without an address")
         if markup.host_of(url) is None:
-            return shown[: markup.MAX_LINK_LENGTH] if title == url else shown
+            return link[: markup.MAX_LINK_LENGTH] if title == url else link
         address = quote(url, safe=_SAFE, errors="replace")
-        whole = Markup(' class="whole"') if title == url else ""
-        return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, whole, shown)
+        attribute = Markup(' class="whole"') if title == url else ""
+        return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, attribute, link)
 
     def turn(self, turn_id: str, *, within: bool = False) -> Markup:
         """A link to a turn: `round 1, opening A`; without its round where that stands already."""
@@ -150,8 +148,8 @@ class HtmlWriter:
         return Markup("\n").join(Markup("<li>{}</li>").format(self._field(part)) for part in parts)
 
     def _field(self, part: FieldPart) -> Markup:
-        named = Markup("<strong>{}:</strong> ").format(literal_html(part.title))
-        return named + (self.items(part.items) if part.kind == "list" else self.line(part.words))
+        title = Markup("<strong>{}:</strong> ").format(literal_html(part.title))
+        return title + (self.items(part.items) if part.kind == "list" else self.line(part.words))
 
     def note(self, text: str) -> Markup:
         """A sentence of the report's own."""
@@ -196,9 +194,9 @@ class _Renderer(RendererHTML):
         return f'<q class="{tokens[idx].info}">'
 
     def quote_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        seen = "found in the material" if tokens[idx].info == "held" else "not found in the material"
+        note = "found in the material" if tokens[idx].info == "held" else "not found in the material"
         sign = "✓" if tokens[idx].info == "held" else "✗"
-        return f'</q><span class="looked-up {tokens[idx].info}">{sign}<span class="unseen"> {seen}</span></span>'
+        return f'</q><span class="looked-up {tokens[idx].info}">{sign}<span class="unseen"> {note}</span></span>'
 
 
 @cache

@@ -72,9 +72,9 @@ class SharedCap:
         await self._database.retried_until_reached(admit)
         return call
 
-    def end(self, call: UUID, cost: float | None, *, made: bool, failed: bool) -> None:
+    def end(self, call: UUID, cost: float | None, *, was_made: bool, failed: bool) -> None:
         """Counts what a call did cost, soon; None if that is unknown."""
-        values = {"id": call, "cost": cost, "made": int(made), "failed": int(failed)}
+        values = {"id": call, "cost": cost, "made": int(was_made), "failed": int(failed)}
         work = self._database.retried_until_reached(lambda: self._database.execute(_END, **values))
         task = asyncio.create_task(work)
         self._ending.add(task)
@@ -112,7 +112,7 @@ class CappedProvider(Provider):
 
     def release(self, brief: Brief) -> None:
         self._provider.release(brief)
-        self._end(brief, 0.0, made=False, failed=False)
+        self._end(brief, 0.0, was_made=False, failed=False)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         cost: float | None = None
@@ -127,11 +127,11 @@ class CappedProvider(Provider):
                 cost = 0.0
             raise
         finally:
-            self._end(brief, cost, made=True, failed=failed)
+            self._end(brief, cost, was_made=True, failed=failed)
 
-    def _end(self, brief: Brief, cost: float | None, *, made: bool, failed: bool) -> None:
+    def _end(self, brief: Brief, cost: float | None, *, was_made: bool, failed: bool) -> None:
         if (call := self._calls.pop(brief.turn, None)) is not None:
-            self._cap.end(call, cost, made=made, failed=failed)
+            self._cap.end(call, cost, was_made=was_made, failed=failed)
 
     async def close(self) -> None:
         await self._provider.close()

@@ -82,19 +82,23 @@ class Coordinator:
         uploaded, if the folder lacks models that the database has, or has another journal of a debate."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
             stored = unfreeze_text(text, f"The tournament {self.id} in {self.database.where}")
-            lacking = [name for name in stored.added if name not in self.tournament.spec.added]
-            if lacking:
+            missing = [name for name in stored.added if name not in self.tournament.spec.added]
+            if missing:
                 folder, where = name_of(self.tournament.folder), self.database.where
-                problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(lacking)}."
+                problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(missing)}."
                 raise BadFile(problem, hint="`debate tournament add` adds them here too")
-        known = {debate_id: last for debate_id, _, last in await self.database.rows(_LINES, id=self.id)}
-        usable = [debate_id for debate_id, found in statuses.items() if found.status not in ("waiting", "unusable")]
+        last_lines = {debate_id: last for debate_id, _, last in await self.database.rows(_LINES, id=self.id)}
+        usable = [
+            debate_id
+            for debate_id, debate_status in statuses.items()
+            if debate_status.status not in ("waiting", "unusable")
+        ]
         for debate_id in usable:
-            await self._must_begin_alike(debate_id, known.get(debate_id, 0))
+            await self._must_begin_alike(debate_id, last_lines.get(debate_id, 0))
         await self.register()
         for debate_id in usable:
-            if self._have[debate_id] > known.get(debate_id, 0):
-                await self._upload_journal(debate_id, known.get(debate_id, 0), statuses[debate_id])
+            if self._have[debate_id] > last_lines.get(debate_id, 0):
+                await self._upload_journal(debate_id, last_lines.get(debate_id, 0), statuses[debate_id])
 
     async def register(self) -> None:
         """Begins a pass: workers read the spec, with its cap and limits, again."""
@@ -103,10 +107,10 @@ class Coordinator:
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": self._retry_failed}
         await self.database.execute(_REGISTER, id=self.id, **values)
 
-    async def _must_begin_alike(self, debate_id: str, known: int) -> None:
+    async def _must_begin_alike(self, debate_id: str, last_line: int) -> None:
         lines = self._lines(debate_id)
         self._have[debate_id] = len(lines)
-        if count := min(len(lines), known):
+        if count := min(len(lines), last_line):
             query = "SELECT line FROM lines WHERE tournament = %(id)s AND debate = %(debate)s AND n = %(n)s"
             theirs = await self.database.rows(query, id=self.id, debate=debate_id, n=count)
             if [bytes(line) for (line,) in theirs] != [lines[count - 1]]:  # lines are chained: the last one tells
@@ -140,7 +144,7 @@ class Coordinator:
         first = True
         while True:
             await self.database.retried_until_reached(self._look)
-            done, pending = count_completed(self.statuses.values()), self._pending(again=first)
+            finished_count, pending = count_completed(self.statuses.values()), self._pending(again=first)
             if not pending:
                 return
 
@@ -151,7 +155,7 @@ class Coordinator:
             await self.database.retried_until_reached(queue_them)
             await self._until_run()
             await self.database.retried_until_reached(self._look)
-            if count_completed(self.statuses.values()) == done:
+            if count_completed(self.statuses.values()) == finished_count:
                 return
             first = False
 
@@ -173,7 +177,9 @@ class Coordinator:
         while True:
             try:
                 await self._look()
-                complete = [debate_id for debate_id, found in self.statuses.items() if found.is_complete]
+                complete = [
+                    debate_id for debate_id, debate_status in self.statuses.items() if debate_status.is_complete
+                ]
                 await self.fetch([debate_id for debate_id in complete if debate_id not in self._have])
                 if not await count_unfinished(self.database, self.id):
                     return
@@ -188,15 +194,15 @@ class Coordinator:
         for debate_id, status, winner, cost, why, permanent in await self.database.rows(_STATUSES, id=self.id):
             self.statuses[debate_id] = DebateStatus(status, winner, cost, tuple(why), permanent)
         ((calls, failed, spent, cap, in_flight, expected, running),) = await self.database.rows(_COUNTS, id=self.id)
-        kinds = [found.status for found in self.statuses.values()]
+        kinds = [debate_status.status for debate_status in self.statuses.values()]
         self._before = self._before or RunCounts(
             0, complete=count_completed(self.statuses.values()), calls=calls, failed_calls=failed
         )
-        seconds, done = time.monotonic() - self._began, count_completed(self.statuses.values())
+        seconds, finished_count = time.monotonic() - self._began, count_completed(self.statuses.values())
         calls += in_flight - self._before.calls
-        here = done - self._before.complete
+        here = finished_count - self._before.complete
         self.numbers = self.numbers._replace(
-            complete=done,
+            complete=finished_count,
             undecided=kinds.count("undecided"),
             running=running,
             stopped=max(0, kinds.count("stopped") - running),
@@ -208,7 +214,7 @@ class Coordinator:
             usd=round(spent + expected, 6),
             max_cost=cap,
             seconds=round(seconds, 1),
-            seconds_left=round(seconds / here * (self.numbers.debates - done)) if here else None,
+            seconds_left=round(seconds / here * (self.numbers.debates - finished_count)) if here else None,
             workers=await count_workers(self.database, self.id),
         )
 

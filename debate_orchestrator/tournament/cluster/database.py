@@ -184,27 +184,29 @@ def check_address(url: str) -> dict[str, str]:
     from psycopg.conninfo import conninfo_to_dict
 
     try:
-        known = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+        parameters = {name: str(value) for name, value in conninfo_to_dict(url).items()}
     except (ProgrammingError, ValueError):
-        known = {}
+        parameters = {}
     is_plain = url.startswith(("postgresql://", "postgres://")) and url.isprintable()
     # An @ or a / in a password ends it too early, and its rest is taken for the host, the port or the database.
-    is_misread = "@" in f"{known.get('host')} {known.get('dbname')}" or re.search(r"[^\d,]", known.get("port", ""))
-    if not known or not is_plain or is_misread or not known.keys().isdisjoint(_SECRETS):
+    is_misread = "@" in f"{parameters.get('host')} {parameters.get('dbname')}" or re.search(
+        r"[^\d,]", parameters.get("port", "")
+    )
+    if not parameters or not is_plain or is_misread or not parameters.keys().isdisjoint(_SECRETS):
         problem = "The address of the database can't be read, or it holds a password."
         raise BadSettings(problem, hint="postgresql://USER@HOST/DATABASE, with the password in PGPASSWORD or ~/.pgpass")
-    return known
+    return parameters
 
 
 def _conninfo(url: str) -> str:
     """All that an address says, and what this program adds to it."""
     from psycopg.conninfo import make_conninfo
 
-    known: dict[str, Any] = {"connect_timeout": _CONNECT, "keepalives_idle": 10, **check_address(url)}
+    parameters: dict[str, Any] = {"connect_timeout": _CONNECT, "keepalives_idle": 10, **check_address(url)}
     # A worker that is frozen in a transaction must not keep what it has locked from all others.
     options = f"-c search_path={SCHEMA} -c idle_in_transaction_session_timeout=5s -c lock_timeout=8s"
     options += " -c default_transaction_isolation=read\\ committed"
-    return make_conninfo(**{**known, "options": f"{known.get('options', '')} {options}"})
+    return make_conninfo(**{**parameters, "options": f"{parameters.get('options', '')} {options}"})
 
 
 async def _prepare(conninfo: str, where: str) -> None:
@@ -251,8 +253,8 @@ def _unreachable(where: str, error: Exception) -> Paused:
 
 def _reason(error: Exception) -> str:
     """Why, in one line. The library names every address that it tried, one a line: the last is told."""
-    said = getattr(getattr(error, "diag", None), "message_primary", None)
-    lines = (said or str(error.__cause__ or error)).strip().splitlines() or [type(error).__name__]
+    message = getattr(getattr(error, "diag", None), "message_primary", None)
+    lines = (message or str(error.__cause__ or error)).strip().splitlines() or [type(error).__name__]
     return redact(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
 
 

@@ -64,7 +64,7 @@ async def enqueue(database: Database, tournament: str, debates: Iterable[tuple[s
     )
     queued = {debate_id for (debate_id,) in await database.rows(query, queue=_queue_of(tournament))}
     manager = database.app.job_manager
-    jobs = [_job(tournament, debate_id, int(begun)) for debate_id, begun in debates if debate_id not in queued]
+    jobs = [_job(tournament, debate_id, int(is_begun)) for debate_id, is_begun in debates if debate_id not in queued]
     for start in range(0, len(jobs), _BATCH):
         try:
             await manager.batch_defer_jobs_async(jobs[start : start + _BATCH])

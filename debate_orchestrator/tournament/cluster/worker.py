@@ -138,11 +138,11 @@ class Worker:
     async def _look(self) -> list[list[str]]:
         """Starts on the tournaments that have debates left, and stops with those that have none. Returns, for each of
         the former, why it can't run here."""
-        found = await self._database.rows(_OPEN)
-        for tournament in self._taking.keys() - {tournament for tournament, _, _ in found}:
+        rows = await self._database.rows(_OPEN)
+        for tournament in self._taking.keys() - {tournament for tournament, _, _ in rows}:
             self._taking.pop(tournament).cancel()
             del self._looked_at[tournament]
-        return [await self._begin(*tournament) for tournament in found]
+        return [await self._begin(*tournament) for tournament in rows]
 
     async def _begin(self, tournament: str, tag: str, number: int) -> list[str]:
         """Takes debates of a tournament from now on, unless something prevents it. Returns what prevents it."""
@@ -250,11 +250,11 @@ class Worker:
 
     async def _load(self, tournament: str) -> tuple[Tournament | None, list[str]]:
         """A tournament of the database, and why it can't run here. Its cap is kept in the database, not here."""
-        found = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
+        rows = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {tournament} in {self._database.where}"
 
         def scheduled() -> Tournament:
-            ((text,),) = found
+            ((text,),) = rows
             spec = unfreeze_text(text, name).model_copy(update={"max_cost": None})
             return Tournament.of(name, spec)
 

@@ -48,12 +48,12 @@ def address(scope: Scope) -> str:
     client = scope.get("client")
     stated = stated_last(scope, "x-forwarded-for") or (client[0] if client else "")
     try:
-        found = ipaddress.ip_address(stated)
+        parsed = ipaddress.ip_address(stated)
     except ValueError:
         return "unknown"
-    if isinstance(found, ipaddress.IPv6Address):
-        return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
-    return str(found)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(parsed.ipv4_mapped or ipaddress.ip_network((parsed, 64), strict=False))
+    return str(parsed)
 
 
 class Limits:

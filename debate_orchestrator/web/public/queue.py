@@ -78,7 +78,7 @@ class StartQueue:
             viewers.close()
 
     def _fill(self) -> None:
-        moved = False
+        has_changed = False
         while self._waiting and len(self._running) < self._concurrency and not self._closed:
             path = next(iter(self._waiting))
             waited = self._waiting.pop(path)
@@ -87,8 +87,8 @@ class StartQueue:
             run.task.add_done_callback(partial(self._ended, run, began))
             waited.broadcast("over", {})  # pages then load the debate itself
             waited.close()
-            moved = True
-        if moved:
+            has_changed = True
+        if has_changed:
             for viewers in self._waiting.values():
                 viewers.broadcast("moved", {})
 
@@ -105,10 +105,10 @@ class StartQueue:
         self._fill()
 
     def _retry(self, path: str) -> None:
-        tried = self._retries.get(path, 0)
-        if tried < len(RETRY_SECONDS):
-            self._retries[path] = tried + 1
-            self._timers[path] = asyncio.get_running_loop().call_later(RETRY_SECONDS[tried], self._again, path)
+        attempts = self._retries.get(path, 0)
+        if attempts < len(RETRY_SECONDS):
+            self._retries[path] = attempts + 1
+            self._timers[path] = asyncio.get_running_loop().call_later(RETRY_SECONDS[attempts], self._again, path)
 
     def _again(self, path: str) -> None:
         self._timers.pop(path, None)

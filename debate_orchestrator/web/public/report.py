@@ -39,8 +39,8 @@ def _without_models(entries: Iterable[Entry]) -> Iterator[Entry]:
         if reply is None or reply.model is None:
             yield entry
         else:
-            named = reply.model_copy(update={"model": specs.setdefault(reply.model, reply.by)})
-            yield entry._replace(event=entry.event.model_copy(update={"reply": named}))
+            renamed = reply.model_copy(update={"model": specs.setdefault(reply.model, reply.by)})
+            yield entry._replace(event=entry.event.model_copy(update={"reply": renamed}))
 
 
 def _without_addresses(debate: DebateState) -> dict[str, str]:

@@ -98,9 +98,9 @@ def parse_rules(content: Mapping[str, Any]) -> SiteRules:
     rules, problems = validate(SiteRules, _without(content, keys=("offers",)), key_path)
     offers = _offers(content.get("offers"), problems)
     if rules is not None:
-        known = {spec for offer in offers.values() for spec in offer.models}
-        for spec in rules.debates_per_model.keys() - known:
-            hint = suggest(spec, known)
+        specs = {spec for offer in offers.values() for spec in offer.models}
+        for spec in rules.debates_per_model.keys() - specs:
+            hint = suggest(spec, specs)
             problems.append(f"debates_per_model: {short_repr(spec)} is in none of the offers. {hint}".strip())
         if rules.max_cost is None and any(offer.max_cost for offer in offers.values()):
             problems.append("max_cost: there is none. These offers cost money: say how many dollars in all.")
@@ -139,14 +139,14 @@ def _offer(name: str, content: Mapping[str, Any], problems: list[str]) -> Offer 
         return None
     answers = settings | {name: getattr(fields, name) for name in ("format", "cast", "max_cost", "rounds")}
     try:
-        tried = _tried(answers)
+        settings_tried = _tried(answers)
     except DebateError as error:
         problems += [f"offers.{name}.{problem}" for problem in error.problems]
         return None
-    answers["cast"] = {seat: list(specs) for seat, specs in tried.cast.items()}
-    offer_problems = _money(tried, free=fields.free)
+    answers["cast"] = {seat: list(specs) for seat, specs in settings_tried.cast.items()}
+    offer_problems = _money(settings_tried, free=fields.free)
     if people := sorted(
-        {spec for spec in model_spec.specs_of(tried.cast) if model_spec.speaker(spec) in ("person", "host")}
+        {spec for spec in model_spec.specs_of(settings_tried.cast) if model_spec.speaker(spec) in ("person", "host")}
     ):
         offer_problems.append(f"cast: {' and '.join(people)} can't take a seat in a public debate.")
     problems += [f"offers.{name}.{problem}" for problem in offer_problems]

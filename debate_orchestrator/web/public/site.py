@@ -56,9 +56,9 @@ class Site:
 
     # Starting
 
-    async def start(self, sent: Mapping[str, str], visitor: str) -> str:
+    async def start(self, form_data: Mapping[str, str], visitor: str) -> str:
         """Opens the debate of a visitor's form, and has it run. Returns its name. Raises FormError."""
-        offer, answers = self._answers(sent)
+        offer, answers = self._answers(form_data)
         name = f"{folder.slug(answers['topic'])}-{secrets.token_hex(5)}"
         settings = _settings(answers, f"{name}{SUFFIXES[0]}.md")
         self._must_have_room()
@@ -116,20 +116,20 @@ class Site:
         if reached := self.limits.full(counters, cost):
             raise sentences.limit_reached(reached, self.rules.debates_per_visitor)
 
-    def _answers(self, sent: Mapping[str, str]) -> tuple[Offer, dict[str, Any]]:
+    def _answers(self, form_data: Mapping[str, str]) -> tuple[Offer, dict[str, Any]]:
         """The offer that a form chooses, and the answers that it makes; nothing but the visitor's own fields is taken
         from it. Raises FormError with what is invalid, by field."""
         problems: dict[str, list[str]] = {}
-        if unknown := sent.keys() - _FIELDS:
+        if unknown := form_data.keys() - _FIELDS:
             raise FormError(400, {"": [f"This form has fields that are not known here: {len(unknown)}."]})
-        offer = self.rules.offers.get(sent.get("offer", "") or next(iter(self.rules.offers)))
+        offer = self.rules.offers.get(form_data.get("offer", "") or next(iter(self.rules.offers)))
         if offer is None:
             raise FormError(422, {"offer": ["There is no such offer here. Choose one of the list."]})
-        rounds = sent.get("rounds", "") or str(min(offer.rounds, 2))
+        rounds = form_data.get("rounds", "") or str(min(offer.rounds, 2))
         if not re.fullmatch(r"[1-9]\d?", rounds) or int(rounds) > offer.rounds:
             problems["rounds"] = [f"This offer has 1 to {plural(offer.rounds, 'round')}."]
         texts = {
-            field: few_combining_marks(one_line(sent.get(field, ""))).strip()
+            field: few_combining_marks(one_line(form_data.get(field, ""))).strip()
             for field in ("topic", "position.a", "position.b")
         }
         for field, text in texts.items():
@@ -163,19 +163,19 @@ class Site:
 
     def names(self) -> list[str]:
         """The public debates of the folder, the newest first."""
-        named = [name for name in folder.names() if name.endswith(SUFFIXES)]
-        return [_public_name(name) for name in named]
+        file_names = [name for name in folder.names() if name.endswith(SUFFIXES)]
+        return [_public_name(name) for name in file_names]
 
     # Running
 
     def go_on(self) -> None:
         """Queues the debates that are not complete, in the order in which they were last written."""
-        agreed = {risk.digest for risk in risks_of(self.rules)}
+        digests = {risk.digest for risk in risks_of(self.rules)}
         for name in reversed(self.names()):
             path = self.journal(name)
             try:
                 if path and not folder.load(path)[1].complete:
-                    if {risk.digest for risk in find_risks(path)} <= agreed:
+                    if {risk.digest for risk in find_risks(path)} <= digests:
                         self.queue.add(path)
                     else:
                         self.log(f"{path}: it does more than the offers of this site, so it is not gone on with.")
@@ -219,10 +219,10 @@ def spent_before() -> Costs:
 
 def _settings(answers: Mapping[str, Any], output: str) -> Settings:
     """The settings of a debate. Raises FormError with what is wrong in the visitor's words."""
-    given = {key: value for key, value in answers.items() if value not in (None, {})}
-    format = format_check.load(given["format"])
+    values = {key: value for key, value in answers.items() if value not in (None, {})}
+    format = format_check.load(values["format"])
     try:
-        return make_settings({**given, "output": output}, format, output)
+        return make_settings({**values, "output": output}, format, output)
     except DebateError as error:
         problems: dict[str, list[str]] = {}
         for sentence in error.problems:  # the owner's part was checked before, and what it names is the owner's

@@ -63,15 +63,17 @@ class Views:
         """Starts a debate, or says beside the fields why not and whether to try again. Visitors have no session that
         another site could use, so the form needs no token: its origin was checked."""
         visitor = self._site.limits.visitor(request.scope)
-        sent = await form(request, None, _MAX_FORM_SIZE)
-        form_key = sent.pop("form_key", "")
+        form_data = await form(request, None, _MAX_FORM_SIZE)
+        form_key = form_data.pop("form_key", "")
         try:
-            name = await self._site.runs.forms.begin(form_key, lambda: self._site.start(sent, visitor), visitor, sent)
+            name = await self._site.runs.forms.begin(
+                form_key, lambda: self._site.start(form_data, visitor), visitor, form_data
+            )
         except FormError as error:
-            return await self._home(request, sent, error)
+            return await self._home(request, form_data, error)
         return go_to(f"/d/{name}")
 
-    async def _home(self, request: Request, sent: dict[str, str], error: FormError | None) -> Response:
+    async def _home(self, request: Request, form_data: dict[str, str], error: FormError | None) -> Response:
         rules = self._site.rules
 
         def build() -> Response:
@@ -82,7 +84,7 @@ class Views:
                 rules=rules,
                 most_rounds=max(offer.rounds for offer in rules.offers.values()),
                 longest=MAX_TOPIC_LENGTH,
-                sent=sent,
+                sent=form_data,
                 problems=error.problems if error else {},
                 form_key=secrets.token_hex(16),
                 rows=self._recent() if rules.listed else [],
