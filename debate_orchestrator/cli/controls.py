@@ -6,6 +6,8 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from debate_orchestrator.cli.interrupts import handled_signals
@@ -36,6 +38,17 @@ _CANCELLED_AFTER = 0.1
 """Seconds after SIGTERM at which the loop is cancelled: before, what waits for room on the disk says what is lost."""
 
 
+class Mode(Enum):
+    """What the keys are for."""
+
+    RUN = auto()
+    CONFIRM = auto()
+    """The next key says if the debate is really ended early."""
+    OFFER = auto()
+    """The list of issues may be changed now."""
+    QUIT = auto()
+
+
 class Key(NamedTuple):
     """A key that does something while a debate runs."""
 
@@ -60,16 +73,17 @@ class Controls:
         self._task = asyncio.current_task()
         self._terminal: TerminalControl | None = None
         self.stop, self._resumed = asyncio.Event(), asyncio.Event()
-        self.user_quit = False
-        """Whether the user has quit."""
-        self._paused = False
+        self._mode = Mode.RUN
+        self._idle = False
         """Whether no call is under way and none is started."""
-        self._confirming = False
-        """Whether the next key says if the debate is really ended early."""
-        self._offering = self._offered = False
-        """Whether the list of issues may be changed now, and whether it could be before."""
+        self._offered = False
+        """Whether the list of issues could be changed before."""
         self._prompting: asyncio.Task[None] | None = None
         """What the user is asked meanwhile: a question from the floor, or a change of the list of issues."""
+
+    @property
+    def user_quit(self) -> bool:
+        return self._mode is Mode.QUIT
 
     @property
     def _debate(self) -> DebateState:
@@ -97,13 +111,14 @@ class Controls:
         if self.user_quit or not self._reads_keys:
             return []
         leave = Key("q", "quit and save", self.quit)
-        if self._confirming:
-            return [Key("y", "end it early", self._end_early), Key("n", "go on", lambda: self._confirm(asks=False))]
-        if self._offering:
+        if self._mode is Mode.CONFIRM:
+            keep = partial(self._set_mode, Mode.RUN)
+            return [Key("y", "end it early", self._end_early), Key("n", "go on", keep)]
+        if self._mode is Mode.OFFER:
             return [Key("Enter", "go on", self._go_on), Key("c", "change the list", self._change_issues), leave]
         keys = [Key("r", "resume", self.resume) if self.stop.is_set() else Key("p", "pause", self.pause)]
         keys += [Key("f", "question", self._ask_question)] if schedule.seats_open_to_questions(self._debate) else []
-        keys += [Key("e", "end early", lambda: self._confirm(asks=True))] if can_end_early(self._debate) else []
+        keys += [Key("e", "end early", partial(self._set_mode, Mode.CONFIRM))] if can_end_early(self._debate) else []
         return [*keys, leave]
 
     def press(self, pressed: str) -> None:
@@ -112,8 +127,8 @@ class Controls:
             if key.key == ("Enter" if pressed in "\r\n" else pressed.casefold()):
                 key.press()
                 return
-        if self._confirming:
-            self._confirm(asks=False)  # every key but yes means no
+        if self._mode is Mode.CONFIRM:
+            self._set_mode(Mode.RUN)  # every key but yes means no
 
     # What keys do
 
@@ -134,12 +149,12 @@ class Controls:
         if self.user_quit:
             return
         self._leave()
-        if not self._paused and self._live is None:
+        if not self._idle and self._live is None:
             self._message(STOPPING)
         self.show_status()
 
     def _leave(self) -> None:
-        self.user_quit = True
+        self._mode = Mode.QUIT
         self.stop.set()
         self._resumed.set()
         if self._person_input is not None:
@@ -161,7 +176,7 @@ class Controls:
 
     def _change_issues(self) -> None:
         """Has the list of issues changed."""
-        self._offering = False
+        self._mode = Mode.RUN
 
         async def change(prompter: Prompter) -> Event:
             from debate_orchestrator.terminal.form import change_issues
@@ -197,16 +212,15 @@ class Controls:
             self.pause()
             self._prompting = asyncio.create_task(run(self._terminal))
 
-    def _confirm(self, *, asks: bool) -> None:
-        """Asks whether the debate is really ended early, or asks no more."""
-        self._confirming = asks
+    def _set_mode(self, mode: Mode) -> None:
+        self._mode = mode
         self.show_status()
 
     def _end_early(self) -> None:
         """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
         if can_end_early(self._debate):
             self._record(schedule.early_end(self._debate))
-        self._confirm(asks=False)
+        self._set_mode(Mode.RUN)
 
     def _record(self, event: Event) -> None:
         """Writes an event to the journal. If that fails, it is shown, and the debate continues as far as it can."""
@@ -222,7 +236,7 @@ class Controls:
         wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
         if not wanted or self.user_quit or not schedule.can_change_issues(self._debate):
             return
-        self._offered = self._offering = True
+        self._offered, self._mode = True, Mode.OFFER
         asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
         for number, issue in enumerate(current_issues(self._debate) if print_list else (), start=1):
             self._message(f"I{number}. {issue}")
@@ -231,8 +245,8 @@ class Controls:
         self.pause()
 
     def _go_on(self) -> None:
-        if self._offering and not self.user_quit:
-            self._offering = False
+        if self._mode is Mode.OFFER:
+            self._mode = Mode.RUN
             self.resume()
 
     # Signals
@@ -259,10 +273,10 @@ class Controls:
         """Waits, with no call under way, until the user resumes or quits; whether the debate goes on."""
         if self.user_quit:
             return False
-        self._paused = True
+        self._idle = True
         self.show_status()
         await self._resumed.wait()
-        self._paused = False
+        self._idle = False
         self.show_status()
         return not self.user_quit
 
@@ -284,15 +298,13 @@ class Controls:
         self._live.paint()
 
     def _note(self) -> str:
-        if self.user_quit:
-            return "stopping when the replies under way are in"
-        if self._confirming:
-            return "end the debate early, and go to the verdict?"
-        if self._offering:
-            return f"the debate goes on by itself in {_OFFERED_FOR // 60} minutes"
-        if self._paused:
-            return "paused"
-        return "pausing after this turn" if self.stop.is_set() else ""
+        notes = {
+            Mode.QUIT: "stopping when the replies under way are in",
+            Mode.CONFIRM: "end the debate early, and go to the verdict?",
+            Mode.OFFER: f"the debate goes on by itself in {_OFFERED_FOR // 60} minutes",
+        }
+        paused = "paused" if self._idle else "pausing after this turn" if self.stop.is_set() else ""
+        return notes.get(self._mode, paused)
 
 
 def display_of(stream: TextIO) -> Display | None:
