@@ -231,8 +231,8 @@ SCORES, WINNER, DIR = "scores: {kind: scores}", "winner: {kind: choice, of: [a, 
 
 MISTAKES = [
     # No YAML
-    (YAML, "title: Small", "§title: Small: er", "mapping values are not allowed here"),
-    (RUBRIC, "most: 5", "§\tmost: 5", "that cannot start any token"),
+    (YAML, "title: Small", "§title: Small: er", "mapping values are not allowed"),
+    (RUBRIC, "most: 5", "§\tmost: 5", "found a tab character"),
     # Keys
     (YAML, "title: Small", "§titel: Small", "the key 'title' is missing"),
     (YAML, "    words: 100", "    §word: 100", "round[0].word: 'word' is not a key here; use one of name, title"),
