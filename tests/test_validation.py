@@ -54,7 +54,7 @@ def test_what_fits_is_made() -> None:
 
 
 MISFITS = [
-    ({"hots": "Ann"}, "hots: 'hots' is not a key here; use one of host, guests, seats, late, price. Did you mean"),
+    ({"hots": "Ann"}, "hots: 'hots' is not a key here. Did you mean 'host'?"),
     ({"guests": [{"nam": "Bob"}]}, "guests[0]: the key 'name' is missing."),
     ({"guests": "Bob"}, "guests: 'Bob' should be a list."),
     ({"guests": [{"name": "Bob", "age": "old"}]}, "guests[0].age: 'old' should be a whole number."),
@@ -65,10 +65,7 @@ MISFITS = [
     ({"guests": ["Bob"]}, "guests[0]: 'Bob' should be a mapping of keys to values."),
     ({"seats": []}, "seats: [] should be a mapping of keys to values."),
     ({"seats": {"top": {"name": None}}}, "seats.top.name: nothing should be text."),
-    (
-        {"seats": {"top": {"name": "B", "agee": 1}}},
-        "seats.top.agee: 'agee' is not a key here; use one of",
-    ),
+    ({"seats": {"top": {"name": "B", "agee": 1}}}, "seats.top.agee: 'agee' is not a key here. Did you mean 'age'?"),
     ({"seats": {1: {"name": "B"}}}, "should be a key that is text"),
     ({"late": "perhaps"}, "late: 'perhaps' should be true or false."),
     ({"price": "much"}, "price: 'much' should be a number."),

@@ -7,11 +7,10 @@ would be right.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from functools import cache
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import InvalidFormat
 from debate_orchestrator.util.errors import short_repr, suggest
@@ -80,9 +79,8 @@ def _values(
         if item["type"] == "missing":
             yield f"{where(keys)}: the key {item['loc'][-1]!r} is missing."
         elif item["type"] == "extra_forbidden":
-            known = list(_fields(_kind(model, item["loc"][:-1])))
-            message = f"{short_repr(str(keys[-1]))} is not a key here; use one of {', '.join(known)}."
-            yield f"{where(keys)}: {message} {suggest(keys[-1], known)}".rstrip()
+            message = f"{short_repr(str(keys[-1]))} is not a key here."
+            yield f"{where(keys)}: {message} {suggest(keys[-1], _all_keys(model))}".rstrip()
         elif not isinstance(item.get("ctx", {}).get("error"), InvalidFormat):
             expected.setdefault(keys, []).append(item)
     for keys, tried in expected.items():
@@ -124,31 +122,9 @@ def _keys_to(data: Any, loc: Sequence[str | int]) -> Keys:
     return tuple(keys)
 
 
-def _fields(kind: Any) -> dict[str, FieldInfo]:
-    """The fields of a model by the keys that data has for them; empty for another type."""
-    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
-        return {}
-    return {field.alias or name: field for name, field in kind.model_fields.items()}
-
-
-def _kind(kind: Any, loc: Sequence[str | int]) -> Any:
-    """The type of the value at a location in a model; None if it is unknown."""
-    for key in loc:
-        kind = _plain(kind)
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            field = _fields(kind).get(str(key))
-            kind = field.annotation if field else None
-        elif get_origin(kind) in (dict, tuple, list):
-            kind = get_args(kind)[1 if get_origin(kind) is dict else 0]
-        else:
-            return None
-    return _plain(kind)
-
-
-def _plain(kind: Any) -> Any:
-    """The type without Annotated and without `| None`."""
-    if get_origin(kind) is Annotated:
-        return _plain(get_args(kind)[0])
-    if get_origin(kind) in (Union, UnionType):
-        return _plain(next(part for part in get_args(kind) if part is not NoneType))
-    return kind
+@cache
+def _all_keys(model: type[BaseModel]) -> tuple[str, ...]:
+    """The keys that data may have anywhere in a model."""
+    schema = model.model_json_schema()
+    parts = (schema, *schema.get("$defs", {}).values())
+    return tuple(dict.fromkeys(name for part in parts for name in part.get("properties", {})))

@@ -67,8 +67,8 @@ def _allow_more() -> None:
 
 def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
     own = task["own"]
-    if "known_names" in task:
-        return {"mistakes": templates.find_problems(sandbox, own, task["known_names"])}
+    if "names" not in task:
+        return {"mistakes": templates.syntax_problems(sandbox, own)}
     first = templates.shown_path(task["names"][0], own)
     try:
         text = sandbox.rendered(task["names"], task["values"], templates.FunctionContext(*task["function_context"]))

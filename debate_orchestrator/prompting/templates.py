@@ -1,4 +1,4 @@
-"""The sandbox that renders templates over plain data, and the checks that find problems in them beforehand.
+"""The sandbox that renders templates over plain data, and the check of their syntax beforehand.
 
 A template that travels with a debate is found before one of prompts/. `./piece.md.j2` is a neighbour in the same
 folder. Mistakes are reported as `FILE:LINE`.
@@ -15,7 +15,7 @@ import json
 import os
 import posixpath
 import traceback
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import wraps
 from types import MappingProxyType, NoneType
@@ -31,8 +31,6 @@ from jinja2 import (
     TemplateNotFound,
     TemplateSyntaxError,
     Undefined,
-    meta,
-    nodes,
 )
 from jinja2.environment import TemplateModule
 from jinja2.runtime import BlockReference, LoopContext, Macro, TemplateReference
@@ -41,7 +39,7 @@ from jinja2.utils import Namespace
 from pydantic_core import to_json
 
 from debate_orchestrator.util import resources, sanitize
-from debate_orchestrator.util.errors import short_repr, suggest, with_hint
+from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.numbers import decimals
 
 SUFFIX = ".j2"
@@ -198,8 +196,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.unsafe_undefined(obj, attribute)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Whether a template may call this: only what it is given here, whatever else it gets hold of."""
-        if isinstance(obj, (Function, *_JINJAS)) or any(obj is function for function in self.globals.values()):
+        """Whether a template may call this: only what it is given here, whatever else it gets hold of. The call of an
+        undefined name raises, with the name."""
+        if isinstance(obj, (Function, Undefined, *_JINJAS)):
+            return True
+        if any(obj is function for function in self.globals.values()):
             return True
         owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
         return name in (_LOOP if isinstance(owner, LoopContext) else _methods(owner))
@@ -246,34 +247,14 @@ def error_text(error: BaseException) -> str:
     return f"{name}{text if text.isprintable() and len(text) <= 160 else short_repr(text, 120)}"
 
 
-def find_problems(environment: Environment, carried: Mapping[str, str], names: Collection[str]) -> list[str]:
-    """The mistakes in the syntax of the templates in `carried`, and the variables in them that are not in `names`, the
-    ones that briefs provide. Other mistakes show when a template is rendered."""
+def syntax_problems(environment: Environment, carried: Mapping[str, str]) -> list[str]:
+    """The mistakes in the syntax of these templates, path to text. What else can go wrong, rendering shows."""
     problems: list[str] = []
-    trees: dict[str, nodes.Template] = {}
     for path, text in carried.items():
         try:
             environment.compile(text, path)
-            trees[path] = environment.parse(text, path)
         except TemplateSyntaxError as error:
             problems.append(f"{path}:{error.lineno}: {error_text(error)}.")
         except RecursionError:
             problems.append(f"{path}:1: the template is nested too deeply.")
-    # A template may use what the one that includes it has set.
-    defined = {*names, *(name for tree in trees.values() for name in _names_in(tree, stored=True))}
-    for path, tree in trees.items():
-        lines = _names_in(tree, stored=False)
-        for name in sorted(meta.find_undeclared_variables(tree) - defined, key=lambda name: lines[name]):
-            problem = f"{path}:{lines[name]}: no brief provides the name {short_repr(name)}."
-            near = suggest(name, defined)
-            problems.append(f"{problem} {near}" if near else with_hint(problem, f"one of {', '.join(sorted(names))}"))
     return problems
-
-
-def _names_in(tree: nodes.Template, *, stored: bool) -> dict[str, int]:
-    """The names that a template sets, or reads, with the first line of each."""
-    lines: dict[str, int] = {}
-    for node in tree.find_all(nodes.Name):
-        if (node.ctx != "load") is stored:
-            lines[node.name] = min(node.lineno, lines.get(node.name, node.lineno))
-    return lines
