@@ -80,10 +80,12 @@ def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
     if shape is not None:
         role = turn.role if turn.role in (JUDGE, CLERK) else f"reply of {turn.seat}"
         ballot = fill_shape(shape, schedule.shape_context(debate, turn), lambda field: texts(f"{role}: {field}"))
-        return StructuredReplyGiven(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
+        return StructuredReplyGiven(
+            turn_id=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, spec="host")
+        )
     said = _spoken(debate, turn, texts(f"speech of {turn.seat}"))
     page = FoundPage(url=texts("page"))
-    return Spoke(turn=turn.id, reply=Reply(text=said, brief_digest="0" * 64, by="host", found_pages=(page,)))
+    return Spoke(turn_id=turn.id, reply=Reply(text=said, brief_digest="0" * 64, spec="host", found_pages=(page,)))
 
 
 def _spoken(debate: DebateState, turn: Turn, said: str) -> str:
@@ -95,9 +97,11 @@ def refusal(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
     """What a side says that declines."""
     said, shape = _spoken(debate, turn, texts(f"refusal of {turn.seat}")), debate.shape(turn)
     if shape is None:
-        return Declined(turn=turn.id, reply=Reply(text=said, brief_digest="0" * 64, by="host"))
+        return Declined(turn_id=turn.id, reply=Reply(text=said, brief_digest="0" * 64, spec="host"))
     ballot = dict.fromkeys(shape) | {"refused": True, "reason": fitting(said, shape["reason"])}
-    return StructuredReplyGiven(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
+    return StructuredReplyGiven(
+        turn_id=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, spec="host")
+    )
 
 
 def fill_shape(shape: Shape, terms: ShapeContext, texts: Texts, place: str = "") -> dict[str, Any]:

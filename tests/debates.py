@@ -77,12 +77,12 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
     spec = spec_in(debate, turn.seat) if turn.role in debate.cast else ""
     by = spec if model_spec.is_stand_in(spec) else model_spec.HOST
     for attempt in range(2):
-        reply = Reply(text=text, brief_digest=str(attempt) * 64, by=by)
+        reply = Reply(text=text, brief_digest=str(attempt) * 64, spec=by)
         try:
             yield replies.parse_reply(debate, turn, reply, None)
         except BadReply as error:
             assert turn.judging, error
-            yield Rejected(turn=turn.id, problems=tuple(error.problems), reply=reply, absent=attempt == 1)
+            yield Rejected(turn_id=turn.id, problems=tuple(error.problems), reply=reply, absent=attempt == 1)
         else:
             return
 

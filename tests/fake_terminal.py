@@ -147,14 +147,14 @@ class Shown:
             self.live.on_event(self.debate, event)
 
     def ask(self, turn: str) -> None:
-        self.happen(CallIntended(turn=turn, brief_digest="0" * 64, by="anthropic:m"))
+        self.happen(CallIntended(turn_id=turn, brief_digest="0" * 64, spec="anthropic:m"))
 
     def on_text(self, turn: str, piece: str) -> None:
         self.live.on_text(schedule.turn(self.debate, turn), piece)
         self.live.paint()
 
     def speak(self, turn: str, text: str, **reply: Any) -> None:
-        self.happen(Spoke(turn=turn, reply=Reply(text=text, brief_digest="0" * 64, by="anthropic:m", **reply)))
+        self.happen(Spoke(turn_id=turn, reply=Reply(text=text, brief_digest="0" * 64, spec="anthropic:m", **reply)))
 
     @property
     def status(self) -> str:

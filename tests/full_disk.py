@@ -46,8 +46,8 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
         make_room()
         asyncio.run(run())
     reading = read(journal.path)
-    asked = [event.turn for event in reading.events if isinstance(event, CallIntended)]
-    briefs = [brief.turn for brief in speaker.briefs]
+    asked = [event.turn_id for event in reading.events if isinstance(event, CallIntended)]
+    briefs = [brief.turn_id for brief in speaker.briefs]
     return {
         "complete": fold(reading.events).complete,
         "once": len(briefs) == len(set(briefs)) and set(briefs) == set(asked),

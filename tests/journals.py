@@ -79,22 +79,22 @@ def opened(**changes: Any) -> Opened:
 
 def reply_of(text: str) -> Reply:
     """A reply with that text."""
-    return Reply(text=text, brief_digest="0" * 64, by="host")
+    return Reply(text=text, brief_digest="0" * 64, spec="host")
 
 
 def every_kind() -> list[Event]:
     """One event of every kind, in several scripts."""
     return [
         opened(),
-        CallIntended(turn="1.opening.a", brief_digest="0" * 64, by="host"),
-        Spoke(turn="1.opening.a", reply=reply_of("Привет, 世界 👩‍🔬\u2028 and\nso on")),
-        Declined(turn="1.opening.b", reply=reply_of("לא")),
+        CallIntended(turn_id="1.opening.a", brief_digest="0" * 64, spec="host"),
+        Spoke(turn_id="1.opening.a", reply=reply_of("Привет, 世界 👩‍🔬\u2028 and\nso on")),
+        Declined(turn_id="1.opening.b", reply=reply_of("לא")),
         StructuredReplyGiven(
-            turn="1.verdict.judge", data={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=reply_of("{}")
+            turn_id="1.verdict.judge", data={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=reply_of("{}")
         ),
-        Rejected(turn="final.verdict.judge", problems=("one", "two"), reply=reply_of("{")),
-        CallFailed(turn="1.opening.a", by="x", problem="silence", wait=1.5, reply=reply_of("This is ha")),
-        Reassigned(seat="judge", who=("host",)),
+        Rejected(turn_id="final.verdict.judge", problems=("one", "two"), reply=reply_of("{")),
+        CallFailed(turn_id="1.opening.a", spec="x", problem="silence", wait=1.5, reply=reply_of("This is ha")),
+        Reassigned(seat="judge", specs=("host",)),
         BudgetChanged(max_cost=0.5),
         RetryForChanged(retry_for=1_800),
         Noted(note="one agent", detail="who"),

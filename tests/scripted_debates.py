@@ -52,8 +52,8 @@ def events(
     debate, taken = fold([opened]), list[Event]([opened])
     while (due := debate.due) and until not in {turn.id for turn in due}:
         for answer in [answer for turn in due for answer in folding.events(debate, turn, script or {})]:
-            by = _by(opened, schedule.turn(debate, answer.turn).seat)
-            one = answer.model_copy(update={"reply": answer.reply.model_copy(update={"by": by})})
+            by = _by(opened, schedule.turn(debate, answer.turn_id).seat)
+            one = answer.model_copy(update={"reply": answer.reply.model_copy(update={"spec": by})})
             debate = apply(debate, one)
             taken.append(one)
     return taken

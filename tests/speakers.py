@@ -43,10 +43,10 @@ class Speaker(Provider):
         self.speaking -= 1
         said: str | dict[str, Any] | None = self.say(brief)
         if said is None:
-            said = puppets.reply({"turn": brief.turn, "seat": brief.turn.rpartition(".")[2]}, rounds=self.rounds)
+            said = puppets.reply({"turn": brief.turn_id, "seat": brief.turn_id.rpartition(".")[2]}, rounds=self.rounds)
         said = reply_codes.coded(brief.messages[-1].parts[-1], said)
         on_text(said)
-        return Reply(text=said, brief_digest=brief.digest, by=self.name, **self.more)
+        return Reply(text=said, brief_digest=brief.digest, spec=self.name, **self.more)
 
 
 def begun(path: Path, judges: int = 1, rounds: int = 2, **more: Any) -> JournalWriter:

@@ -256,12 +256,12 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
 
 
 def former(turn: Turn, text: str, problems: list[str]) -> Rejected:
-    reply = Reply(text=text, brief_digest="0" * 64, by="host")
-    return Rejected(turn=turn.id, problems=tuple(problems), reply=reply)
+    reply = Reply(text=text, brief_digest="0" * 64, spec="host")
+    return Rejected(turn_id=turn.id, problems=tuple(problems), reply=reply)
 
 
 def read(debate: DebateState, turn: Turn, text: str) -> Event:
-    return replies.parse_reply(debate, turn, Reply(text=text, brief_digest="0" * 64, by="host"), None)
+    return replies.parse_reply(debate, turn, Reply(text=text, brief_digest="0" * 64, spec="host"), None)
 
 
 @pytest.mark.parametrize("name", ["adversarial", "panel", "conversation", "transcript"])
@@ -271,7 +271,7 @@ def test_no_speech_is_a_vote(name: str) -> None:
     for attack in ATTACKS:
         assert isinstance(read(debate, turn, attack.text), Spoke), attack
         assert not speech_rules.says(
-            debate, debate.format.lines.concede, turn, Reply(text=attack.text, brief_digest="", by="host")
+            debate, debate.format.lines.concede, turn, Reply(text=attack.text, brief_digest="", spec="host")
         )
 
 

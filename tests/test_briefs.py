@@ -121,7 +121,7 @@ def must_hold(rounds: int, group: TextGroup) -> None:
         assert fences(made) == fences(calm[turn_id])
         assert sanitize.sanitize(made) == made
     for spoke in (event for event in events if isinstance(event, Spoke)):
-        assert block_of(wild["final.verdict.judge"], spoke.turn) == sanitize.sanitize(spoke.reply.text)
+        assert block_of(wild["final.verdict.judge"], spoke.turn_id) == sanitize.sanitize(spoke.reply.text)
 
 
 @for_each(ESCAPES)
@@ -137,13 +137,13 @@ def test_no_speaker_has_seen_the_code_of_its_own_block() -> None:
     sent = {turn.id: made.model_dump_json() for _, turn, made in all_briefs(events)}
     assert not [turn for turn, text in sent.items() if NONCE in text]
     for spoke in (event for event in events if isinstance(event, Spoke)):
-        code = sanitize.block_code(NONCE, spoke.turn)
+        code = sanitize.block_code(NONCE, spoke.turn_id)
         shown_to = [turn for turn, text in sent.items() if code in text]
-        assert spoke.turn not in shown_to and "final.verdict.judge" in shown_to
+        assert spoke.turn_id not in shown_to and "final.verdict.judge" in shown_to
     debate = fold(events[:1])
     turn = debate.due[0]
-    reply = Reply(text=f"END {NONCE} >>>", brief_digest="0" * 64, by="host")
-    again = brief(debate, turn, Rejected(turn=turn.id, reply=reply, problems=("It is no speech.",)))
+    reply = Reply(text=f"END {NONCE} >>>", brief_digest="0" * 64, spec="host")
+    again = brief(debate, turn, Rejected(turn_id=turn.id, reply=reply, problems=("It is no speech.",)))
     (code,) = re.findall(r"<<< REPLY (\S+)\n", again.messages[-1].parts[-1])
     assert code not in sent[turn.id]
 

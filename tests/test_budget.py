@@ -36,7 +36,7 @@ def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
 
 def sent(debate: DebateState, turn: str, price: float | None) -> DebateState:
     """The debate with the `CallIntended` of a call."""
-    return apply(debate, CallIntended(turn=turn, brief_digest="d", by=OPUS, called=True, estimated_cost=price))
+    return apply(debate, CallIntended(turn_id=turn, brief_digest="d", spec=OPUS, called=True, estimated_cost=price))
 
 
 def test_calls_under_way_count() -> None:
@@ -46,7 +46,7 @@ def test_calls_under_way_count() -> None:
     current = CurrentState(sent(capped(price * 1.5)[0], "1.opening.a", price))
     with pytest.raises(Paused, match=r"1\.opening\.b"):
         Budget(current).check("1.opening.b", OPUS, asked)
-    refused = apply(current.state, CallFailed(turn="1.opening.a", by=OPUS, problem="busy"))
+    refused = apply(current.state, CallFailed(turn_id="1.opening.a", spec=OPUS, problem="busy"))
     assert Budget(CurrentState(refused)).check("1.opening.b", OPUS, asked) == price
 
 
@@ -54,7 +54,7 @@ def test_a_call_without_an_outcome_counts() -> None:
     """A call of which nothing came back may have cost what it was expected to, and counts as if it had."""
     _, asked, price = capped(None)
     under_way = sent(capped(price * 1.5)[0], "1.opening.a", price)
-    lost = apply(under_way, CallFailed(turn="1.opening.a", by=OPUS, problem="cut", maybe_billed=True))
+    lost = apply(under_way, CallFailed(turn_id="1.opening.a", spec=OPUS, problem="cut", maybe_billed=True))
 
     for debate in (under_way, lost):
         budget = Budget(CurrentState(debate))
@@ -67,9 +67,9 @@ def test_of_a_long_reply_the_words_that_came_count() -> None:
     """Where more had come than was expected, that counts, with the input as the server counted it."""
     debate, _, price = capped(1.0)
     half = Reply(
-        text="word " * 70_000, brief_digest="", by=OPUS, usage=Usage(uncached_input=1_000, output=1), called=True
+        text="word " * 70_000, brief_digest="", spec=OPUS, usage=Usage(uncached_input=1_000, output=1), called=True
     )
-    debate = apply(debate, CallFailed(turn="1.opening.a", by=OPUS, problem="cut", maybe_billed=True, reply=half))
+    debate = apply(debate, CallFailed(turn_id="1.opening.a", spec=OPUS, problem="cut", maybe_billed=True, reply=half))
 
     assert Budget(CurrentState(debate)).committed() == pytest.approx((1_000 * 4 + 100_000 * 20) / 1e6) != price
 
@@ -147,10 +147,10 @@ def test_a_fund_holds_over_several_debates() -> None:
     current = CurrentState(debate)
     other = shared_budget.budget("other", current)
     other.check("1.opening.a", OPUS, asked)
-    current.apply(CallIntended(turn="1.opening.a", brief_digest="d", by=OPUS, called=True, estimated_cost=price))
+    current.apply(CallIntended(turn_id="1.opening.a", brief_digest="d", spec=OPUS, called=True, estimated_cost=price))
     with pytest.raises(OverBudget, match="higher cap"):
         other.check("1.opening.b", OPUS, asked)
-    current.apply(CallFailed(turn="1.opening.a", by=OPUS, problem="busy"))
+    current.apply(CallFailed(turn_id="1.opening.a", spec=OPUS, problem="busy"))
     other.check("1.opening.b", OPUS, asked)
 
     assert shared_budget.committed() == pytest.approx(price)

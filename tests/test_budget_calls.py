@@ -41,16 +41,16 @@ FIRST = "1.opening.a"
 
 
 def call_intended(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> CallIntended:
-    return CallIntended(turn=turn, brief_digest="d", by=by, called=by == OPUS, estimated_cost=estimate)
+    return CallIntended(turn_id=turn, brief_digest="d", spec=by, called=by == OPUS, estimated_cost=estimate)
 
 
 def failed(n: int = 0, turn: str = FIRST, by: str = OPUS, *, billed: bool = False) -> CallFailed:
-    return CallFailed(turn=turn, by=by, problem=f"overloaded {n}", maybe_billed=billed)
+    return CallFailed(turn_id=turn, spec=by, problem=f"overloaded {n}", maybe_billed=billed)
 
 
 def unusable(n: int, turn: str = FIRST, by: str = "host") -> Rejected:
-    reply = Reply(text=f"x{n}", brief_digest="d", by=by)
-    return Rejected(turn=turn, problems=("No.",), reply=reply, absent=False)
+    reply = Reply(text=f"x{n}", brief_digest="d", spec=by)
+    return Rejected(turn_id=turn, problems=("No.",), reply=reply, absent=False)
 
 
 def opened(events: Iterable[Event] = (), **setup: Any) -> DebateState:
@@ -80,11 +80,11 @@ def test_an_outcome_is_that_of_the_latest_intent_of_its_model() -> None:
 def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
     """A seat is handed from the host to a model: its calls alone are counted, and none is of unknown price."""
     seated = {"a": ("host",), "b": (OPUS,), "judge": (OPUS,)}
-    said = Reply(text="Tabs.", brief_digest="d", by=OPUS, called=True, cost=0.25)
+    said = Reply(text="Tabs.", brief_digest="d", spec=OPUS, called=True, cost=0.25)
     taken = [call_intended(by="host", estimate=None)] * 4
     first = debates.opened_event(rounds=1, cast=seated)
-    debate = fold([first, *taken, Reassigned(seat="a", who=(OPUS,)), call_intended()])
-    debate = apply(debate, Spoke(turn=FIRST, reply=said))
+    debate = fold([first, *taken, Reassigned(seat="a", specs=(OPUS,)), call_intended()])
+    debate = apply(debate, Spoke(turn_id=FIRST, reply=said))
     total = costs_of(debate).total
 
     assert (total.calls, total.unpriced_calls, total.cost) == (1, 0, 0.25)
@@ -99,10 +99,10 @@ def without_dissent_record(before: Iterable[Event] = ()) -> DebateState:
     while debate.due:
         turn = debate.due[0]
         text = rehearse.reply_for(debate, turn)
-        reply = Reply(text=text, brief_digest="d", by=OPUS, called=True, cost=1.0)
+        reply = Reply(text=text, brief_digest="d", spec=OPUS, called=True, cost=1.0)
         outcome = replies.parse_reply(debate, turn, reply, None)
         if turn.phase.name == "dissent":
-            outcome = Rejected(turn=turn.id, problems=("No.",), reply=reply, absent=True)
+            outcome = Rejected(turn_id=turn.id, problems=("No.",), reply=reply, absent=True)
         for event in (*(before if turn.phase.name == "brief-check" else ()), call_intended(turn.id), outcome):
             debate = apply(debate, event)
     return debate
@@ -160,14 +160,14 @@ class Bookkeeping:
 
     def _outcome(self, turn: Turn, kind: str) -> Event | None:
         text = rehearse.reply_for(self.debate, turn)
-        reply = Reply(text=text, brief_digest=str(next(self._events)), by=OPUS, called=True, cost=1.0)
+        reply = Reply(text=text, brief_digest=str(next(self._events)), spec=OPUS, called=True, cost=1.0)
         if kind in ("failed", "lost"):
             return failed(0, turn.id, billed=kind == "lost")
         if kind == "broken off":
             return failed(0, turn.id, billed=True).model_copy(update={"reply": reply})
         if kind in ("unusable", "absent"):
             absent = kind == "absent" and turn.judging and schedule.may_be_absent(self.debate, turn)
-            return Rejected(turn=turn.id, problems=("No.",), reply=reply, absent=absent)
+            return Rejected(turn_id=turn.id, problems=("No.",), reply=reply, absent=absent)
         return replies.parse_reply(self.debate, turn, reply, None, last=True)
 
     def _apply(self, event: Event) -> bool:

@@ -109,7 +109,7 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
 
         def pressed_at_once(opened: DebateState, event: Event) -> None:
             controls.on_event(opened, event)
-            if isinstance(event, StructuredReplyGiven) and event.turn == "start.issues.rapporteur":
+            if isinstance(event, StructuredReplyGiven) and event.turn_id == "start.issues.rapporteur":
                 controls.press("c")
 
         options = RunOptions(on_event=pressed_at_once, stop=controls.stop, wait_for_resume=controls.wait_for_resume)
@@ -139,7 +139,7 @@ def test_a_question_from_the_floor(here: Path, monkeypatch: pytest.MonkeyPatch) 
             controls.on_event(opened, event)
             if event.kind == "spoke":
                 controls.press("f")
-                if getattr(event, "turn", "") == "1.opening.b":
+                if getattr(event, "turn_id", "") == "1.opening.b":
                     asyncio.get_running_loop().call_later(0.2, controls.press, "r")
 
         options = RunOptions(on_event=pressed, stop=controls.stop, wait_for_resume=controls.wait_for_resume)

@@ -128,7 +128,7 @@ def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
     spoken = [event for event in read(J).events if isinstance(event, Spoke)]
     ran = debate("resume", J, "--rapporteur", STAND_IN, "--json")
     events = read(J).events
-    asked = [event.turn for event in events if isinstance(event, CallIntended)]
+    asked = [event.turn_id for event in events if isinstance(event, CallIntended)]
 
     assert ran.code == 0 and "No decision brief" not in ran.json["summary"]
     missing = [sentence.partition(":")[0] for sentence in ran.json["missing"]]

@@ -100,7 +100,7 @@ def laid(spec: str) -> Path:
     opened, speeches = probe.make_opened(ballot.case, ballot.judge)
     Path(ballot.path).parent.mkdir(parents=True)
     with JournalWriter.create(ballot.path, opened) as writer:
-        for event in [*speeches, *([Reassigned(seat="judge", who=(spec,))] if spec else [])]:
+        for event in [*speeches, *([Reassigned(seat="judge", specs=(spec,))] if spec else [])]:
             writer.append(event)
     return Path(ballot.path)
 

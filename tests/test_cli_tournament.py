@@ -234,7 +234,7 @@ def test_killed_and_resumed(debate: Run, spec: Path, server: Server, how: int) -
     at_once = server.most_at_once
     ran = debate("tournament", "resume", "out")
     answers = [
-        event.turn
+        event.turn_id
         for path in journals()
         for event in read(path).events
         if isinstance(event, Spoke | StructuredReplyGiven)

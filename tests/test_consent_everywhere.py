@@ -57,7 +57,7 @@ def stranger(debate: Run, seat: str, cast: tuple[str, ...], *, held: bool) -> No
     ran = debate("run", *STATED[:3], "--rounds=1", "--no-issues", "--output=r.md", *flags)
     assert ran.code == 3, ran.err
     with JournalWriter(J) as journal:
-        journal.append(Reassigned(seat=seat.rsplit(maxsplit=1)[-1], who=cast))
+        journal.append(Reassigned(seat=seat.rsplit(maxsplit=1)[-1], specs=cast))
 
 
 QUICK = (("a", False), ("second judge", True))
@@ -111,7 +111,7 @@ def dear_files(debate: Run) -> None:
     Path(due[0]["reply"]).write_text("Tabs are shorter, and each reader sets their width.")
     with JournalWriter(J) as journal:
         for seat in seats:
-            journal.append(Reassigned(seat=seat, who=(MODEL,)))
+            journal.append(Reassigned(seat=seat, specs=(MODEL,)))
 
 
 @pytest.mark.parametrize(
@@ -161,6 +161,6 @@ def test_a_step_takes_a_cap(debate: Run, server: Server) -> None:
     assert ran.code == 3 and "exceeds the cap of $0.00" in ran.err and not server.requests
     assert "--max-cost must be US dollars" in debate("step", J, "--max-cost=much").err
     with JournalWriter(J) as journal:
-        journal.append(Reassigned(seat="b", who=("anthropic:unheard-of",)))
+        journal.append(Reassigned(seat="b", specs=("anthropic:unheard-of",)))
     ran = debate("step", J, "--max-cost=3")
     assert ran.code == 2 and "a cap can't be kept with anthropic:unheard-of" in ran.err

@@ -92,7 +92,7 @@ def test_a_second_interrupt_leaves_them(server: Server) -> None:
 
     assert ended.code == 130
     assert "Traceback" not in ended.err
-    assert [event.turn for event in read(J).events if isinstance(event, CallIntended)] == ["1.opening.a"]
+    assert [event.turn_id for event in read(J).events if isinstance(event, CallIntended)] == ["1.opening.a"]
 
 
 def test_a_termination_keeps_what_was_streamed(server: Server) -> None:
@@ -173,9 +173,9 @@ def flying(journal: Path) -> int:
         return 0
     for event in events:
         if isinstance(event, CallIntended):
-            waiting.add(event.turn)
+            waiting.add(event.turn_id)
         elif isinstance(event, ReplyEvent | CallFailed):
-            waiting.discard(event.turn)
+            waiting.discard(event.turn_id)
     return len(waiting)
 
 
@@ -191,7 +191,7 @@ def crashed(folder: Path, chance: random.Random, longest: float) -> Crashed:
             break
         kills += 1
         in_flight += flying(folder / J)
-    asked = [event.turn for event in read(folder / J).events if isinstance(event, CallIntended)]
+    asked = [event.turn_id for event in read(folder / J).events if isinstance(event, CallIntended)]
     return Crashed(kills, in_flight, len(asked) - len(set(asked)), code)
 
 

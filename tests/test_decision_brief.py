@@ -164,7 +164,9 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     puppets.hand_in(told["turns"][0], puppets.brief(**wrong) | {"trust": "Still nothing."})
     told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
     kinds = [
-        event.kind for event in read(told["journal"]).events if getattr(event, "turn", "") == "final.brief.rapporteur"
+        event.kind
+        for event in read(told["journal"]).events
+        if getattr(event, "turn_id", "") == "final.brief.rapporteur"
     ]
     assert kinds.count("spoiled") == 1 and kinds[-1] == "voted"
     assert "The program found 1 problem in this brief; it was sent back for 1 of them" in _page_one()
@@ -239,7 +241,7 @@ def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate:
     ran = debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md", "--json")
     assert ran.code == 0, ran.err
     journal = read("r.rehearsed.journal.jsonl")
-    turns = [event.turn for event in journal.events if event.kind == "asked"]
+    turns = [event.turn_id for event in journal.events if event.kind == "asked"]
     ends = ["final.verdict.judge", "final.dissent.judge"]
     assert turns == ["1.opening.a", "1.opening.b", "1.verdict.judge", *ends]
     headings = re.findall(r"^#+ .*$", Path("r.rehearsed.md").read_text(encoding="utf-8"), re.M)

@@ -129,7 +129,7 @@ def make_server_fail(server: Server, fault: Fault, times: int) -> None:
 
 def events(kind: type, turn: str) -> list[Any]:
     """The events of that kind in the journal, of one turn."""
-    return [event for event in read("r.journal.jsonl").events if isinstance(event, kind) and event.turn == turn]
+    return [event for event in read("r.journal.jsonl").events if isinstance(event, kind) and event.turn_id == turn]
 
 
 def nothing_leaks(*said: str) -> None:

@@ -65,13 +65,13 @@ def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
     first, *rest = play_events(rounds=2)
     spoke = next(event for event in rest if isinstance(event, Spoke))
     empty = spoke.reply.model_copy(update={"text": " "})
-    events = [first, Rejected(turn=spoke.turn, problems=("empty",), reply=empty), *rest]
+    events = [first, Rejected(turn_id=spoke.turn_id, problems=("empty",), reply=empty), *rest]
     ballot = json.dumps(puppets.converging(rounds=2, conceded="a"))
-    debate, speaker = again(tmp_path, events, say=lambda asked: ballot if asked.turn == "1.verdict.judge" else None)
+    debate, speaker = again(tmp_path, events, say=lambda asked: ballot if asked.turn_id == "1.verdict.judge" else None)
 
     assert debate.complete
     assert speeches(debate) == speeches(fold(events))
-    assert {asked.turn.rpartition(".")[2] for asked in speaker.briefs} == {"judge"}
+    assert {asked.turn_id.rpartition(".")[2] for asked in speaker.briefs} == {"judge"}
     assert {line.seat for line in costs_of(debate).lines} <= {"judge"}
 
 
@@ -104,7 +104,7 @@ def test_questions_from_the_floor_are_heard_where_they_were(tmp_path: Path, judg
         ("1.verdict.judge", "Before 1.opening.b?"),
         ("2.constructive.a", "Before 2.constructive.a?"),
     ]  # fmt: skip
-    put = [asked.turn for asked in speaker.briefs if "Before 1.opening.b?" in str(asked.messages)]
+    put = [asked.turn_id for asked in speaker.briefs if "Before 1.opening.b?" in str(asked.messages)]
     assert {"1.verdict.judge", "1.verdict.judge-1", "1.verdict.judge-3"} & {*put}
     assert len([turn for turn in put if turn.startswith("1.verdict")]) == len(judges)
 
@@ -115,7 +115,7 @@ def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
         script_of(_1_verdict_judge=puppets.ballot(3, 9, rounds=2, justification="OLD BALLOT")), rounds=2
     )
     _, speaker = again(tmp_path, events)
-    texts = {one.turn: "".join(part for message in one.messages for part in message.parts) for one in speaker.briefs}
+    texts = {one.turn_id: "".join(part for message in one.messages for part in message.parts) for one in speaker.briefs}
 
     assert "says in 1.rebuttal.b" in texts["1.verdict.judge"]
     assert "says in 2.constructive.a" not in texts["1.verdict.judge"]
@@ -276,7 +276,7 @@ def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
     asked = brief(debate, debate.due[0])
     text = "".join(part for message in asked.messages for part in message.parts)
 
-    assert asked.turn == "3.verdict.judge"
+    assert asked.turn_id == "3.verdict.judge"
     assert all(f"{word} {n}." in text for n in (1, 2, 3) for word in ("For", "Against"))
     assert not [word for word in ("Ann", "Bo ", "secret") if word in text]
     assert [name for name in loader.load("transcript").rubric.criteria if name not in text] == []

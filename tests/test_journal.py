@@ -119,8 +119,8 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
     with JournalWriter(path) as writer:
         for event in (
             lambda: Noted(note="one agent", detail=text),
-            lambda: Spoke(turn="t", reply=reply_of(text)),
-            lambda: StructuredReplyGiven(turn="t", data={"deep": [text]}, reply=reply_of("")),
+            lambda: Spoke(turn_id="t", reply=reply_of(text)),
+            lambda: StructuredReplyGiven(turn_id="t", data={"deep": [text]}, reply=reply_of("")),
         ):
             with pytest.raises((ValueError, DebateError)):
                 writer.append(event())

@@ -30,7 +30,7 @@ SETUP = (
     "--output=r.md", "--answers=a.yaml",
 )  # fmt: skip
 FAR = "http://models.example:8080"
-BRIEF = Brief(turn="1.opening.a", system="", messages=(Message(role="user", parts=("Speak.",)),), wants="text")
+BRIEF = Brief(turn_id="1.opening.a", system="", messages=(Message(role="user", parts=("Speak.",)),), wants="text")
 FORMS = (
     KEY,
     quote(KEY, safe=""),

@@ -147,7 +147,7 @@ def test_a_model_is_named_on_one_line(debate: Run, here: Path) -> None:
     Path("a.yaml").write_text(yaml.safe_dump(ANSWERS), encoding="utf-8")
     assert debate("open", "--answers", "a.yaml", "--a", "host", "--output", "r.md").code == 0
     with JournalWriter(JOURNAL) as journal:
-        journal.append(Reassigned(seat="b", who=(forging("rehearse:replay:q"),)))
+        journal.append(Reassigned(seat="b", specs=(forging("rehearse:replay:q"),)))
 
     assert debate("check", JOURNAL).code == 3
     ran = debate("resume", JOURNAL, "--trust")

@@ -32,9 +32,9 @@ def test_a_whole_debate(tmp_path: Path) -> None:
     events, waiting = read(tmp_path / "j").events, dict[str, str]()
     for event in events[1:]:
         if isinstance(event, CallIntended):
-            waiting[event.turn] = event.brief_digest
+            waiting[event.turn_id] = event.brief_digest
         else:
-            assert waiting.pop(event.turn) == event.reply.brief_digest  # type: ignore[union-attr]
+            assert waiting.pop(event.turn_id) == event.reply.brief_digest  # type: ignore[union-attr]
 
     assert debate.complete and waiting == {}
     assert fold(events).replies == debate.replies
@@ -61,7 +61,7 @@ def test_siblings_answers_survive_a_failure(tmp_path: Path) -> None:
     """Where one turn of a stage fails, the other's answer is saved before the failure is told."""
 
     def say(brief: Brief) -> str | None:
-        if brief.turn == "1.challenge.a":
+        if brief.turn_id == "1.challenge.a":
             raise ProviderFailed("the line is dead")
         return None
 
@@ -75,13 +75,13 @@ def test_siblings_answers_survive_a_failure(tmp_path: Path) -> None:
 
 def test_nothing_paid_is_asked_again(tmp_path: Path) -> None:
     """After a failure the loop asks only for what is missing."""
-    speaker, failing = Speaker(), Speaker(lambda brief: 1 / 0 if brief.turn == "1.verdict.judge" else None)  # type: ignore[arg-type,return-value]
+    speaker, failing = Speaker(), Speaker(lambda brief: 1 / 0 if brief.turn_id == "1.verdict.judge" else None)  # type: ignore[arg-type,return-value]
     with begun(tmp_path / "j") as journal:
         with pytest.raises(ZeroDivisionError):
             driven(journal, failing)
         driven(journal, speaker)
 
-    asked = [brief.turn for brief in speaker.briefs]
+    asked = [brief.turn_id for brief in speaker.briefs]
     assert asked[0] == "1.verdict.judge"
     assert len(asked) == len(set(asked))
 
@@ -89,10 +89,10 @@ def test_nothing_paid_is_asked_again(tmp_path: Path) -> None:
 def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:
     """A ballot that is not the shape is kept and asked for again with the complaint and the ballot itself."""
     replies = iter(['{"winner": "a"}', json.dumps(puppets.ballot(rounds=1))])
-    speaker = Speaker(lambda brief: next(replies) if brief.turn == "1.verdict.judge" else None, rounds=1)
+    speaker = Speaker(lambda brief: next(replies) if brief.turn_id == "1.verdict.judge" else None, rounds=1)
     with begun(tmp_path / "j", rounds=1) as journal:
         debate = driven(journal, speaker)
-    asked = [brief for brief in speaker.briefs if brief.turn == "1.verdict.judge"]
+    asked = [brief for brief in speaker.briefs if brief.turn_id == "1.verdict.judge"]
 
     assert len(asked) == 2
     assert "could not be used" in asked[1].messages[-1].parts[-1]
@@ -103,7 +103,7 @@ def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:
 
 def test_a_panel_goes_on_without_one_judge(tmp_path: Path) -> None:
     """A judge of a panel with no usable ballot is absent after four replies, which are kept; the others decide."""
-    speaker = Speaker(lambda brief: "A wins!" if brief.turn == "1.verdict.judge-2" else None, rounds=1)
+    speaker = Speaker(lambda brief: "A wins!" if brief.turn_id == "1.verdict.judge-2" else None, rounds=1)
     with begun(tmp_path / "j", judges=3, rounds=1) as journal:
         debate = driven(journal, speaker)
         spoiled = [event for event in journal.events if isinstance(event, Rejected)]
@@ -118,7 +118,7 @@ def test_a_panel_goes_on_without_one_judge(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["1.verdict.", "final.verdict."])
 def test_no_debate_goes_on_without_a_ballot(tmp_path: Path, place: str, judges: int) -> None:
     """Where no judge gives a usable ballot the debate stops there, and asks for nothing else."""
-    mute = Speaker(lambda brief: "A wins!" if brief.turn.startswith(place) else None, rounds=1)
+    mute = Speaker(lambda brief: "A wins!" if brief.turn_id.startswith(place) else None, rounds=1)
     with begun(tmp_path / "j", judges=judges, rounds=1) as journal:
         with pytest.raises(Paused, match="none of the judge's 4 replies can be used"):
             driven(journal, mute)
@@ -129,15 +129,15 @@ def test_no_debate_goes_on_without_a_ballot(tmp_path: Path, place: str, judges: 
 
     assert len(due) == (1 if judges == 1 else 2), "a panel of three has a quorum of two, and spares one judge"
     assert all(turn.startswith(place) for turn in due)
-    assert [brief.turn for brief in mute.briefs].count(due[0]) == 4
-    assert [brief.turn for brief in new.briefs][: len(due)] == due
+    assert [brief.turn_id for brief in mute.briefs].count(due[0]) == 4
+    assert [brief.turn_id for brief in new.briefs][: len(due)] == due
     assert "A wins!" not in new.briefs[0].messages[-1].parts[-1]
     assert debate.complete and tally.verdict(debate) is not None
 
 
 def test_a_quorum_is_kept(tmp_path: Path) -> None:
     """With a quorum of three, a panel of three spares no judge."""
-    speaker = Speaker(lambda brief: "A wins!" if brief.turn.startswith("1.verdict.judge-2") else None, rounds=1)
+    speaker = Speaker(lambda brief: "A wins!" if brief.turn_id.startswith("1.verdict.judge-2") else None, rounds=1)
     with begun(tmp_path / "j", judges=3, rounds=1, quorum=3) as journal, pytest.raises(Paused):
         driven(journal, speaker)
     debate = fold(read(tmp_path / "j").events)
@@ -151,9 +151,9 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
         current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
         while not current.state.complete:
             turn = current.state.due[0].id
-            reply = Reply(text="No.", brief_digest="0" * 64, by="old")
+            reply = Reply(text="No.", brief_digest="0" * 64, spec="old")
             absent = not current.state.due[0].speaking
-            record_event(journal, current, Rejected(turn=turn, problems=("no JSON",), reply=reply, absent=absent))
+            record_event(journal, current, Rejected(turn_id=turn, problems=("no JSON",), reply=reply, absent=absent))
             if current.state.due and current.state.due[0].speaking:
                 current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
         assert tally.verdict(current.state) is None
@@ -163,7 +163,7 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
         judge = Speaker(rounds=1)
         debate = driven(journal, judge)
 
-    assert [brief.turn for brief in judge.briefs] == ["final.verdict.judge", "final.dissent.judge"]
+    assert [brief.turn_id for brief in judge.briefs] == ["final.verdict.judge", "final.dissent.judge"]
     verdict = tally.verdict(fold(read(tmp_path / "j").events))
     assert verdict is not None and verdict.winner == "a"
     with pytest.raises(OutOfTurn, match="nothing is missing from it"):
@@ -172,14 +172,14 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
 
 def test_a_spoiled_speech_is_kept_and_asked_anew(tmp_path: Path) -> None:
     """A debater whose speech is invalid twice stops the debate and is no absence; resumed, it is asked again."""
-    silent = Speaker(lambda brief: " " if brief.turn == "1.opening.b" else None, rounds=1)
+    silent = Speaker(lambda brief: " " if brief.turn_id == "1.opening.b" else None, rounds=1)
     with begun(tmp_path / "j", rounds=1) as journal:
         with pytest.raises(ProviderFailed, match="the reply is empty"):
             driven(journal, silent)
         spoiled = [event for event in journal.events if isinstance(event, Rejected)]
         debate = driven(journal, Speaker(rounds=1))
 
-    assert [event.turn for event in spoiled] == ["1.opening.b", "1.opening.b"]
+    assert [event.turn_id for event in spoiled] == ["1.opening.b", "1.opening.b"]
     assert debate.complete
 
 

@@ -60,7 +60,7 @@ def test_positions_are_derived(debate: Run, server: Server) -> None:
     assert ran.code == 0, ran.err
     assert setup.positions == {"a": "Tabs it is.", "b": "Spaces it is."}
     assert setup.sources["positions"] == "derived"
-    assert [(one.by, one.text, one.called) for one in derived] == [("anthropic:n", DERIVED, True)]
+    assert [(one.spec, one.text, one.called) for one in derived] == [("anthropic:n", DERIVED, True)]
     assert derived[0].usage is not None and derived[0].usage.input > 0
     assert 0 < ran.err.index("to derive the positions") < ran.err.index("Deriving the two positions"), ran.err
     assert "Tabs it is." in ran.err  # the setup that is shown holds what was derived
@@ -116,7 +116,7 @@ def test_a_moderator_of_its_own(debate: Run, server: Server) -> None:
     ran = debate("run", "--answers", "a.yaml")
 
     assert ran.code == 3  # the host is due
-    assert [one.by for one in opened().derived] == ["anthropic:q"]
+    assert [one.spec for one in opened().derived] == ["anthropic:q"]
 
 
 def test_a_host_can_not_derive_here(debate: Run, server: Server) -> None:

@@ -65,7 +65,7 @@ def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
     def agree(writer: JournalWriter, risks: Sequence[Risk]) -> None:
         asked.extend(risk.what for risk in risks)
 
-    changes: list[Event] = [Reassigned(seat="a", who=("command:sort",))]
+    changes: list[Event] = [Reassigned(seat="a", specs=("command:sort",))]
     with continue_debate(J, agree, lambda state: changes) as session:
         assert session.state.cast["a"] == ("command:sort",)
     assert asked == ["tee"]
@@ -99,12 +99,12 @@ def test_a_pause(here: Path, resumes: bool) -> None:
         asyncio.run(drive(session, seat_providers(session)))
         report, problems = finish(session)
     assert session.state.complete and problems == [] and report.status == "complete"
-    assert len({event.turn for event in read(J).events if event.kind == "spoke"}) == 2
+    assert len({event.turn_id for event in read(J).events if event.kind == "spoke"}) == 2
 
 
 def paid_event() -> Opened:
     """An opening with positions that a model derived."""
-    reply = Reply(text="{}", brief_digest="b", by="anthropic:m", called=True)
+    reply = Reply(text="{}", brief_digest="b", spec="anthropic:m", called=True)
     return opened_event().model_copy(update={"derived": (reply,)})
 
 

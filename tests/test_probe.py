@@ -115,7 +115,7 @@ def test_a_judge_reads_the_debate_and_no_hint() -> None:
         debate = apply(
             debate,
             read_reply(
-                debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief_digest="", by="rehearse"), None
+                debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief_digest="", spec="rehearse"), None
             ),
         )
 

@@ -33,12 +33,12 @@ def briefs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     import puppets
 
     def say(brief: object) -> str | None:
-        return json.dumps(puppets.converging(rounds=2)) if getattr(brief, "turn", "") == "1.verdict.judge" else None
+        return json.dumps(puppets.converging(rounds=2)) if getattr(brief, "turn_id", "") == "1.verdict.judge" else None
 
     speaker = Speaker(say)
     with begun(tmp_path_factory.mktemp("d") / "j") as journal:
         driven(journal, speaker)
-    return {brief.turn: flat(brief.messages[-1].parts[-1]) for brief in speaker.briefs}
+    return {brief.turn_id: flat(brief.messages[-1].parts[-1]) for brief in speaker.briefs}
 
 
 def test_every_template_is_used() -> None:

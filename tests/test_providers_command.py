@@ -28,7 +28,7 @@ from debate_orchestrator.util.sanitize import block_code
 
 NONCE = opened_event().nonce
 SAID = (Message(role="user", parts=("The motion.", "B spoke.")), Message(role="assistant", parts=("Mine \ud800",)))
-BRIEF = Brief(turn="1.rebuttal.a", system="Be fair.", messages=SAID, wants="text")
+BRIEF = Brief(turn_id="1.rebuttal.a", system="Be fair.", messages=SAID, wants="text")
 ECHO = "import sys; print(sys.stdin.read(), end='')"
 LONG = BRIEF.model_copy(update={"system": "x" * 1_000_000})
 
@@ -83,12 +83,12 @@ def test_a_reply(program: Callable[[str], str]) -> None:
     reply = ask(spec)
 
     assert reply.text + "\n" == command.document(BRIEF, NONCE).encode("utf-8", "replace").decode()
-    assert (reply.by, reply.usage, reply.cost, reply.model, reply.ended) == (spec, None, None, None, "whole")
+    assert (reply.spec, reply.usage, reply.cost, reply.model, reply.ended) == (spec, None, None, None, "whole")
 
 
 def test_the_document() -> None:
     """The text is self-contained: the system text, every part in its order, and what the seat said as its own."""
-    code = block_code(NONCE, BRIEF.turn, "earlier")
+    code = block_code(NONCE, BRIEF.turn_id, "earlier")
     assert command.document(BRIEF, NONCE) == (
         f"Be fair.\n\n---\n\nThe motion.\n\nB spoke.\n\n<<< EARLIER {code} said by you\nMine \ufffd\nEND {code} >>>\n"
     )

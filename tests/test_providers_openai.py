@@ -34,7 +34,7 @@ from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFaile
 SPEC = "openai:gpt-x"
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"], "additionalProperties": False}
 PLAIN = Brief(
-    turn="1.opening.a", system="Be \ud800 fair.", messages=(Message(role="user", parts=("A", "B")),), wants="text"
+    turn_id="1.opening.a", system="Be \ud800 fair.", messages=(Message(role="user", parts=("A", "B")),), wants="text"
 )
 SHAPED = PLAIN.model_copy(update={"wants": "json", "json_schema": SCHEMA})
 TOLD = [{"content": "Hel"}, {"content": "lo."}]
@@ -62,7 +62,13 @@ def test_a_reply(llmock: LLMock) -> None:
     body = llmock.last_request.body
 
     assert "".join(heard) == reply.text == "Tabs, **always**.\n\nEnd."
-    assert (reply.model, reply.stop_reason, reply.ended, reply.by, reply.cost) == ("gpt-x", "stop", "whole", SPEC, None)
+    assert (reply.model, reply.stop_reason, reply.ended, reply.spec, reply.cost) == (
+        "gpt-x",
+        "stop",
+        "whole",
+        SPEC,
+        None,
+    )
     assert reply.usage is not None and reply.usage.uncached_input > 0 and reply.usage.output > 0
     assert [one["content"] for one in body["messages"]] == ["Be ? fair.", "A\n\nB"]
     assert [one["role"] for one in body["messages"]] == ["system", "user"]

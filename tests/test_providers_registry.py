@@ -29,7 +29,9 @@ KEY = "sk-toy-0123456789abcdef"
 ENTRY = registry.ProviderEntry(
     "toy", "toy:MODEL", "toy_provider", api=registry.Api(("TOY_API_KEY",), "https://toy.example", "TOY_URL")
 )
-BRIEF = Brief(turn="1.opening.a", system="Be fair.", messages=(Message(role="user", parts=("Speak.",)),), wants="text")
+BRIEF = Brief(
+    turn_id="1.opening.a", system="Be fair.", messages=(Message(role="user", parts=("Speak.",)),), wants="text"
+)
 
 
 @contextmanager

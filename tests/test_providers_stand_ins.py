@@ -162,7 +162,7 @@ def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
 def test_a_recording_that_can_not_have_happened_is_refused(tmp_path: Path) -> None:
     """A journal with a reply out of its turn is no recording, as for every verb."""
     with begun(tmp_path / "odd") as journal:
-        journal.append(Spoke(turn="1.rebuttal.b", reply=Reply(text="So.", brief_digest="0" * 64, by="host")))
+        journal.append(Spoke(turn_id="1.rebuttal.b", reply=Reply(text="So.", brief_digest="0" * 64, spec="host")))
         debate = fold(journal.events[:1])
 
     with pytest.raises(DamagedJournal, match="it is a damaged journal"):
@@ -174,7 +174,7 @@ def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path:
     with begun(tmp_path / "other") as journal:
         debate = fold(journal.events)
         provider = make_provider(f"replay:{recording}", CurrentState(debate))
-        asked = brief(debate, debate.due[0]).model_copy(update={"turn": "7.opening.a"})
+        asked = brief(debate, debate.due[0]).model_copy(update={"turn_id": "7.opening.a"})
 
     with pytest.raises(ProviderFailed, match=r"no recorded reply to 7\.opening\.a"):
         asyncio.run(provider.reply(asked, lambda piece: None))
@@ -229,7 +229,7 @@ def test_a_debate_among_people(here: Path) -> None:
     assert debate.complete
     assert person.most == 1 and person.tidied == 1
     replies = [debate.reply(turn) for turn in schedule.turns_taken(debate)]
-    assert {(one.by, one.model, one.usage, one.cost, one.called) for one in replies} == {
+    assert {(one.spec, one.model, one.usage, one.cost, one.called) for one in replies} == {
         ("human", None, None, 0.0, False)
     }
     assert costs_of(debate).lines == ()
@@ -273,7 +273,7 @@ def cited(*urls: str | None, quote: str = QUOTE) -> DebateState:
         if url is None:
             said = {"refused": True, "reason": "It is not so.", **dict.fromkeys(given)}
         debate = apply(
-            debate, replies.parse_reply(debate, turn, Reply(text=json.dumps(said), brief_digest="", by="host"), None)
+            debate, replies.parse_reply(debate, turn, Reply(text=json.dumps(said), brief_digest="", spec="host"), None)
         )
     return debate
 

@@ -184,12 +184,12 @@ def test_a_debate_about_ordinary_words(debate: Run, here: Path, monkeypatch: pyt
 
 def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is spelled like a turn's id, a seat or a cast changes these nowhere in a journal."""
-    reply = Reply(text="Not 1.opening.a!", brief_digest="0" * 64, by="judge-1of2", model="judge-1of2", called=True)
+    reply = Reply(text="Not 1.opening.a!", brief_digest="0" * 64, spec="judge-1of2", model="judge-1of2", called=True)
     events: list[Event] = [
         opened_event(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1of2",)}),
-        Spoke(turn="1.opening.a", reply=reply),
-        StructuredReplyGiven(turn="1.verdict.judge-1", data={"judge-1of2": "It is 1.opening.a."}, reply=reply),
-        CallFailed(turn="1.opening.a", by="judge-1of2", problem="1.opening.a: no", reply=reply),
+        Spoke(turn_id="1.opening.a", reply=reply),
+        StructuredReplyGiven(turn_id="1.verdict.judge-1", data={"judge-1of2": "It is 1.opening.a."}, reply=reply),
+        CallFailed(turn_id="1.opening.a", spec="judge-1of2", problem="1.opening.a: no", reply=reply),
         QuestionAsked(question="Why 1.opening.a?", to=("judge-1of2",)),
     ]  # fmt: skip
     monkeypatch.setenv("DEBATE_KEY_A", "1.opening.a")

@@ -30,11 +30,11 @@ def test_a_decision_brief_that_is_off_the_schedule_breaks_nothing(here: Path) ->
     with JournalWriter.create(here / "o.journal.jsonl", opening) as journal:
         while debate.due:
             turn = debate.due[0]
-            reply = Reply(text=rehearse.reply_for(debate, turn), brief_digest="d", by="host")
+            reply = Reply(text=rehearse.reply_for(debate, turn), brief_digest="d", spec="host")
             outcome = replies.parse_reply(debate, turn, reply, None)
             if turn.phase.name == "dissent":
-                outcome = Rejected(turn=turn.id, problems=("No.",), reply=reply, absent=True)
-            for event in (CallIntended(turn=turn.id, brief_digest="d", by="host"), outcome):
+                outcome = Rejected(turn_id=turn.id, problems=("No.",), reply=reply, absent=True)
+            for event in (CallIntended(turn_id=turn.id, brief_digest="d", spec="host"), outcome):
                 debate = apply(debate, event)
                 journal.append(event)
         journal.append(Reopened())

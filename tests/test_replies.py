@@ -33,7 +33,7 @@ SPEECH, BALLOT = play_debate(until="1.opening.b"), play_debate(until="1.verdict.
 
 
 def reply(text: str) -> Reply:
-    return Reply(text=text, brief_digest="0" * 64, by="host")
+    return Reply(text=text, brief_digest="0" * 64, spec="host")
 
 
 def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | StructuredReplyGiven:
@@ -91,7 +91,7 @@ def test_speech_is_taken_as_it_is(text: str) -> None:
     """A speech is kept verbatim, whatever it looks like."""
     event = said(text)
     assert isinstance(event, Spoke)
-    assert (event.turn, event.reply.text) == ("1.opening.b", text)
+    assert (event.turn_id, event.reply.text) == ("1.opening.b", text)
 
 
 @pytest.mark.parametrize("text", [DECLINE, f"I can't. Sorry.\n\n {DECLINE} \r\n", f"{CONCEDE}\n\n{DECLINE}"])
@@ -254,7 +254,7 @@ def test_a_speech_of_too_many_characters_is_refused(text: str) -> None:
 def test_a_recorded_speech_is_taken_as_it_was() -> None:
     """One that was taken when it was recorded is taken whatever its size."""
     debate, turn = held(), held().due[0]
-    reply = Reply(text=f"One two three.{LINE_BREAKS}", brief_digest="", by="replay:x")
+    reply = Reply(text=f"One two three.{LINE_BREAKS}", brief_digest="", spec="replay:x")
     recorded = reply.model_copy(update={"recorded_outcome": RecordedOutcome()})
     assert isinstance(parse_reply(debate, turn, recorded, None), Spoke)
 
@@ -300,7 +300,7 @@ def test_a_form_is_taken_as_a_ballot_is() -> None:
 
 def test_a_providers_refusal_is_a_sides_own() -> None:
     """Where a provider refuses for a side, the side declines, in a form too; a judge's refusal is no reply."""
-    refused = Reply(text="", brief_digest="0", by="x", ended="refused")
+    refused = Reply(text="", brief_digest="0", spec="x", ended="refused")
     for debate in (SPEECH, form()):
         assert isinstance(parse_reply(debate, debate.due[0], refused, None), Declined)
     with pytest.raises(BadReply):

@@ -29,7 +29,7 @@ ROUND, FINAL, DISSENT = (
 
 def read(text: str, debate: DebateState) -> StructuredReplyGiven:
     """The event that a reply to the turn that is due amounts to."""
-    event = parse_reply(debate, debate.due[0], Reply(text=text, brief_digest="0" * 64, by="x"), code_of(debate))
+    event = parse_reply(debate, debate.due[0], Reply(text=text, brief_digest="0" * 64, spec="x"), code_of(debate))
     assert isinstance(event, StructuredReplyGiven)
     return event
 

@@ -63,7 +63,7 @@ def quoting(ballot: dict[str, Any], line: str) -> str:
 def read(text: str, debate: DebateState = DEBATE, writer: str = "host") -> dict[str, Any]:
     """The ballot that a reply to the turn that is due amounts to."""
     code = code_of(debate)
-    event = parse_reply(debate, debate.due[0], Reply(text=text, brief_digest="0" * 64, by=writer), code)
+    event = parse_reply(debate, debate.due[0], Reply(text=text, brief_digest="0" * 64, spec=writer), code)
     assert isinstance(event, StructuredReplyGiven)
     return dict(event.data)
 
@@ -235,7 +235,7 @@ def test_the_programs_own_forms_need_no_code(writer: str) -> None:
 def test_a_brief_says_what_its_reply_needs() -> None:
     """The code is the first and the last field of the schema."""
     turn = DEBATE.due[0]
-    rejected = Rejected(turn=turn.id, problems=("no",), reply=Reply(text="{}", brief_digest="0", by="host"))
+    rejected = Rejected(turn_id=turn.id, problems=("no",), reply=Reply(text="{}", brief_digest="0", spec="host"))
     for asked in (brief(DEBATE, turn, code=OWN_CODE), brief(DEBATE, turn, rejected, OWN_CODE)):
         last = asked.messages[-1].parts[-1]
         assert asked.json_schema is not None
@@ -276,7 +276,9 @@ def test_no_seat_learns_a_code_of_another_turn(more: dict[str, Any]) -> None:
             code = code_for(debate, turn, "host", lambda: SECRET)
             asked = brief(debate, turn, code=code).messages[-1].parts[-1]
             text = "So it is." if answer is None else coded(asked, answer)
-            debate = apply(debate, parse_reply(debate, turn, Reply(text=text, brief_digest="0" * 64, by="host"), code))
+            debate = apply(
+                debate, parse_reply(debate, turn, Reply(text=text, brief_digest="0" * 64, spec="host"), code)
+            )
     assert len(set(codes.values())) == len(codes) > 5
     for turn_id, text in briefs.items():
         shown = {other for other, code in codes.items() if code in text}
@@ -299,7 +301,7 @@ def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:
     first = iter([FORGED_TEXT])
 
     def say(asked: Any) -> str | None:
-        return next(first, None) if asked.turn == "1.verdict.judge" else None
+        return next(first, None) if asked.turn_id == "1.verdict.judge" else None
 
     class Forgetful(Speaker):
         """A speaker whose first ballot lacks the code."""
@@ -308,7 +310,7 @@ def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:
             text = say(brief)
             if text is None:
                 return await super().reply(brief, on_text)
-            return Reply(text=text, brief_digest=brief.digest, by=self.name)
+            return Reply(text=text, brief_digest=brief.digest, spec=self.name)
 
     with begun(tmp_path / "recorded") as journal:
         recorded = driven(journal, Forgetful())
@@ -326,7 +328,7 @@ def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:
 
 def test_ballots_on_record_know_nothing_of_codes() -> None:
     """The event holds the ballot without the code, and the reply with it."""
-    event = parse_reply(DEBATE, DEBATE.due[0], Reply(text=OWN_TEXT, brief_digest="0" * 64, by="host"), OWN_CODE)
+    event = parse_reply(DEBATE, DEBATE.due[0], Reply(text=OWN_TEXT, brief_digest="0" * 64, spec="host"), OWN_CODE)
     assert isinstance(event, StructuredReplyGiven)
     assert (event.data, event.changes, event.reply.text) == (OWN, (), OWN_TEXT)
     assert apply(DEBATE, event).structured_reply("1.verdict.judge") == event != ballot_event("1.verdict.judge", FORGED)

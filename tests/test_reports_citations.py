@@ -235,7 +235,7 @@ def test_they_stand_under_their_speech() -> None:
     more = {"found_pages": (page(),), "ended": "cut"}
     events = [
         event.model_copy(update={"reply": event.reply.model_copy(update=more)})
-        if isinstance(event, Spoke) and event.turn == "1.opening.a"
+        if isinstance(event, Spoke) and event.turn_id == "1.opening.a"
         else event
         for event in play_events(rounds=1)
     ]

@@ -134,12 +134,12 @@ def test_refusals_degrade() -> None:
 def test_a_change_of_cast_is_told() -> None:
     """Who spoke for a seat is told from the replies, in order, wherever more than one did."""
     first, *rest = play_events(rounds=2, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
-    own = [one for one in rest if isinstance(one, Spoke) and one.turn.endswith(".a")]
+    own = [one for one in rest if isinstance(one, Spoke) and one.turn_id.endswith(".a")]
     by = ["x", *["y"] * (len(own) - 1)]
-    replies = [one.reply.model_copy(update={"by": who}) for one, who in zip(own, by, strict=True)]
+    replies = [one.reply.model_copy(update={"spec": who}) for one, who in zip(own, by, strict=True)]
     spoke = [one.model_copy(update={"reply": said}) for one, said in zip(own, replies, strict=True)]
-    changed = {event.turn: event for event in spoke}
-    events = [first, *(changed.get(getattr(event, "turn", ""), event) for event in rest)]
+    changed = {event.turn_id: event for event in spoke}
+    events = [first, *(changed.get(getattr(event, "turn_id", ""), event) for event in rest)]
     said = build_report(entries(events)).provenance
 
     assert "Reassigned on the way: Researcher A was x, then y." in said
@@ -170,7 +170,7 @@ def paid(cost: float | None = 0.25, usage: Usage | None = USAGE, **setup: Any) -
     """The events of a debate whose every answer was paid for."""
     changed = {"usage": usage, "cost": cost, "called": True}
     return [
-        event.model_copy(update={"reply": event.reply.model_copy(update=changed | {"by": _by(event.turn)})})
+        event.model_copy(update={"reply": event.reply.model_copy(update=changed | {"spec": _by(event.turn_id)})})
         if isinstance(event, Spoke | StructuredReplyGiven)
         else event
         for event in play_events(rounds=1, **setup)

@@ -80,11 +80,11 @@ def test_a_brief_that_asks_again_grows_by_a_few_thousand_characters(turn_id: str
     code, shape = code_of(debate), debate.shape(turn) or {}
     lists = {name: field for name, field in shape.items() if field.kind == "list" and field.fields}
     text = json.dumps(signed({name: [{}] * 100 for name in lists}, code))
-    reply = Reply(text=text, brief_digest="0" * 64, by="x")
+    reply = Reply(text=text, brief_digest="0" * 64, spec="x")
     with pytest.raises(BadReply) as refused:
         parse_reply(debate, turn, reply, code)
     problems = refused.value.problems
-    again = brief(debate, turn, Rejected(turn=turn_id, problems=tuple(problems), reply=reply), code)
+    again = brief(debate, turn, Rejected(turn_id=turn_id, problems=tuple(problems), reply=reply), code)
     grown = length(again) - length(brief(debate, turn, None, code))
 
     assert len(lists) > 0 and len(problems) <= MAX_LISTED + 2

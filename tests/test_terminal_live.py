@@ -82,12 +82,12 @@ def test_a_call_in_trouble() -> None:
     come, nothing is called broken off."""
     shown = Shown()
     shown.ask("1.opening.a")
-    shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", problem="HTTP 529.", wait=1))
+    shown.happen(CallFailed(turn_id="1.opening.a", spec="anthropic:m", problem="HTTP 529.", wait=1))
     assert "\nHTTP 529. Asked again in 1 s." in shown.terminal.text
     shown.ask("1.opening.a")
     shown.on_text("1.opening.a", "I was about")
     shown.happen(
-        CallFailed(turn="1.opening.a", by="anthropic:m", problem="the line dropped.", wait=5, maybe_billed=True)
+        CallFailed(turn_id="1.opening.a", spec="anthropic:m", problem="the line dropped.", wait=5, maybe_billed=True)
     )
     shown.time = 2
     shown.live.paint()
@@ -124,7 +124,7 @@ def test_notes_on_a_speech() -> None:
     shown.ask("1.opening.a")
     shown.speak("1.opening.a", "I would say mo" + " word" * 3_000, ended="cut")
     shown.ask("1.opening.b")
-    shown.happen(Declined(turn="1.opening.b", reply=Reply(text="I won't.", brief_digest="0" * 64, by="x")))
+    shown.happen(Declined(turn_id="1.opening.b", reply=Reply(text="I won't.", brief_digest="0" * 64, spec="x")))
     lines = shown.close()
     noted = " ".join(lines)
     assert "-- cut short by a limit of length; the last" in noted

@@ -67,7 +67,7 @@ def test_what_was_paid_is_kept(moderator: Moderator) -> None:
     held = run_setup("tabs or spaces", "", found=FOUND)
     again = run_setup("", "yes", found=FOUND, goes_on=True)
 
-    assert [one.by for one in held.state.progress.paid] == ["anthropic:claude-opus-5-5"] * 2
+    assert [one.spec for one in held.state.progress.paid] == ["anthropic:claude-opus-5-5"] * 2
     assert len(again.state.progress.paid) == 3
     assert all(one.called and one.cost for one in again.state.progress.paid)
 

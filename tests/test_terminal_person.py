@@ -40,7 +40,7 @@ class Show:
         self.seen.append("back")
 
     def on_event(self, debate: DebateState, event: Event) -> None:
-        self.seen.append(f"{event.kind} {getattr(event, 'turn', '')}")
+        self.seen.append(f"{event.kind} {getattr(event, 'turn_id', '')}")
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def person(here: Path, *said: Any) -> tuple[TerminalPeople, Script]:
 
 
 def event(debate: DebateState, turn: str, text: str) -> Event:
-    return parse_reply(debate, schedule.turn(debate, turn), Reply(text=text, brief_digest="", by="x"), None)
+    return parse_reply(debate, schedule.turn(debate, turn), Reply(text=text, brief_digest="", spec="x"), None)
 
 
 def test_a_person_alone(here: Path) -> None:
@@ -115,7 +115,7 @@ def test_the_terminal_is_lent(here: Path) -> None:
     on_event = one.begin_watching(lambda: None, show, show.on_event)
 
     for turn in ("1.opening.a", "1.opening.b"):
-        for taken in (CallIntended(turn=turn, brief_digest="0" * 64, by="x"), event(debate, turn, "Words.")):
+        for taken in (CallIntended(turn_id=turn, brief_digest="0" * 64, spec="x"), event(debate, turn, "Words.")):
             debate = apply(debate, taken)
             on_event(debate, taken)
 
@@ -133,12 +133,12 @@ def test_no_person_sees_the_others_vote(here: Path) -> None:
     on_event = one.begin_watching(lambda: None, show, show.on_event)
     ballot = event(debate, "1.verdict.judge-2", json.dumps(puppets.ballot(rounds=1)))
     for n in (2, 1, 3):
-        asking = CallIntended(turn=f"1.verdict.judge-{n}", brief_digest="0" * 64, by="x")
+        asking = CallIntended(turn_id=f"1.verdict.judge-{n}", brief_digest="0" * 64, spec="x")
         debate = apply(debate, asking)
         on_event(debate, asking)
     for n in (2, 1, 3):
         one._private = True
-        vote = ballot.model_copy(update={"turn": f"1.verdict.judge-{n}"})
+        vote = ballot.model_copy(update={"turn_id": f"1.verdict.judge-{n}"})
         debate = apply(debate, vote)
         on_event(debate, vote)
 

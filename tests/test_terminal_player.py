@@ -36,13 +36,13 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def asked(turn: str) -> CallIntended:
-    return CallIntended(turn=turn, brief_digest="0" * 64, by="host")
+    return CallIntended(turn_id=turn, brief_digest="0" * 64, spec="host")
 
 
 def recorded(**setup: Any) -> list[Event]:
     """A debate's events, with a `CallIntended` before each answer, as journals have them."""
     first, *answers = debates.play_events(**setup)
-    return [first, *(event for answer in answers for event in (asked(answer.turn), answer))]  # type: ignore[union-attr]
+    return [first, *(event for answer in answers for event in (asked(answer.turn_id), answer))]  # type: ignore[union-attr]
 
 
 class Play:

@@ -96,7 +96,7 @@ def test_the_cost_is_half(server: Server) -> None:
     held = contests.tournament(topics=1, rehearse=False)
     run = ran(held)
     replies = [event.reply for events in journals(held) for event in events if getattr(event, "reply", None)]
-    usual = [pricing.cost(reply.by, reply.usage) for reply in replies]
+    usual = [pricing.cost(reply.spec, reply.usage) for reply in replies]
     total = sum(costs_of(fold(events)).total.cost for events in journals(held))
 
     assert [reply.cost for reply in replies] == [(price or 0) / 2 for price in usual]

@@ -144,13 +144,13 @@ class Model(Provider):
         self.go_on = asyncio.Event()
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        self.asked.append(brief.turn)
+        self.asked.append(brief.turn_id)
         await self.go_on.wait()
-        return Reply(text="x", brief_digest="", by=self.name, usage=Usage(uncached_input=1, output=1))
+        return Reply(text="x", brief_digest="", spec=self.name, usage=Usage(uncached_input=1, output=1))
 
 
 def made(turn: str) -> Brief:
-    return Brief(turn=turn, system="s", wants="text", messages=(Message(role="user", parts=("p",)),))
+    return Brief(turn_id=turn, system="s", wants="text", messages=(Message(role="user", parts=("p",)),))
 
 
 def test_a_call_waits_before_it_is_announced() -> None:

@@ -108,10 +108,10 @@ def test_a_judge_who_fails_is_replaced(server: Server) -> None:
     run = contests.run_tournament(held)
     events = events_of(held)
     recast = [event for event in events if isinstance(event, Reassigned)]
-    asked = Counter(event.turn for event in events if isinstance(event, CallIntended))
+    asked = Counter(event.turn_id for event in events if isinstance(event, CallIntended))
 
     assert statuses(run) == ["complete"]
-    assert [event.who for event in recast] == [(held.schedule[0].reserve[0], held.schedule[0].judges[1])]
+    assert [event.specs for event in recast] == [(held.schedule[0].reserve[0], held.schedule[0].judges[1])]
     assert sum(isinstance(event, StructuredReplyGiven) for event in events) == 2
     assert {turn: count for turn, count in asked.items() if count > 1} == {"final.verdict.judge-1": 5}
 
@@ -251,7 +251,7 @@ def test_a_strangers_seat_is_refused(here: Path) -> None:
     """A journal in which someone from outside the tournament was put into a seat is not gone on with."""
     held = contests.tournament(**{**PAIR, "rehearse": True})
     with JournalWriter.create(held.journal_path(held.schedule[0].id), held.make_opened(held.schedule[0])) as journal:
-        journal.append(Reassigned(seat="judge", who=("command:touch marker", "rehearse:anthropic:claude-opus-5")))
+        journal.append(Reassigned(seat="judge", specs=("command:touch marker", "rehearse:anthropic:claude-opus-5")))
     run = contests.run_tournament(held)
 
     assert statuses(run) == ["unusable"] and not Path("marker").exists()

@@ -31,8 +31,8 @@ class Failing(Speaker):
         self.begun: list[str] = []
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        n = sum(one.turn == brief.turn for one in self.briefs)
-        self.begun.append(brief.turn)
+        n = sum(one.turn_id == brief.turn_id for one in self.briefs)
+        self.begun.append(brief.turn_id)
         if (error := self.fail(brief, n)) is not None:
             self.briefs.append(brief)
             raise error
@@ -55,14 +55,14 @@ def run(path: Path, speaker: Speaker, stop: asyncio.Event | None = None, **opene
 
 
 def of(events: list[Event], kind: type, turn: str) -> list[Event]:
-    return [event for event in events if isinstance(event, kind) and event.turn == turn]  # type: ignore[attr-defined]
+    return [event for event in events if isinstance(event, kind) and event.turn_id == turn]  # type: ignore[attr-defined]
 
 
 def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
     """Each call has its own `CallIntended`; what came to nothing is on record with reason, wait and what had come."""
-    half = Reply(text="This is ha", brief_digest="", by="", cost=0.25)
+    half = Reply(text="This is ha", brief_digest="", spec="", cost=0.25)
     speaker = Failing(
-        lambda brief, n: TransientError("no line", partial=half) if brief.turn == "1.opening.b" and n < 2 else None
+        lambda brief, n: TransientError("no line", partial=half) if brief.turn_id == "1.opening.b" and n < 2 else None
     )
     events = run(tmp_path / "j", speaker)
     lost = of(events, CallFailed, "1.opening.b")
@@ -75,7 +75,7 @@ def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
 
 def test_trouble_is_bounded(tmp_path: Path) -> None:
     """Trouble that outlasts the time for retries pauses the debate; the last word on record is that it stopped."""
-    speaker = Failing(lambda brief, n: TransientError("no line") if brief.turn == "1.opening.b" else None)
+    speaker = Failing(lambda brief, n: TransientError("no line") if brief.turn_id == "1.opening.b" else None)
     with pytest.raises(Paused, match="after 1 s of failed or silent calls") as raised:
         run(tmp_path / "j", speaker)
     events = read(tmp_path / "j").events
@@ -88,7 +88,7 @@ def test_trouble_is_bounded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("error", [ProviderFailed("bad key"), Paused("no credit")])
 def test_what_will_not_pass_is_not_tried_again(error: Exception, tmp_path: Path) -> None:
     """A failure that waiting can't mend stops the debate at the first call."""
-    speaker = Failing(lambda brief, n: error if brief.turn == "1.opening.b" else None)
+    speaker = Failing(lambda brief, n: error if brief.turn_id == "1.opening.b" else None)
     with pytest.raises(type(error)):
         run(tmp_path / "j", speaker)
 
@@ -113,7 +113,7 @@ def test_answers_under_way_are_awaited(tmp_path: Path) -> None:
     stop = asyncio.Event()
 
     def fail(brief: Brief, n: int) -> None:
-        if brief.turn == "1.verdict.judge-3":
+        if brief.turn_id == "1.verdict.judge-3":
             stop.set()
 
     events = run(tmp_path / "j", Failing(fail), stop=stop)
@@ -204,7 +204,7 @@ def test_an_answer_that_cannot_be_shown_is_kept(
                 on_text(piece)
             if breaks_off:
                 raise ValueError("a mistake")
-            return Reply(text="So it is here.", brief_digest=brief.digest, by=self.name)
+            return Reply(text="So it is here.", brief_digest=brief.digest, spec=self.name)
 
     def fail(*terms: object) -> str:
         raise ZeroDivisionError

@@ -69,7 +69,7 @@ def end(process: Started, sign: signal.Signals) -> None:
 
 def asked(journal: str = J) -> list[str]:
     """The turns that were asked for, as often as they were."""
-    return [event.turn for event in read(journal).events if isinstance(event, CallIntended)]
+    return [event.turn_id for event in read(journal).events if isinstance(event, CallIntended)]
 
 
 def test_answers_wait_for_room(server: Server) -> None:

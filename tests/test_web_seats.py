@@ -91,7 +91,7 @@ def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor)
     visitor.until(address, "Complete")
 
     replies = {turn: answer.reply for turn, answer in state().replies.items() if turn[-2:] in (".a", ".b")}
-    assert replies and {reply.by for reply in replies.values()} == {"human"}
+    assert replies and {reply.spec for reply in replies.values()} == {"human"}
     assert stranger.get(f"{links['Researcher A']}/report").status_code == 200
 
 
@@ -151,7 +151,7 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
         answer = hand_in(stranger, link, **fields)
         assert answer.status_code == 303, plain(answer.text)[-2500:]
         visitor.until(address, "Complete" if not state().due else "Running")
-    assert any(answer.reply.by == "human" for turn, answer in state().replies.items() if turn.endswith("judge"))
+    assert any(answer.reply.spec == "human" for turn, answer in state().replies.items() if turn.endswith("judge"))
 
 
 def test_a_speech_that_is_not_taken_stays_with_its_writer(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811

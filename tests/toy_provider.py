@@ -46,7 +46,7 @@ class Toy(Provider):
             raise call_errors.oversized_answer(self.name, f"more than {LIMITS.max_answer_chars:,} characters")
         on_text(text)
         usage = Usage(uncached_input=sent, output=received)
-        return Reply(text=text, brief_digest="", by=self.name, usage=usage, cost=pricing.cost(self.name, usage))
+        return Reply(text=text, brief_digest="", spec=self.name, usage=usage, cost=pricing.cost(self.name, usage))
 
     def _post(self, brief: Brief) -> dict[str, Any]:
         """The server's answer, of which no more is read than an answer may have."""

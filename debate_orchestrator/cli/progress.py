@@ -39,13 +39,13 @@ class ProgressLines:
         if isinstance(event, CallFailed | Rejected) and not _rejected_in_earlier_debate(event):
             lines.append(_problem_line(debate, event))
         if isinstance(event, CallIntended):
-            self._started.setdefault(event.turn, time.monotonic())
+            self._started.setdefault(event.turn_id, time.monotonic())
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
-            seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
+            seconds = time.monotonic() - self._started.get(event.turn_id, time.monotonic())
             text = speech_rules.without_private_working(debate, event.reply.text)
             changes_text = "".join(f"; {change}" for change in _dropped_turns(debate, event))
             lines.append(
-                f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}{changes_text}"
+                f"  {event.turn_id}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}{changes_text}"
             )
         if line := wording.user_event_text(debate, event):
             lines.append(line)
@@ -95,27 +95,27 @@ def spending_line(debate: DebateState) -> str:
 
 def _dropped_turns(debate: DebateState, event: ReplyEvent) -> list[str]:
     """The turns that were taken out of a reply, unless the reply must stay hidden."""
-    is_shown = not rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn))
+    is_shown = not rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn_id))
     return dropped_turns(event.changes) if is_shown and isinstance(event, StructuredReplyGiven) else []
 
 
 def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:
     """Whether this is a reply that was rejected in the debate that is judged again."""
-    return isinstance(event, Rejected) and model_spec.kind(event.reply.by) == model_spec.REPLAY
+    return isinstance(event, Rejected) and model_spec.kind(event.reply.spec) == model_spec.REPLAY
 
 
 def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
     """Why a reply does not count or a call failed. The problem may quote a reply that must stay hidden."""
-    if isinstance(event, Rejected) and rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn)):
-        return f"  {event.turn}: the reply was rejected: it is not what was asked for."
+    if isinstance(event, Rejected) and rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn_id)):
+        return f"  {event.turn_id}: the reply was rejected: it is not what was asked for."
     if isinstance(event, Rejected):
-        return f"  {event.turn}: the reply was rejected: {' '.join(event.problems)}"
+        return f"  {event.turn_id}: the reply was rejected: {' '.join(event.problems)}"
     retry = "" if event.wait is None else f" Retried in {event.wait:.0f} s."
-    return f"  {event.turn}: {event.problem}{retry}"
+    return f"  {event.turn_id}: {event.problem}{retry}"
 
 
 def _size(text: str, reply: Reply, seconds: float, total_cost: float) -> str:
     """The length of a reply without its private working, what it took, and the model."""
     words = f"{sanitize.count_words(text):,} words" if text.strip() else "no word"
     money = f", ${reply.cost:.4f} (${total_cost:.4f} so far)" if reply.cost else ""
-    return f"{words}{money}, {seconds:.1f} s, {model_spec.public_name(reply.by)}"
+    return f"{words}{money}, {seconds:.1f} s, {model_spec.public_name(reply.spec)}"

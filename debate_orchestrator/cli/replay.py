@@ -131,11 +131,11 @@ def _print_opening(debate: DebateState) -> None:
 
 def _print_event(debate: DebateState, event: Event) -> None:
     """Prints the speech that an event brought, unless it was rejected, and what the event announces."""
-    if isinstance(event, ReplyEvent) and event.turn in debate.replies:
-        turn = schedule.turn(debate, event.turn)
+    if isinstance(event, ReplyEvent) and event.turn_id in debate.replies:
+        turn = schedule.turn(debate, event.turn_id)
         if turn.speaking or debate.shape(turn) is None:
             text = transcript_entries.entry(debate, turn).text.strip()
-            text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.by) else text
+            text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.spec) else text
             say("", debate.format.heading_of(turn), "", *text.split("\n"), "")
     if line := wording.user_event_text(debate, event):
         say("", line)

@@ -71,7 +71,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     retry_for = seconds(given_settings(arguments, "retry_for").get("retry_for", debate.retry_for))
     changes = [*reopening(debate), *capped]
     changes += [] if retry_for == debate.retry_for else [RetryForChanged(retry_for=retry_for)]
-    return [*changes, *(Reassigned(seat=seat, who=specs) for seat, specs in cast_changes.items())]
+    return [*changes, *(Reassigned(seat=seat, specs=specs) for seat, specs in cast_changes.items())]
 
 
 def _in_place_of_failed(

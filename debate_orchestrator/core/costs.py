@@ -78,7 +78,7 @@ class BilledCall(NamedTuple):
 
     turn: Turn | None
     """None for what was asked for before the first turn."""
-    by: str
+    spec: str
     """The spec that was called."""
     reply: Reply | None
     """None for a call without any reply."""
@@ -90,7 +90,7 @@ def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
     """Every such call, in the order of the schedule. Turns that are no longer in it, since the debate was reopened or
     ended early, come last."""
     yield from (
-        BilledCall(None, reply.by, reply, reply.estimated_cost) for reply in debate.opened.derived if reply.called
+        BilledCall(None, reply.spec, reply, reply.estimated_cost) for reply in debate.opened.derived if reply.called
     )
     for turn in {**debate.turns, **debate.turns_reached}.values():
         yield from _billed_in(turn, debate.turn_events.get(turn.id, ()))
@@ -114,9 +114,9 @@ def _paired(events: Iterable[CallIntended | _Outcome]) -> list[tuple[CallIntende
     without_outcome: dict[str, list[int]] = {}
     for event in events:
         if isinstance(event, CallIntended):
-            without_outcome.setdefault(event.by, []).append(len(pairs))
+            without_outcome.setdefault(event.spec, []).append(len(pairs))
             pairs.append((event, None))
-        elif waiting := without_outcome.get(event.by if isinstance(event, CallFailed) else event.reply.by):
+        elif waiting := without_outcome.get(event.spec if isinstance(event, CallFailed) else event.reply.spec):
             n = waiting.pop()
             pairs[n] = pairs[n][0], event
         else:
@@ -132,8 +132,8 @@ def _billed_in(turn: Turn, events: Iterable[CallIntended | _Outcome]) -> Iterato
             continue
         if reply is not None:
             if failed is not None or reply.called:
-                yield BilledCall(turn, reply.by, reply, reply.estimated_cost)
+                yield BilledCall(turn, reply.spec, reply, reply.estimated_cost)
         elif intent is not None and intent.called:
-            yield BilledCall(turn, intent.by, None, intent.estimated_cost)
+            yield BilledCall(turn, intent.spec, None, intent.estimated_cost)
         elif failed is not None:
-            yield BilledCall(turn, failed.by, None, None)
+            yield BilledCall(turn, failed.spec, None, None)

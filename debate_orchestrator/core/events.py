@@ -280,28 +280,28 @@ class CallIntended(JournaledModel):
     """A brief is about to be sent. This is written before the call is made, which may cost money."""
 
     kind: Literal["asked"] = "asked"
-    turn: str
+    turn_id: str = Field(alias="turn")
     brief_digest: str = Field(alias="brief")
-    by: str
+    spec: str = Field(alias="by")
     called: bool = False
     """Whether a call of ours sent it, which may be paid for."""
     estimated_cost: EstimatedCost = None
     """US dollars that the call may cost with nothing cached."""
 
 
-class Spoke(FrozenModel):
+class Spoke(JournaledModel):
     """A speech was given."""
 
     kind: Literal["spoke"] = "spoke"
-    turn: str
+    turn_id: str = Field(alias="turn")
     reply: Reply
 
 
-class Declined(FrozenModel):
+class Declined(JournaledModel):
     """A debater declined to argue. It is on record, and no concession."""
 
     kind: Literal["declined"] = "declined"
-    turn: str
+    turn_id: str = Field(alias="turn")
     reply: Reply
 
 
@@ -309,7 +309,7 @@ class StructuredReplyGiven(JournaledModel):
     """A structured reply was given in the shape asked for: a ballot, a dissent record, a decision brief ..."""
 
     kind: Literal["voted"] = "voted"
-    turn: str
+    turn_id: str = Field(alias="turn")
     data: Annotated[dict[str, Any], FREE_TEXT] = Field(alias="ballot")
     reply: Reply
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
@@ -323,7 +323,7 @@ class Rejected(JournaledModel):
     """A reply can't be used. It is kept, and the turn is asked again."""
 
     kind: Literal["spoiled"] = "spoiled"
-    turn: str
+    turn_id: str = Field(alias="turn")
     problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(alias="complaints")
     reply: Reply
     absent: bool = False
@@ -345,8 +345,8 @@ class CallFailed(JournaledModel):
     """A brief that was sent got no usable reply: what went wrong, and what came before it did."""
 
     kind: Literal["unanswered"] = "unanswered"
-    turn: str
-    by: str
+    turn_id: str = Field(alias="turn")
+    spec: str = Field(alias="by")
     problem: Text = Field(alias="trouble")
     wait: float | None = Field(default=None, ge=0)
     """Seconds until it is asked again; None if the debate stops instead."""
@@ -356,12 +356,12 @@ class CallFailed(JournaledModel):
     """The part of the reply that had come; None if nothing had."""
 
 
-class Reassigned(FrozenModel):
+class Reassigned(JournaledModel):
     """From here on a seat is filled by another model, program or person."""
 
     kind: Literal["recast"] = "recast"
     seat: str
-    who: tuple[str, ...]
+    specs: tuple[str, ...] = Field(alias="who")
 
 
 class BudgetChanged(FrozenModel):

@@ -127,9 +127,9 @@ def _check_cast(debate: DebateState, event: Reassigned) -> bool:
     before = debate.cast.get(event.seat, ())
     if not before:
         raise OutOfTurn(f"The seat {event.seat} has no turn in this debate.")
-    if len(event.who) != len(before):
-        raise OutOfTurn(f"{event.seat} has {len(before)} models, and {len(event.who)} were named to replace them.")
-    return event.who != before
+    if len(event.specs) != len(before):
+        raise OutOfTurn(f"{event.seat} has {len(before)} models, and {len(event.specs)} were named to replace them.")
+    return event.specs != before
 
 
 def _check_question(debate: DebateState, event: QuestionAsked) -> bool:
@@ -191,21 +191,23 @@ def _check_reopening(debate: DebateState) -> bool:
 
 def _check_turn_event(debate: DebateState, event: TurnEvent) -> bool:
     """Whether an event of a turn is new. Raises OutOfTurn if the turn is not due, or wants another reply."""
-    last = debate.turn_events.get(event.turn, ())[-1:]
-    if debate.replies.get(event.turn) == event or (isinstance(event, Rejected) and last == (event,)):
+    last = debate.turn_events.get(event.turn_id, ())[-1:]
+    if debate.replies.get(event.turn_id) == event or (isinstance(event, Rejected) and last == (event,)):
         return False
-    turn = next((turn for turn in debate.due if turn.id == event.turn), None)
-    if turn is None and event.turn in debate.replies:
-        raise OutOfTurn(f"{event.turn}: this turn has a reply already, and that one counts.")
+    turn = next((turn for turn in debate.due if turn.id == event.turn_id), None)
+    if turn is None and event.turn_id in debate.replies:
+        raise OutOfTurn(f"{event.turn_id}: this turn has a reply already, and that one counts.")
     if turn is None:
-        raise OutOfTurn(f"{event.turn}: this turn is not due. Due now: {schedule.due_names(debate)}.")
+        raise OutOfTurn(f"{event.turn_id}: this turn is not due. Due now: {schedule.due_names(debate)}.")
     _check_reply(debate, turn, event)
     ends_turn = isinstance(event, Spoke | Declined | StructuredReplyGiven) or (
         isinstance(event, Rejected) and event.absent
     )
     most = MAX_TURN_EVENTS + (not isinstance(event, CallIntended))
-    if not ends_turn and len(debate.turn_events.get(event.turn, ())) >= most:
-        raise OutOfTurn(f"{event.turn}: this turn has {MAX_TURN_EVENTS:,} events, and no more calls are allowed in it.")
+    if not ends_turn and len(debate.turn_events.get(event.turn_id, ())) >= most:
+        raise OutOfTurn(
+            f"{event.turn_id}: this turn has {MAX_TURN_EVENTS:,} events, and no more calls are allowed in it."
+        )
     return True
 
 
@@ -248,7 +250,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
         case Noted():
             return replace(debate, notes=(*debate.notes, event))
         case Reassigned():
-            return replace(debate, cast={**debate.cast, event.seat: event.who})
+            return replace(debate, cast={**debate.cast, event.seat: event.specs})
         case BudgetChanged():
             return replace(debate, max_cost=event.max_cost)
         case RetryForChanged():
@@ -275,8 +277,8 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
 
 
 def _noted(debate: DebateState, event: TurnEvent) -> DebateState:
-    earlier = debate.turn_events.get(event.turn, ())
-    return replace(debate, turn_events={**debate.turn_events, event.turn: (*earlier, event)})
+    earlier = debate.turn_events.get(event.turn_id, ())
+    return replace(debate, turn_events={**debate.turn_events, event.turn_id: (*earlier, event)})
 
 
 def _reopened(debate: DebateState) -> DebateState:
@@ -311,7 +313,7 @@ def _begun(debate: DebateState) -> DebateState:
 
 def _with_reply(debate: DebateState, event: ReplyEvent) -> DebateState:
     debate = _begun(debate)
-    turn = debate.turns[event.turn]
+    turn = debate.turns[event.turn_id]
     debate = replace(debate, replies={**debate.replies, turn.id: event})
     if isinstance(event, Spoke | Declined):
         visible = speech_rules.visible_text(debate, event.reply.text, turn.phase)

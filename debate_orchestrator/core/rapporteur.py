@@ -112,7 +112,8 @@ def untouched(debate: DebateState) -> tuple[str, ...]:
 def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
     """The reply in which the rapporteur gave its advice before the debate; None where there is none (yet)."""
     return next(
-        (reply for reply in _replies(debate, DECISION_BRIEF) if not debate.turns_reached[reply.turn].after_rounds), None
+        (reply for reply in _replies(debate, DECISION_BRIEF) if not debate.turns_reached[reply.turn_id].after_rounds),
+        None,
     )
 
 
@@ -191,7 +192,7 @@ def _words(shape: Shape, record: Mapping[str, Any]) -> int:
 def decision_brief_problems(debate: DebateState) -> list[str]:
     """What is wrong with the decision brief as it was written last; empty if there is none (yet)."""
     written = decision_brief(debate)
-    return [] if written is None else quality_problems(debate, debate.turns_reached[written.turn], written.data)
+    return [] if written is None else quality_problems(debate, debate.turns_reached[written.turn_id], written.data)
 
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
@@ -202,7 +203,7 @@ def was_sent_back(debate: DebateState, turn: Turn) -> bool:
 def sent_back(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not mend."""
     written = decision_brief(debate)
-    replies = debate.rejected_replies(written.turn) if written else ()
+    replies = debate.rejected_replies(written.turn_id) if written else ()
     earlier_problems = {problem.partition(": ")[2] for reply in replies for problem in reply.problems}
     return [problem for problem in decision_brief_problems(debate) if problem in earlier_problems]
 

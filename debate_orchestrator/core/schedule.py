@@ -177,7 +177,7 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
 def early_end(debate: DebateState) -> EndedEarly:
     """The event that ends a debate early now. A phase in which a person is writing counts as begun, so that their text
     is not lost."""
-    writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.calls_intended(turn.id))
+    writing = any(brief.spec == model_spec.HUMAN for turn in debate.due for brief in debate.calls_intended(turn.id))
     return EndedEarly(after=last_slot_id(debate, count_uncalled_briefs=writing))
 
 

@@ -42,7 +42,7 @@ def final_ballots(debate: DebateState) -> list[StructuredReplyGiven]:
 
 def _ballots(debate: DebateState, given_votes: Sequence[Vote]) -> list[StructuredReplyGiven]:
     counting = [vote for vote in given_votes if not vote.absent]
-    return [ballot for vote in counting if (ballot := debate.structured_reply(vote.turn)) is not None]
+    return [ballot for vote in counting if (ballot := debate.structured_reply(vote.turn_id)) is not None]
 
 
 def findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
@@ -52,8 +52,8 @@ def findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
 
 
 def _findings(debate: DebateState, vote: Vote) -> dict[str, Any]:
-    shape = debate.shape(debate.turns_reached[vote.turn]) or {}
-    ballots = [debate.structured_reply(turn_id) for turn_id in (vote.turn, vote.turn + MIRRORED)]
+    shape = debate.shape(debate.turns_reached[vote.turn_id]) or {}
+    ballots = [debate.structured_reply(turn_id) for turn_id in (vote.turn_id, vote.turn_id + MIRRORED)]
     first, *others = (unmirrored(debate, shape, ballot) for ballot in ballots if ballot is not None)
     return {
         name: first.get(name)
@@ -105,7 +105,7 @@ def _vote(debate: DebateState, judge_turns: JudgeTurns) -> Vote:
     shown_mirrored = len(parsed_ballots) > 1
     return Vote(
         judge=judge_turns.judge,
-        turn=judge_turns.turns[0],
+        turn_id=judge_turns.turns[0],
         original=parsed_ballots[0],
         mirrored=parsed_ballots[1] if shown_mirrored else None,
         shown_mirrored=shown_mirrored,
@@ -121,7 +121,7 @@ def _parsed_ballot(debate: DebateState, shape: Shape, turn_id: str) -> ParsedBal
 
 def unmirrored(debate: DebateState, shape: Shape, ballot: StructuredReplyGiven) -> dict[str, Any]:
     """A ballot with the sides as they are: one on the mirrored debate is mirrored back."""
-    return debate.mirror.structured_reply(shape, ballot.data) if ballot.turn.endswith(MIRRORED) else ballot.data
+    return debate.mirror.structured_reply(shape, ballot.data) if ballot.turn_id.endswith(MIRRORED) else ballot.data
 
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
@@ -258,7 +258,7 @@ def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> li
         by_judge = [vote for vote in votes(debate, n) if vote.judge == judge]
         parsed_ballots = [vote.mirrored if mirrored else vote.original for vote in by_judge]
         counted_votes = [
-            Vote(judge=judge, turn="", original=parsed_ballot)
+            Vote(judge=judge, turn_id="", original=parsed_ballot)
             for parsed_ballot in parsed_ballots
             if parsed_ballot is not None
         ]

@@ -63,7 +63,7 @@ class Vote(FrozenModel):
     """What one judge makes of a round or of the debate, from one ballot or also from one on the mirrored debate."""
 
     judge: str
-    turn: str
+    turn_id: str
     original: ParsedBallot | None
     """What the ballot on the debate as it was says; None if none counts."""
     mirrored: ParsedBallot | None = None

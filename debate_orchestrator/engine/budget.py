@@ -104,4 +104,4 @@ def _min_cost(reply: Reply) -> float:
     """The least that a reply that broke off has cost. Its output count may be missing, so its text counts too."""
     usage = reply.usage or Usage()
     output = max(usage.output, pricing.tokens(len(reply.text)))
-    return pricing.cost(reply.by, usage.model_copy(update={"output": output})) or 0.0
+    return pricing.cost(reply.spec, usage.model_copy(update={"output": output})) or 0.0

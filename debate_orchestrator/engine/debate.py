@@ -64,7 +64,7 @@ class OpenDebate:
             return f"{gone} Put it back, or a copy of it, then go on with `{continuing}`."
         lost = len(self.journal.unsaved)
         first = f"{plural(lost, 'reply', 'replies')} lost, as named above. " if lost else ""
-        replies = {event.turn for event in self.journal.saved_events() if isinstance(event, ReplyEvent)}
+        replies = {event.turn_id for event in self.journal.saved_events() if isinstance(event, ReplyEvent)}
         saved = plural(len(replies & self.state.replies.keys()), "reply", "replies")
         return f"{first}{saved} saved. Go on with `{continuing}`."
 

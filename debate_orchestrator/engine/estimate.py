@@ -190,7 +190,7 @@ def _with_real_cast(event: Event) -> Event:
         cast = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in event.cast.items()}
         return event.with_settings(cast=cast)
     if isinstance(event, Reassigned):
-        return event.model_copy(update={"who": tuple(map(model_spec.real_spec, event.who))})
+        return event.model_copy(update={"specs": tuple(map(model_spec.real_spec, event.specs))})
     return event
 
 

@@ -117,7 +117,7 @@ async def propose(
             }
             paid.append(reply.model_copy(update=update))
             try:
-                return setup_questions.proposed(state, task.name, parse_structured(brief.turn, reply.text))
+                return setup_questions.proposed(state, task.name, parse_structured(brief.turn_id, reply.text))
             except (BadReply, BadSettings) as error:
                 if attempt == _ATTEMPTS or limits.stop.is_set():
                     summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
@@ -133,7 +133,7 @@ async def propose(
 def _brief(task: ModeratorTask, state: SetupState) -> Brief:
     values = {"turn": task.turn, "schema": task.json_schema, "reply_name": "", **task.values}
     return Brief(
-        turn=task.turn,
+        turn_id=task.turn,
         system="You help to set up a structured debate.",
         messages=(Message(role="user", parts=(moderator_brief(task.name, state.progress.nonce, **values),)),),
         wants="json",

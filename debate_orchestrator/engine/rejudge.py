@@ -348,8 +348,10 @@ def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -
     for speech in speeches:
         turn = debate.due[0]
         assert turn.seat == speech.side
-        reply = Reply(text=speech.text, brief_digest="", by=f"replay:{source}", ended="cut" if speech.cut else "whole")
-        event = Declined(turn=turn.id, reply=reply) if speech.declined else Spoke(turn=turn.id, reply=reply)
+        reply = Reply(
+            text=speech.text, brief_digest="", spec=f"replay:{source}", ended="cut" if speech.cut else "whole"
+        )
+        event = Declined(turn_id=turn.id, reply=reply) if speech.declined else Spoke(turn_id=turn.id, reply=reply)
         debate = apply(debate, event)
         events.append(event)
     return events

@@ -198,7 +198,7 @@ class _TurnRun:
             batch = self._provider.in_batch(turn_brief)
             price = self._runner.budget.check(self._turn.id, name, turn_brief, batch=batch)
         # Nothing is awaited between the check and the record, from which on the call counts.
-        fields = {"turn": self._turn.id, "brief_digest": turn_brief.digest, "by": name}
+        fields = {"turn_id": self._turn.id, "brief_digest": turn_brief.digest, "spec": name}
         await self._runner.record(CallIntended(**fields, called=self._billed, estimated_cost=price))
         self._options.on_brief(self._debate, self._turn, turn_brief)
 
@@ -227,7 +227,7 @@ class _TurnRun:
         name, cost = self._provider.name, None
         if self._billed and reply.cost is None:
             cost = cost_after_call(name, turn_brief, reply, batch=self._provider.in_batch(turn_brief))
-        update = {"brief_digest": turn_brief.digest, "by": name, "called": self._billed, "estimated_cost": cost}
+        update = {"brief_digest": turn_brief.digest, "spec": name, "called": self._billed, "estimated_cost": cost}
         return reply.model_copy(update=update)
 
     # Calls that fail
@@ -236,7 +236,7 @@ class _TurnRun:
         self, problem: str, reply: Reply | None, *, maybe_billed: bool, wait: float | None = None
     ) -> CallFailed:
         spec, turn = self._provider.name, self._turn.id
-        return CallFailed(turn=turn, by=spec, problem=problem, wait=wait, maybe_billed=maybe_billed, reply=reply)
+        return CallFailed(turn_id=turn, spec=spec, problem=problem, wait=wait, maybe_billed=maybe_billed, reply=reply)
 
     async def _record_failure(self, turn_brief: Brief, failure: ExternalError, wait: float | None) -> None:
         transient = failure if isinstance(failure, TransientError) else None
@@ -259,7 +259,7 @@ class _TurnRun:
         )
         text, reply = "".join(self._pieces), None
         if text.strip():
-            partial = Reply(text=text, brief_digest="", by=self._provider.name)
+            partial = Reply(text=text, brief_digest="", spec=self._provider.name)
             reply = replies.stored(self._attributed(turn_brief, partial))
         if self._billed or reply is not None:
             maybe_billed = self._billed and not self._provider.in_batch(turn_brief)
@@ -283,7 +283,7 @@ class _TurnRun:
     def _last_rejected(self) -> Rejected | None:
         """The last reply to the turn that can't be used, if it is from the same model: no other's reply is shown."""
         rejected = self._debate.rejected_replies(self._turn.id)
-        return rejected[-1] if rejected and rejected[-1].reply.by == self._provider.name else None
+        return rejected[-1] if rejected and rejected[-1].reply.spec == self._provider.name else None
 
     async def _parse(self, reply: Reply, code: ReplyCode | None, *, last: bool) -> ReplyEvent:
         """The event that a reply makes; `last` says that no other is asked for."""

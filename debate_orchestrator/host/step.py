@@ -232,7 +232,7 @@ class Stepper:
         if line := _wrapper(text):
             problem = f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line)})."
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
-        reply = replies.stored(Reply(text=text, brief_digest=turn_brief.digest, by=model_spec.HOST))
+        reply = replies.stored(Reply(text=text, brief_digest=turn_brief.digest, spec=model_spec.HOST))
         event = self._parse(turn, turn_brief, reply)
         if turn_id not in self.state.replies:
             self._record_brief_sent(turn, turn_brief)
@@ -265,13 +265,13 @@ class Stepper:
     def _record_brief_sent(self, turn: Turn, turn_brief: Brief) -> None:
         earlier = self.state.calls_intended(turn.id)
         if not earlier or earlier[-1].brief_digest != turn_brief.digest:
-            self.session.record(CallIntended(turn=turn.id, brief_digest=turn_brief.digest, by=model_spec.HOST))
+            self.session.record(CallIntended(turn_id=turn.id, brief_digest=turn_brief.digest, spec=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
         reply that could not be used, and why."""
         rejected = self.state.rejected_replies(turn.id)
-        former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
+        former = rejected[-1] if rejected and rejected[-1].reply.spec == model_spec.HOST else None
         code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_secret.stored_secret)
         return brief(self.state, turn, former, code).redacted()
 

@@ -53,7 +53,7 @@ class Message(FrozenModel):
 class Brief(FrozenModel):
     """The prompt for one turn of a seat, and the form of the reply."""
 
-    turn: str
+    turn_id: str
     system: str
     messages: tuple[Message, ...]
     wants: Literal["text", "json"]
@@ -72,7 +72,7 @@ class Brief(FrozenModel):
     @property
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown."""
-        text = self.model_dump_json(exclude={"turn", "code", "words", "most_words", "tokens", "search"})
+        text = self.model_dump_json(exclude={"turn_id", "code", "words", "most_words", "tokens", "search"})
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -113,7 +113,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         last = f"{last}\n\n{_render('shared/code.md.j2', places)}"
     messages.append(("user", last))
     return Brief(
-        turn=turn.id,
+        turn_id=turn.id,
         system=_render(loader.system_templates(debate.format), values | _fenced(debate, "system"), carried),
         messages=_merged(messages),
         wants="json" if values["schema"] else "text",
@@ -165,7 +165,7 @@ def _fenced(debate: DebateState, *place: str) -> dict[str, str]:
 
 def earlier_speech(brief: Brief, nonce: str, text: str) -> str:
     """A seat's own speech as a block, where a brief is one text and has no messages."""
-    code = sanitize.block_code(nonce, brief.turn, "earlier")
+    code = sanitize.block_code(nonce, brief.turn_id, "earlier")
     return f"<<< EARLIER {code} said by you\n{sanitize.fence(text, code)}\nEND {code} >>>"
 
 
@@ -372,7 +372,7 @@ def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> d
     """What templates of the rapporteur's turn may name: the result, and no ballot."""
     verdict, advice = tally.verdict(debate), rapporteur.prior_advice(debate)
     return {
-        "own_advice": advice.turn if advice else None,
+        "own_advice": advice.turn_id if advice else None,
         "declined": [turn_values["turn"] for turn_values in heard_turns if turn_values["declined"]],
         "totals": tally.totals(debate),
         "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,
@@ -385,7 +385,7 @@ def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> d
 
 def _own(debate: DebateState, turn: Turn) -> ReplyEvent:
     """A ballot as its judge is shown it: no judge is told whether it sees the debate mirrored."""
-    return debate.replies[turn.id].model_copy(update={"turn": turn.id.removesuffix(MIRRORED)})
+    return debate.replies[turn.id].model_copy(update={"turn_id": turn.id.removesuffix(MIRRORED)})
 
 
 def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:

@@ -172,7 +172,7 @@ def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
 
 def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> list[str]:
     """What is wrong with a text as the reply to a turn; empty if it is valid."""
-    reply = Reply(text=text, brief_digest=brief.digest, by=model_spec.HUMAN)
+    reply = Reply(text=text, brief_digest=brief.digest, spec=model_spec.HUMAN)
     try:
         replies.parse_reply(debate, turn, reply, brief.code)
     except BadReply as error:
@@ -184,7 +184,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     """Remarks on a valid structured reply before it is handed in: the problems that the report will show with a list or
     a decision brief, and a ballot whose scores favour another side than its winner."""
     try:
-        event = replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", by=model_spec.HUMAN), None)
+        event = replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", spec=model_spec.HUMAN), None)
     except BadReply:
         return []
     structured = event.data if isinstance(event, StructuredReplyGiven) else {}
@@ -206,7 +206,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
 def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     """What to know before a speech is handed in: what is not heard of it, and what its last line does."""
     dropped, lines = speech_rules.visible_as_quoted(debate, text, turn.phase).dropped, debate.format.lines
-    reply = Reply(text=text, brief_digest="", by=model_spec.HUMAN)
+    reply = Reply(text=text, brief_digest="", spec=model_spec.HUMAN)
     over = f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
     remarks = [over] if dropped else []
     if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply):

@@ -76,21 +76,21 @@ def parse_reply(
     recorded_outcome = reply.recorded_outcome
     if code is not None:
         expected = {"text": reply.asked_code} if reply.asked_code else {}
-        code = code.model_copy(update=expected) if needs_code(reply.by) else None
+        code = code.model_copy(update=expected) if needs_code(reply.spec) else None
     reply, shape = stored(reply), debate.shape(turn)
     if recorded_outcome is not None and recorded_outcome.problems:
         raise BadReply(recorded_outcome.problems)
     if reply.ended == "refused" and turn.speaking:
-        return Declined(turn=turn.id, reply=reply)
+        return Declined(turn_id=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
     if shape is None:
         speech = speech_rules.visible_as_quoted(debate, reply.text, turn.phase)
         if recorded_outcome is None:  # it was taken when it was recorded
             _check_size(turn, speech)
         if turn.speaking and speech_rules.says(debate, debate.format.lines.decline, turn, reply):
-            return Declined(turn=turn.id, reply=reply)
+            return Declined(turn_id=turn.id, reply=reply)
         _check_speech(debate, turn, speech)
-        return Spoke(turn=turn.id, reply=reply)
+        return Spoke(turn_id=turn.id, reply=reply)
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
@@ -102,16 +102,16 @@ def parse_reply(
     problems = check(shape, reading.value, schedule.shape_context(debate, turn))
     if problems:
         raise BadReply([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
-    if recorded_outcome is None and not last and reply.by != model_spec.HUMAN:
+    if recorded_outcome is None and not last and reply.spec != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
-    return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
+    return StructuredReplyGiven(turn_id=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
 def rejected(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = False) -> Rejected:
     """The event that a reply makes that is refused with this error."""
     could_be_better = isinstance(error, ReplyCouldBeBetter)
     problems = tuple(error.problems)
-    return Rejected(turn=turn.id, problems=problems, reply=reply, absent=absent, could_be_better=could_be_better)
+    return Rejected(turn_id=turn.id, problems=problems, reply=reply, absent=absent, could_be_better=could_be_better)
 
 
 def _normalize_object(debate: DebateState, turn: Turn, shape: Shape, json_object: FoundObject) -> NormalizedReply:

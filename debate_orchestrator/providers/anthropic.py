@@ -71,7 +71,7 @@ class Messages(api.ApiModel):
         return answer.reply(self.name, self.unsupported.lacking(options))
 
     def _request(self, brief: Brief) -> dict[str, Any]:
-        plan = self._plans.get(brief.turn, CachePlan())
+        plan = self._plans.get(brief.turn_id, CachePlan())
         breakpoints = placed_breakpoints(
             plan, self.current.state, sum(len(message.parts) for message in brief.messages)
         )

@@ -104,7 +104,7 @@ class ApiReply:
         if cost is not None and cost > MAX_COST:
             cost = None  # the counts of the server can't be right
         reply = Reply(
-            text=self.text[: LIMITS.max_answer_chars], brief_digest="", by=spec, model=self.model, usage=self.usage,
+            text=self.text[: LIMITS.max_answer_chars], brief_digest="", spec=spec, model=self.model, usage=self.usage,
             stop_reason=self.stop_reason, ended=self.ended(), cost=cost, found_pages=self.pages(),
             unsupported=unsupported,
         )  # fmt: skip

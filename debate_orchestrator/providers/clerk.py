@@ -36,11 +36,11 @@ class Clerk(Provider):
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """One check for each citation of the round. It never fails: an unreachable page is a result too."""
-        pages = evidence(self._current.state, schedule.turn(self._current.state, brief.turn))
+        pages = evidence(self._current.state, schedule.turn(self._current.state, brief.turn_id))
         checks = await self._check_pages(pages) if self.name == model_spec.FETCH else _skip_checks(pages)
         text = _to_json(checks, brief.json_schema)
         on_text(text)
-        return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
+        return Reply(text=text, brief_digest=brief.digest, spec=self.name, cost=0.0)
 
     async def _check_pages(self, pages: list[dict[str, str]]) -> list[dict[str, Any]]:
         from debate_orchestrator.evidence.check import check

@@ -127,7 +127,7 @@ class Command(Provider):
         return error
 
     def _reply(self, text: str) -> Reply:
-        return Reply(text=text.removesuffix("\n").removesuffix("\r"), brief_digest="", by=self.name)
+        return Reply(text=text.removesuffix("\n").removesuffix("\r"), brief_digest="", spec=self.name)
 
 
 class _Run(Program):

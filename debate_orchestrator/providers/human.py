@@ -28,13 +28,13 @@ class Human(Provider):
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """What the person says. ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
         if self.turn_taker is None:
-            raise ProviderFailed(f"{brief.turn} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
+            raise ProviderFailed(f"{brief.turn_id} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
         async with self._terminal if self.turn_taker.one_at_a_time else nullcontext():
             text = await self.turn_taker.reply(
-                self._current.state, schedule.turn(self._current.state, brief.turn), brief
+                self._current.state, schedule.turn(self._current.state, brief.turn_id), brief
             )
         on_text(text)
-        return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
+        return Reply(text=text, brief_digest=brief.digest, spec=self.name, cost=0.0)
 
     async def close(self) -> None:
         """Removes the drafts of turns that are on record."""

@@ -71,9 +71,9 @@ class Rehearsal(Provider):
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The stand-in's reply, at no cost and without counts."""
-        text = reply_for(self._current.state, schedule.turn(self._current.state, brief.turn))
+        text = reply_for(self._current.state, schedule.turn(self._current.state, brief.turn_id))
         on_text(text)
-        return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
+        return Reply(text=text, brief_digest=brief.digest, spec=self.name, cost=0.0)
 
 
 def problem(spec: str) -> str | None:
@@ -131,7 +131,7 @@ def play(debate: DebateState, text_for: Callable[[DebateState, Turn], str] = rep
             return
         for turn in debate.due:
             try:
-                reply = Reply(text=text_for(debate, turn), brief_digest="", by=KIND)
+                reply = Reply(text=text_for(debate, turn), brief_digest="", spec=KIND)
                 debate = apply(debate, replies.parse_reply(debate, turn, reply, None))
             except Exception as error:
                 raise StandInFailed(turn, error) from error

@@ -39,7 +39,7 @@ class Replay(Provider):
         for event in events:
             if isinstance(event, Spoke | Declined | StructuredReplyGiven | Rejected):
                 reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event)})
-                recorded.setdefault(event.turn, []).append(reply)
+                recorded.setdefault(event.turn_id, []).append(reply)
         self._left = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
@@ -48,10 +48,10 @@ class Replay(Provider):
         if self._topic not in brief.messages[0].parts[0]:
             hint = "Try: `debate answers --from` prints the answers that it was recorded with."
             raise BadSettings(f"{self._path} is a recording of another debate. {hint}")
-        replies = self._left.get(brief.turn)
+        replies = self._left.get(brief.turn_id)
         if not replies:
             hint = "Try: replay it with the setup that it was recorded with."
-            raise ProviderFailed(f"{self._path} has no recorded reply to {brief.turn}. {hint}")
+            raise ProviderFailed(f"{self._path} has no recorded reply to {brief.turn_id}. {hint}")
         reply = replies.pop(0)
         on_text(reply.text)
         return reply.model_copy(update={"usage": None, "cost": None})  # it was paid for once

@@ -49,12 +49,12 @@ class Announcement(NamedTuple):
     kind: Kind
     text: str
     severity: Literal["info", "warning"] = "info"
-    turn: str = ""
+    turn_id: str = ""
     """The turn it is about, if it is about one."""
 
     def shown_alone(self, debate: DebateState) -> str:
         """The text where no heading stands above it: a judge's words begin with the judge's name."""
-        judge = debate.format.name_of(debate.turns[self.turn].seat) if self.kind == "reason" else ""
+        judge = debate.format.name_of(debate.turns[self.turn_id].seat) if self.kind == "reason" else ""
         return f"{judge}: {self.text}" if judge else self.text
 
     @property
@@ -129,7 +129,7 @@ def _announce_own_issues(debate: DebateState) -> Iterator[Announcement]:
 def _announce_issues(debate: DebateState, turn: str = "") -> Iterator[Announcement]:
     issue_list = rapporteur.issue_list(debate)
     for name, question in issue_list.issues.items() if issue_list else ():
-        yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn)
+        yield Announcement("issues", f"{name}. {one_line(question)}", turn_id=turn)
 
 
 def _results(debate: DebateState, n: int) -> Iterator[Announcement]:
@@ -147,7 +147,7 @@ def _results(debate: DebateState, n: int) -> Iterator[Announcement]:
 
 def _is_filler(debate: DebateState, turn_id: str) -> bool:
     """Whether a stand-in wrote the reply to a turn."""
-    return model_spec.is_stand_in(debate.replies[turn_id].reply.by)
+    return model_spec.is_stand_in(debate.replies[turn_id].reply.spec)
 
 
 def _is_vote(debate: DebateState, turn: Turn) -> bool:
@@ -186,7 +186,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     if text:
         yield Announcement("conduct", text, "warning", turn.id)
     if ignored := speech_rules.ignored_line(debate, turn, debate.reply(turn)):
-        yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
+        yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn_id=turn.id)
     if schedule.is_unwritten(debate, turn):
         yield Announcement("missing", wording.unwritten(debate, turn), "warning", turn.id)
         if turn.after_rounds and turn.role == RAPPORTEUR:
@@ -195,7 +195,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         yield from _announce_rapporteur(debate, turn)
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
-            yield Announcement("evidence", one_line(f"Evidence {row.get('turn')}: {row.get('state')}"), turn=turn.id)
+            yield Announcement("evidence", one_line(f"Evidence {row.get('turn')}: {row.get('state')}"), turn_id=turn.id)
 
 
 def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
@@ -204,13 +204,13 @@ def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announceme
     if reply is None:
         return
     if turn.phase.option == ISSUES and _is_filler(debate, turn.id):
-        yield Announcement("issues", "The list of issues is filler.", turn=turn.id)
+        yield Announcement("issues", "The list of issues is filler.", turn_id=turn.id)
     elif turn.phase.option == ISSUES:
         yield from _announce_issues(debate, turn.id)
     if "findings" in reply.data:
         count = len(reply.data["findings"])
         outcome = f"{plural(count, 'problem')} found; it is written again" if count else "no problem found"
-        yield Announcement("check", f"Check of the decision brief: {outcome}.", turn=turn.id)
+        yield Announcement("check", f"Check of the decision brief: {outcome}.", turn_id=turn.id)
         if count:
             return
     has_findings = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
@@ -224,9 +224,9 @@ def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announ
     decision_brief = rapporteur.decision_brief(debate)
     if decision_brief is not None and (advice := decision_brief.data.get("recommendation")):
         text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"
-        if _is_filler(debate, decision_brief.turn):
+        if _is_filler(debate, decision_brief.turn_id):
             text = "The recommendation is filler."
-        yield Announcement("recommendation", text, turn=turn.id)
+        yield Announcement("recommendation", text, turn_id=turn.id)
 
 
 def _announce_votes(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
@@ -268,11 +268,11 @@ def _announce_round(debate: DebateState, n: int) -> Iterator[Announcement]:
 
 def _announce_reasons(debate: DebateState, ballots: Sequence[StructuredReplyGiven]) -> Iterator[Announcement]:
     for ballot in ballots:
-        if _is_filler(debate, ballot.turn):
+        if _is_filler(debate, ballot.turn_id):
             continue
         reason = next((str(ballot.data[name]) for name in _REASONS if ballot.data.get(name)), "")
         if reason:
-            yield Announcement("reason", one_line(reason), turn=ballot.turn)
+            yield Announcement("reason", one_line(reason), turn_id=ballot.turn_id)
 
 
 def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcement]:
@@ -284,7 +284,7 @@ def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Itera
         text = (
             f"{debate.format.name_of(vote.judge)} changed when the sides were exchanged ({first} and {last}): no vote."
         )
-        yield Announcement("votes", text, "warning", vote.turn)
+        yield Announcement("votes", text, "warning", vote.turn_id)
 
 
 def decided_line(debate: DebateState) -> str:
@@ -328,4 +328,4 @@ def _announce_dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]
         counts = Counter(row.get("status") for row in rows)
         kinds = "".join(f", {counts[status]} {status}" for status in _STATUSES if counts[status])
         claims = "1 disputed claim" if len(rows) == 1 else f"{len(rows)} disputed claims"
-        yield Announcement("dissent", f"Dissent record: {claims}{kinds}.", turn=turn.id)
+        yield Announcement("dissent", f"Dissent record: {claims}{kinds}.", turn_id=turn.id)

@@ -102,7 +102,7 @@ def summary(debate: DebateState) -> str:
 
 def looked_up_by(debate: DebateState) -> str:
     """Who looked up what was cited, as a clause."""
-    specs = dict.fromkeys(debate.reply(turn).by for turn in schedule.turns_taken(debate) if turn.role == CLERK)
+    specs = dict.fromkeys(debate.reply(turn).spec for turn in schedule.turns_taken(debate) if turn.role == CLERK)
     return "; ".join(dict.fromkeys(map(_clerk_clause, specs))) or "it has not been looked up yet"
 
 

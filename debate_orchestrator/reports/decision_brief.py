@@ -205,7 +205,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         **{
             name: fields[name] for name in ("weighing", "would_change", "do_next", "trust", "changed") if name in fields
         },
-        turn=decision_brief.turn,
+        turn=decision_brief.turn_id,
         why_not_more=full_stop(advice["why_not_more"]),
         sides_with=sides_with,
         argued_better=winner,
@@ -219,7 +219,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         not_argued=tuple(
             NotArguedReport(**_row_fields(NotArguedReport, row)) for row in fields.get("not_argued") or ()
         ),
-        advice=before.turn if before else None,
+        advice=before.turn_id if before else None,
         problems=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
         sent_back=tuple(map(_in_words, rapporteur.sent_back(debate))),
     )

@@ -277,7 +277,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
     is_vote = turn.judging and debate.format.is_vote(turn.phase)
     is_record = turn.after_rounds and "rows" in shape
     side = turn.seat in debate.format.sides
-    parsed_ballot = None if vote is None else vote.mirrored if turn.id == vote.turn + MIRRORED else vote.original
+    parsed_ballot = None if vote is None else vote.mirrored if turn.id == vote.turn_id + MIRRORED else vote.original
     counted = vote is not None and (vote.winner != NO_DECISION or vote.label is not None)
     return TurnReport(
         id=turn.id,
@@ -388,11 +388,11 @@ def _votes(debate: DebateState) -> list[Vote]:
 
 def _ballot_turns(vote: Vote) -> tuple[str, ...]:
     """The turns in which a vote was cast."""
-    return (vote.turn, vote.turn + MIRRORED) if vote.shown_mirrored else (vote.turn,)
+    return (vote.turn_id, vote.turn_id + MIRRORED) if vote.shown_mirrored else (vote.turn_id,)
 
 
 def _vote(vote: Vote, full_probability: Fraction) -> VoteReport:
-    place, _, _ = vote.turn.partition(".")
+    place, _, _ = vote.turn_id.partition(".")
     return VoteReport(
         judge=vote.judge,
         place="start" if place == "start" else "final" if place == "final" else "round",

@@ -195,7 +195,7 @@ def only_stand_ins_judged(debate: DebateState) -> bool:
     """Whether stand-ins gave all final ballots, so that nothing is decided; before there is one, whether they have all
     seats of judges."""
     ballots = tally.final_ballots(debate)
-    judges = [ballot.reply.by for ballot in ballots] if ballots else debate.cast.get(JUDGE, ())
+    judges = [ballot.reply.spec for ballot in ballots] if ballots else debate.cast.get(JUDGE, ())
     return bool(judges) and all(map(model_spec.is_stand_in, judges))
 
 
@@ -216,7 +216,7 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
 
 def _reassignments(debate: DebateState) -> Iterator[str]:
     """The seats for which more than one speaker spoke, in the order in which they came."""
-    for seat, specs in _by_seat(debate, lambda reply: (reply.by,)).items():
+    for seat, specs in _by_seat(debate, lambda reply: (reply.spec,)).items():
         if len(specs) > 1:
             names = ", then ".join(map(model_spec.public_name, specs))
             yield f"Reassigned on the way: {debate.format.name_of(seat)} was {names}."
@@ -325,7 +325,7 @@ def _kind(debate: DebateState) -> RunKind:
     again = debate.opened.earlier_debate is not None
     seats = [seat for seat in debate.active_seats if (seat == JUDGE if again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
-    specs |= {debate.reply(turn).by for turn in schedule.turns_taken(debate) if turn.role in seats}
+    specs |= {debate.reply(turn).spec for turn in schedule.turns_taken(debate) if turn.role in seats}
     kinds = {_KINDS.get(model_spec.speaker(spec), "called") for spec in specs}
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
@@ -334,7 +334,7 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     """A sentence for each side with which a judge shares its model, or else its vendor; none for unknown speakers."""
     speakers = {
         seat: _known_speakers(names)
-        for seat, names in _by_seat(debate, lambda reply: (reply.by, _answering_model(reply))).items()
+        for seat, names in _by_seat(debate, lambda reply: (reply.spec, _answering_model(reply))).items()
     }
     if debate.opened.earlier_debate is not None:
         speakers |= {
@@ -354,7 +354,7 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
 
 def _answering_model(reply: Reply) -> str | None:
     """The model that said it answered."""
-    return reply.model if model_spec.is_called(reply.by) else None
+    return reply.model if model_spec.is_called(reply.spec) else None
 
 
 def _known_speakers(names: Iterable[str]) -> frozenset[str]:

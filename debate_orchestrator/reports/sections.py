@@ -178,7 +178,7 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
         cite(prose(wording.ballot_line(parsed_ballot, scales)), ballot)
         if parsed_ballot
         else phrase("no ballot that counts")
-        for parsed_ballot, ballot in ((vote.original, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
+        for parsed_ballot, ballot in ((vote.original, vote.turn_id), (vote.mirrored, vote.turn_id + MIRRORED))
     )
     stable = "yes" if vote.stable else "no"
     shown_mirrored = (mirrored, phrase("-" if vote.absent else stable)) if vote.shown_mirrored else ((), ())
@@ -221,7 +221,7 @@ def _ballot_phrase(report: ReportModel, vote: Vote | None) -> Phrase:
         return phrase("not yet")
     if vote.absent or vote.original is None:
         return phrase("absent")
-    ballot = cite(prose(wording.ballot_line(vote.original, report.judging.scales)), vote.turn)
+    ballot = cite(prose(wording.ballot_line(vote.original, report.judging.scales)), vote.turn_id)
     return ballot if vote.stable else phrase(ballot, ", changed in the mirror")
 
 

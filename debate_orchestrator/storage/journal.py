@@ -406,5 +406,5 @@ def _summary(event: Event) -> str:
     """What an event holds that was paid for, in a few words."""
     if isinstance(event, Opened):
         return "the positions that were derived"
-    reply, turn = getattr(event, "reply", None), getattr(event, "turn", "")
+    reply, turn = getattr(event, "reply", None), getattr(event, "turn_id", "")
     return f"{turn}: its reply ({plural(count_words(reply.text), 'word')})" if reply else f"{turn}: a failed call"

@@ -38,7 +38,7 @@ class Drafts:
 
     def path_of(self, brief: Brief) -> str:
         """Where the draft for this brief lies."""
-        return os.path.join(self.folder, f"{brief.turn}.{brief.digest[:_DIGITS]}.{_SUFFIXES[brief.wants]}")
+        return os.path.join(self.folder, f"{brief.turn_id}.{brief.digest[:_DIGITS]}.{_SUFFIXES[brief.wants]}")
 
     def read_speech(self, brief: Brief) -> str:
         """The speech that was begun in answer to exactly this brief; empty where none was. Raises BadFile for one that
@@ -72,7 +72,7 @@ class Drafts:
         """What was written for that turn in answer to another brief of it. It is not offered, and lies there until the
         debate is complete."""
         mine = self.path_of(brief)
-        return [path for path, turn, _ in self._all() if turn == brief.turn and path != mine]
+        return [path for path, turn, _ in self._all() if turn == brief.turn_id and path != mine]
 
     def tidy(self, debate: DebateState) -> None:
         """Removes the drafts that are on record as replies, in the end all of them, and the folder with the last."""

@@ -71,15 +71,15 @@ class Live:
         self._debate = debate
         match event:
             case events.CallIntended() | events.Spoke() | events.Declined() if self._is_of_earlier_debate(
-                schedule.turn(debate, event.turn)
+                schedule.turn(debate, event.turn_id)
             ):
                 self._recall(event)
-            case events.Rejected() if self._is_of_earlier_debate(schedule.turn(debate, event.turn)):
+            case events.Rejected() if self._is_of_earlier_debate(schedule.turn(debate, event.turn_id)):
                 pass  # rejected, and replaced by another, in the debate that is judged again
             case events.CallIntended():
-                self._speech(event.turn).begin(self._now())
+                self._speech(event.turn_id).begin(self._now())
             case events.Spoke() | events.Declined():
-                speech = self._speech(event.turn)
+                speech = self._speech(event.turn_id)
                 if debate.shape(speech.turn) is None:
                     text = event.reply.text
                     text_shown = wording.filler_in_place(text) if self._is_stand_in(speech.turn) else text
@@ -217,13 +217,13 @@ class Live:
     def _recall(self, event: events.CallIntended | events.Spoke | events.Declined) -> None:
         self._announce()
         if not isinstance(event, events.CallIntended):
-            heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn))
+            heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn_id))
             words = count_words(speech_rules.without_private_working(self._debate, event.reply.text))
             self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
 
     def _structured_reply(self, event: events.StructuredReplyGiven) -> None:
-        self._speeches.pop(event.turn, None)
-        turn = schedule.turn(self._debate, event.turn)
+        self._speeches.pop(event.turn_id, None)
+        turn = schedule.turn(self._debate, event.turn_id)
         if "scores" in event.data:
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             self._put(ballot_rows(self._debate, event, self._width), of_ballots=turn.judging)
@@ -244,7 +244,7 @@ class Live:
 
     def _fail(self, event: events.Rejected | events.CallFailed) -> None:
         """A call failed, or a reply does not count."""
-        failed, why = self._speech(event.turn), _failure(self._debate, event)
+        failed, why = self._speech(event.turn_id), _failure(self._debate, event)
         until = self._now() + event.wait if isinstance(event, events.CallFailed) and event.wait is not None else None
         if self._debate.shape(failed.turn) is None:
             failed.break_off(why, until)
@@ -257,9 +257,9 @@ class Live:
             why = _failure(self._debate, event, ballots_hidden=True)
         self._say(f"{heading}: {why}", ALARM)
         failed.wait(until)
-        if event.turn in self._debate.replies:
+        if event.turn_id in self._debate.replies:
             self._say("No reply counts here.", ALARM, gap=False)
-            del self._speeches[event.turn]
+            del self._speeches[event.turn_id]
 
     def _announce(self) -> None:
         """Prints what was announced since the last time."""
@@ -338,7 +338,7 @@ def _side_style(debate: DebateState, side: str) -> str:
 def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: int) -> list[Text]:
     """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
     terms of the sides as they are."""
-    format, turn = debate.format, schedule.turn(debate, event.turn)
+    format, turn = debate.format, schedule.turn(debate, event.turn_id)
     fields = tally.unmirrored(debate, format.shapes[turn.phase.reply], event)
     points = read_ballot(fields, format.sides, debate.weights, format.winner_of).scores
     criteria = (
@@ -394,4 +394,4 @@ def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *,
         return event.problem + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
     if not ballots_hidden:
         return f"a reply that can't be taken: {' '.join(event.problems)}"
-    return "a reply that can't be taken." + ("" if event.turn in debate.replies else " It is asked for again.")
+    return "a reply that can't be taken." + ("" if event.turn_id in debate.replies else " It is asked for again.")

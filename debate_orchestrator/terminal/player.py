@@ -76,7 +76,7 @@ class Player:
         while rest:
             batch = take_batch(self.debate, rest)
             for event in batch:
-                if isinstance(event, StructuredReplyGiven) and schedule.turn(self.debate, event.turn).after_rounds:
+                if isinstance(event, StructuredReplyGiven) and schedule.turn(self.debate, event.turn_id).after_rounds:
                     self._to_verdict = False
                 await self._lead_up_to(event, batch)
                 if self.has_quit:
@@ -94,11 +94,14 @@ class Player:
 
     async def _lead_up_to(self, event: Event, batch: Sequence[Event]) -> None:
         """Plays what is seen before an event is complete."""
-        if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
+        if isinstance(event, Spoke | Declined) and event.turn_id not in self._spoken:
             together = batch if self._live.beside else [event]
             speeches = [other for other in together if isinstance(other, Spoke | Declined)]
             await self._speak(
-                {other.turn: speech_rules.without_private_working(self.debate, other.reply.text) for other in speeches}
+                {
+                    other.turn_id: speech_rules.without_private_working(self.debate, other.reply.text)
+                    for other in speeches
+                }
             )
         elif isinstance(event, StructuredReplyGiven):
             await self._rest(_AFTER_SPEECH)
@@ -135,8 +138,8 @@ def take_batch(debate: DebateState, rest: deque[Event]) -> list[Event]:
     order = {turn.id: place for place, turn in enumerate(debate.stages[-1], start=1)}
     batch = [rest.popleft()]
     if not isinstance(batch[0], _USER_EVENTS):
-        while rest and not isinstance(rest[0], _USER_EVENTS) and getattr(rest[0], "turn", "") in {"", *order}:
+        while rest and not isinstance(rest[0], _USER_EVENTS) and getattr(rest[0], "turn_id", "") in {"", *order}:
             batch.append(rest.popleft())
     answers = [event for event in batch if isinstance(event, Spoke | Declined | StructuredReplyGiven)]
     others = [event for event in batch if event not in answers]
-    return [*others, *sorted(answers, key=lambda event: order.get(event.turn, 0))]
+    return [*others, *sorted(answers, key=lambda event: order.get(event.turn_id, 0))]

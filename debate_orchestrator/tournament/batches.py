@@ -338,19 +338,19 @@ class BatchedProvider(Provider):
         """The id of the call that is under way, whose brief another machine may have given another code; else of the
         next one."""
         intents = self._unanswered(brief)
-        earlier = call_id(self._current.state, brief.turn, self.name, intents.brief_digest) if intents else None
+        earlier = call_id(self._current.state, brief.turn_id, self.name, intents.brief_digest) if intents else None
         if earlier is not None and self._batches.knows(earlier):
             return earlier
-        return call_id(self._current.state, brief.turn, self.name, brief.digest)
+        return call_id(self._current.state, brief.turn_id, self.name, brief.digest)
 
     def _unanswered(self, brief: Brief) -> CallIntended | None:
         """The latest `CallIntended` of this model on record for a turn whose call has no result."""
-        intents = [call for call in calls_under_way(self._current.state, brief.turn) if call.by == self.name]
+        intents = [call for call in calls_under_way(self._current.state, brief.turn_id) if call.spec == self.name]
         return intents[-1] if intents else None
 
     def in_batch(self, brief: Brief) -> bool:
-        failed = self._current.state.failed_calls(brief.turn)
-        again = any(call.by == self.name and call.wait is not None for call in failed)
+        failed = self._current.state.failed_calls(brief.turn_id)
+        again = any(call.spec == self.name and call.wait is not None for call in failed)
         return self._batches.knows(self._id(brief)) or (self._batches.collects and not brief.search and not again)
 
     def in_sent_batch(self, brief: Brief) -> bool:

@@ -83,7 +83,7 @@ class Tournament(NamedTuple):
         belongs = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
         pool = {judge.model_spec for judge in self.spec.judges.pool}
         recast = [event for event in events if isinstance(event, Reassigned)]
-        if not belongs or any(event.seat != JUDGE or not pool.issuperset(event.who) for event in recast):
+        if not belongs or any(event.seat != JUDGE or not pool.issuperset(event.specs) for event in recast):
             problem = (
                 f"{name_of(self.journal_path(scheduled.id))} is the journal of another debate than the schedule's."
             )

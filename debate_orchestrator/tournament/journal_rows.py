@@ -232,10 +232,10 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
         return {}
     for entry, at in zip(entries, times, strict=True):
         if isinstance(entry.event, CallIntended):
-            sent_at.setdefault(entry.event.turn, at)
-        elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn in sent_at:
-            passed = at - sent_at[entry.event.turn]
-            durations[entry.event.turn] = passed.total_seconds()
+            sent_at.setdefault(entry.event.turn_id, at)
+        elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn_id in sent_at:
+            passed = at - sent_at[entry.event.turn_id]
+            durations[entry.event.turn_id] = passed.total_seconds()
     return durations
 
 

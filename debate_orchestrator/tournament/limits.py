@@ -285,13 +285,13 @@ class LimitedProvider(Provider):
 
     async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
         call = Amounts(*expected_tokens(brief))
-        if not await self._gate.acquire(call, brief.turn, stop):
+        if not await self._gate.acquire(call, brief.turn_id, stop):
             return False
-        self._admitted[brief.turn] = call
+        self._admitted[brief.turn_id] = call
         return True
 
     def release(self, brief: Brief) -> None:
-        self._end(brief.turn, None)
+        self._end(brief.turn_id, None)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         token = api.response_listener.set(self._gate.on_response)
@@ -302,7 +302,7 @@ class LimitedProvider(Provider):
             return reply
         finally:
             api.response_listener.reset(token)
-            self._end(brief.turn, usage)
+            self._end(brief.turn_id, usage)
 
     def _end(self, turn: str, used: Usage | None) -> None:
         if (call := self._admitted.pop(turn, None)) is not None:

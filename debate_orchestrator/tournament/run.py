@@ -282,7 +282,7 @@ class TournamentRun:
 
         def on_event(debate: DebateState, event: Event) -> None:
             if hasattr(event, "reply") and not isinstance(event, CallFailed):
-                self._failures.pop(event.reply.by, None)
+                self._failures.pop(event.reply.spec, None)
             self._on_change(scheduled, self.statuses[scheduled.id], event)
 
         pages_folder = self._store.pages_folder(scheduled.id)
@@ -313,7 +313,7 @@ class TournamentRun:
             panel = list(debate.cast[JUDGE])
             for seat, spec in zip(sorted(seats), reserve, strict=False):
                 panel[debate.judges.index(seat)] = spec
-            session.record(Reassigned(seat=JUDGE, who=tuple(panel)), on_event)
+            session.record(Reassigned(seat=JUDGE, specs=tuple(panel)), on_event)
 
     def _reserve(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> list[str]:
         """The judges of the reserve who have not been on the panel yet."""
@@ -322,7 +322,7 @@ class TournamentRun:
             if isinstance(event, Opened):
                 used.update(event.cast.get(JUDGE, ()))
             elif isinstance(event, Reassigned) and event.seat == JUDGE:
-                used.update(event.who)
+                used.update(event.specs)
         model_specs = [self.tournament.spec.model_named(name).model_spec for name in scheduled.reserve]
         return [spec for spec in model_specs if spec not in used]
 

@@ -56,14 +56,14 @@ def _stage_blocks(debate: DebateState, announced: StageAnnouncements) -> Iterato
             yield Block(f"turn-{turn.id}", turn=turn)
     for k, line in enumerate(announced.after):
         # A list of issues stands under the heading of its turn.
-        if not (line.kind == "issues" and line.turn in debate.turns and _lists(debate, line.turn)):
+        if not (line.kind == "issues" and line.turn_id in debate.turns and _lists(debate, line.turn_id)):
             yield Block(f"after-{first}-{k}", announcement=line)
 
 
 def _lists(debate: DebateState, turn_id: str) -> bool:
     """Whether the block of a turn has a list of issues; a stand-in's has filler."""
     reply_event = debate.replies.get(turn_id)
-    return isinstance(reply_event, StructuredReplyGiven) and not model_spec.is_stand_in(reply_event.reply.by)
+    return isinstance(reply_event, StructuredReplyGiven) and not model_spec.is_stand_in(reply_event.reply.spec)
 
 
 def is_hidden(debate: DebateState, stage: Stage) -> bool:

@@ -109,7 +109,7 @@ def debated(
             else:
                 text = f"quality={quality[turn.seat]} " + "word " * (words[turn.seat] - 1)
             debate = apply(
-                debate, replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", by="host"), None)
+                debate, replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", spec="host"), None)
             )
     return debate
 

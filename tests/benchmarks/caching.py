@@ -87,18 +87,18 @@ class Counting(Provider):
         self._plans = cache_plans(current.state)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        plan, debate = self._plans[brief.turn], self._current.state
+        plan, debate = self._plans[brief.turn_id], self._current.state
         breakpoints = placed_breakpoints(plan, debate, sum(len(message.parts) for message in brief.messages))
         base, options = request(brief, self.name, breakpoints, long_ttl=plan.long_ttl), options_of(brief, self.name)
         asked = UnsupportedOptions().request(base, options)
         now = asyncio.get_running_loop().time()
         counted = self._cache.count(asked, now, now + FIRST)
-        text = coded(brief.messages[-1].parts[-1], said(debate, schedule.turn(debate, brief.turn), self._words))
-        self._sent.append(Sent(brief.turn, asked, counted, text))
+        text = coded(brief.messages[-1].parts[-1], said(debate, schedule.turn(debate, brief.turn_id), self._words))
+        self._sent.append(Sent(brief.turn_id, asked, counted, text))
         await asyncio.sleep(FIRST)
         on_text("")
         await asyncio.sleep(PER_TOKEN * tokens(text))
-        return Reply(text=text, brief_digest=brief.digest, by=self.name)
+        return Reply(text=text, brief_digest=brief.digest, spec=self.name)
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -109,7 +109,7 @@ def stages_of(begun: Opened, folder: str) -> list[list[Request]]:
     asyncio.run(debated(str(path), begun))
     events = read(path).events
     path.unlink()
-    answers = {event.turn: event for event in events if isinstance(event, Spoke | StructuredReplyGiven)}
+    answers = {event.turn_id: event for event in events if isinstance(event, Spoke | StructuredReplyGiven)}
     debate, stages = fold([begun]), []
     while due := debate.due:
         stages.append([body(brief(debate, turn), spec_in(debate, turn.seat)) for turn in due])
@@ -252,7 +252,7 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
     debate, wrong = fold([begun]), 0
     for event in events[1:]:
         if isinstance(event, Spoke | StructuredReplyGiven):
-            turn = schedule.turn(debate, event.turn)
+            turn = schedule.turn(debate, event.turn_id)
             spec = spec_in(debate, turn.seat)
             asked = brief(debate, turn, code=code_for(debate, turn, spec, reply_secret.secret))
             meant = coded(asked.messages[-1].parts[-1], answer(body(asked, spec)))

@@ -44,7 +44,7 @@ def held(folder: str, debates: int, **changes: object) -> Tournament:
 def stages(tournament: Tournament) -> list[list[dict[str, object]]]:
     """The requests of the first debate, stage by stage."""
     events = read(tournament.journal_path(tournament.schedule[0].id)).events
-    answers = {event.turn: event for event in events if isinstance(event, Spoke | StructuredReplyGiven)}
+    answers = {event.turn_id: event for event in events if isinstance(event, Spoke | StructuredReplyGiven)}
     state, found = fold(events[:1]), []
     while state.due:
         found.append([body(brief(state, turn), spec_in(state, turn.seat)) for turn in state.due])

@@ -59,23 +59,23 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
 
 
 def reply(text: str = "So it is.") -> Reply:
-    return Reply(text=text, brief_digest="0" * 64, by="host")
+    return Reply(text=text, brief_digest="0" * 64, spec="host")
 
 
 def speech_event(turn: str, text: str = "So it is.") -> Spoke:
-    return Spoke(turn=turn, reply=reply(text))
+    return Spoke(turn_id=turn, reply=reply(text))
 
 
 def decline_event(turn: str) -> Declined:
-    return Declined(turn=turn, reply=reply(DECLINE))
+    return Declined(turn_id=turn, reply=reply(DECLINE))
 
 
 def ballot_event(turn: str, ballot: Mapping[str, Any]) -> StructuredReplyGiven:
-    return StructuredReplyGiven(turn=turn, data=dict(ballot), reply=reply("{}"))
+    return StructuredReplyGiven(turn_id=turn, data=dict(ballot), reply=reply("{}"))
 
 
 def rejected_event(turn: str, text: str = "no JSON") -> Rejected:
-    return Rejected(turn=turn, problems=(f"{turn}: no JSON",), reply=reply(text))
+    return Rejected(turn_id=turn, problems=(f"{turn}: no JSON",), reply=reply(text))
 
 
 def absent_judge(turn: str) -> list[ReplyEvent]:

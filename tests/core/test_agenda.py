@@ -29,7 +29,7 @@ def put(debate: DebateState, turn: str) -> list[tuple[str, bool]]:
 
 
 def asked(turn: str) -> CallIntended:
-    return CallIntended(turn=turn, brief_digest="0" * 64, by="host")
+    return CallIntended(turn_id=turn, brief_digest="0" * 64, spec="host")
 
 
 def test_questions_add_up() -> None:

@@ -178,10 +178,10 @@ def test_a_speech_that_was_cut_has_no_last_line() -> None:
     debate = fold([opened()])
     for line in (CONCEDE, DECLINE):
         event = parse_reply(
-            debate, debate.due[0], Reply(text=f"So.\n\n{line}", brief_digest="0", by="x", ended="cut"), None
+            debate, debate.due[0], Reply(text=f"So.\n\n{line}", brief_digest="0", spec="x", ended="cut"), None
         )
         assert not isinstance(event, Declined), line
     debate = apply(
-        debate, event.model_copy(update={"reply": Reply(text=CONCEDE, brief_digest="0", by="x", ended="cut")})
+        debate, event.model_copy(update={"reply": Reply(text=CONCEDE, brief_digest="0", spec="x", ended="cut")})
     )
     assert tally.conceded(debate) is None

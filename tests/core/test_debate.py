@@ -68,7 +68,7 @@ def test_out_of_turn_changes_nothing() -> None:
         for make in [speech_event, decline_event, rejected_event, lambda turn: ballot_event(turn, {}), None]:
             debate = fold([opened()])
             before = state(debate)
-            event = make(turn) if callable(make) else CallIntended(turn=turn, brief_digest="0", by="host")
+            event = make(turn) if callable(make) else CallIntended(turn_id=turn, brief_digest="0", spec="host")
             with pytest.raises(OutOfTurn, match=r"Due now: 1\.opening\.a"):
                 debate = apply(debate, event)
             assert before == state(debate), (turn, make)
@@ -96,7 +96,7 @@ def test_arrival_order_changes_nothing(data: st.DataObject) -> None:
     while due := debate.due:
         for turn in data.draw(st.permutations(due)):
             for event in events[1:]:
-                if event.turn == turn.id:
+                if event.turn_id == turn.id:
                     debate = apply(debate, event)
     assert state(fold(events)) == state(debate)
 
@@ -104,7 +104,7 @@ def test_arrival_order_changes_nothing(data: st.DataObject) -> None:
 def test_asking_settles_nothing() -> None:
     """A `CallIntended` is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
     debate = fold([opened()])
-    asked = CallIntended(turn="1.opening.a", brief_digest="0", by="host")
+    asked = CallIntended(turn_id="1.opening.a", brief_digest="0", spec="host")
     debate = apply(apply(debate, asked), asked)
     assert (["1.opening.a"], (asked, asked)) == (
         [turn.id for turn in debate.due],
@@ -198,7 +198,7 @@ def test_a_debater_is_never_absent() -> None:
 
 def test_the_same_rejected_reply_twice_is_harmless() -> None:
     """A rejected reply that comes again changes nothing; after another brief it is a reply of its own."""
-    asked = CallIntended(turn="1.opening.a", brief_digest="0" * 64, by="host")
+    asked = CallIntended(turn_id="1.opening.a", brief_digest="0" * 64, spec="host")
     rejected = rejected_event("1.opening.a")
     debate = fold([opened(), asked, rejected])
 

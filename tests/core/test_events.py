@@ -36,7 +36,7 @@ TURN = "1.opening.a"
 FULL = Reply(
     text="“So” \x1b[1m\u202e\n```\n",
     brief_digest="0" * 64,
-    by="x:y",
+    spec="x:y",
     model="y-1",
     usage=Usage(uncached_input=1, output=2),
     stop_reason="end",
@@ -44,14 +44,14 @@ FULL = Reply(
 EVENTS: list[Event] = [
     opened(),
     opened(8, 3, first="b", feedback=False, context=(ContextFile(name="n", text="t"),), sources={"topic": "user"}),
-    CallIntended(turn=TURN, brief_digest="0" * 64, by="host"),
+    CallIntended(turn_id=TURN, brief_digest="0" * 64, spec="host"),
     speech_event(TURN).model_copy(update={"reply": FULL}),
     decline_event(TURN),
     ballot_event("1.verdict.judge", {"scores": {"a": {"x": 7.5}}, "conceded": None, "deep": [[{"k": [1, True]}]]}),
     rejected_event("1.verdict.judge"),
     rejected_event("1.verdict.judge").model_copy(update={"absent": True}),
-    CallFailed(turn=TURN, by="x:y", problem="silence", wait=1.5, reply=FULL),
-    Reassigned(seat="judge", who=("x:y", "host")),
+    CallFailed(turn_id=TURN, spec="x:y", problem="silence", wait=1.5, reply=FULL),
+    Reassigned(seat="judge", specs=("x:y", "host")),
     BudgetChanged(max_cost=None),
     RetryForChanged(retry_for=1800),
     QuestionAsked(question="What would it cost?", to=("a", "judge")),
@@ -124,7 +124,7 @@ BY = "anthropic:m"
 def paid(text: str = "So it is.", cost: float | None = 0.5, **usage: int) -> Reply:
     """A reply that was paid for."""
     counted = Usage(**({"uncached_input": 10, "output": 5} | usage))
-    return reply(text).model_copy(update={"by": BY, "usage": counted, "cost": cost, "called": True})
+    return reply(text).model_copy(update={"spec": BY, "usage": counted, "cost": cost, "called": True})
 
 
 def debate(*events: Any, **changes: Any) -> DebateState:
@@ -134,7 +134,9 @@ def debate(*events: Any, **changes: Any) -> DebateState:
 
 def test_a_line_for_each_seat_and_phase() -> None:
     """Calls are added up by seat and phase, in the agenda's order."""
-    made = costs_of(debate(Spoke(turn="1.opening.a", reply=paid()), Spoke(turn="1.opening.b", reply=paid(cost=0.25))))
+    made = costs_of(
+        debate(Spoke(turn_id="1.opening.a", reply=paid()), Spoke(turn_id="1.opening.b", reply=paid(cost=0.25)))
+    )
 
     assert [(one.seat, one.phase, one.calls, one.cost) for one in made.lines] == [
         ("a", "opening", 1, 0.5),
@@ -147,18 +149,20 @@ def test_a_line_for_each_seat_and_phase() -> None:
 
 def test_what_came_to_nothing_is_paid_for_too() -> None:
     """A spoiled reply is on the bill at its price, and what had come of a call that broke off at an unknown one."""
-    broken = CallFailed(turn="1.opening.a", by=BY, problem="cut", wait=1.0, maybe_billed=True, reply=paid(cost=None))
-    refused = CallFailed(turn="1.opening.a", by=BY, problem="refused", wait=1.0)
-    spoiled = Rejected(turn="1.opening.a", problems=("empty",), reply=paid("", cost=0.2))
-    total = costs_of(debate(refused, broken, spoiled, Spoke(turn="1.opening.a", reply=paid()))).total
+    broken = CallFailed(
+        turn_id="1.opening.a", spec=BY, problem="cut", wait=1.0, maybe_billed=True, reply=paid(cost=None)
+    )
+    refused = CallFailed(turn_id="1.opening.a", spec=BY, problem="refused", wait=1.0)
+    spoiled = Rejected(turn_id="1.opening.a", problems=("empty",), reply=paid("", cost=0.2))
+    total = costs_of(debate(refused, broken, spoiled, Spoke(turn_id="1.opening.a", reply=paid()))).total
 
     assert (total.calls, round(total.cost, 9), total.unpriced_calls) == (3, 0.7, 1)
 
 
 def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     """A call that went silent, and one that was under way when all stopped, may have been billed."""
-    asked = CallIntended(turn="1.opening.a", brief_digest="0", by=BY, called=True)
-    silent = CallFailed(turn="1.opening.a", by=BY, problem="silence", wait=1.0, maybe_billed=True)
+    asked = CallIntended(turn_id="1.opening.a", brief_digest="0", spec=BY, called=True)
+    silent = CallFailed(turn_id="1.opening.a", spec=BY, problem="silence", wait=1.0, maybe_billed=True)
     total = costs_of(debate(asked, silent, asked)).total
 
     assert (total.calls, total.cost, total.unpriced_calls) == (2, 0.0, 2)
@@ -171,9 +175,9 @@ def test_former_journals_say_in_a_sentence_that_a_reply_could_be_better() -> Non
     former = {"kind": "spoiled", "turn": "t", "complaints": ["Too long.", sentence], "reply": paid("x").model_dump()}
     event = EVENT.validate_python(former)
 
-    assert event == Rejected(turn="t", problems=("Too long.",), reply=paid("x"), could_be_better=True)
+    assert event == Rejected(turn_id="t", problems=("Too long.",), reply=paid("x"), could_be_better=True)
     assert EVENT.validate_json(event.model_dump_json()) == event
-    assert "could_be_better" not in Rejected(turn="t", problems=("No.",), reply=paid("x")).model_dump()
+    assert "could_be_better" not in Rejected(turn_id="t", problems=("No.",), reply=paid("x")).model_dump()
 
 
 @pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"complaints": []}}])

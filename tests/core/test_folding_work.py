@@ -32,7 +32,7 @@ CHOICES = ["plain", "plain", "plain", "asked", "raised", "closed", "concede", "d
 def turned(debate: DebateState, choice: str, turn: Any) -> list[Any]:
     """What happens in a turn that is due, by choice."""
     if choice == "asked":
-        return [CallIntended(turn=turn.id, brief_digest="0" * 64, by="host")]
+        return [CallIntended(turn_id=turn.id, brief_digest="0" * 64, spec="host")]
     if choice == "raised":
         return [QuestionAsked(question="Why?", to=("a", "judge"))]
     if choice == "closed":
@@ -72,7 +72,7 @@ def test_events_one_by_one_are_the_events_folded(data: st.DataObject, name: str)
 def test_the_events_that_a_state_collects_are_limited() -> None:
     """Beyond a limit no more notes, questions and calls of a turn fit, and it is said why; the turn can still have its
     reply."""
-    asked = CallIntended(turn="1.opening.a", brief_digest="0" * 64, by="host")
+    asked = CallIntended(turn_id="1.opening.a", brief_digest="0" * 64, spec="host")
     for event, most in (
         (Noted(note="estimate"), MAX_NOTES),
         (QuestionAsked(question="Why?", to=("a",)), MAX_QUESTIONS),

@@ -78,7 +78,7 @@ def test_nothing_counts_before_both_are_there() -> None:
     debate = mirrored(2, until="1.verdict.judge")
     first, second = debate.due
     for event in record(2, script={first.id: converging("b")}, mirror=True):
-        if getattr(event, "turn", "") == first.id:
+        if getattr(event, "turn_id", "") == first.id:
             debate = apply(debate, event)
     assert ([turn.id for turn in debate.due], tally.votes(debate, 1), tally.result(debate, 1)) == (
         [second.id],

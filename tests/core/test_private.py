@@ -143,7 +143,7 @@ def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
     usual = next(
         event
         for event in debates.play_events(rounds=1)
-        if isinstance(event, StructuredReplyGiven) and event.turn == turn.id
+        if isinstance(event, StructuredReplyGiven) and event.turn_id == turn.id
     )
     for form in (
         "{0}{{Hm.{1}{2}",
@@ -172,7 +172,7 @@ def test_working_in_the_texts_of_a_ballot_is_left_out() -> None:
     usual = next(
         event
         for event in debates.play_events(rounds=1)
-        if isinstance(event, StructuredReplyGiven) and event.turn == turn.id
+        if isinstance(event, StructuredReplyGiven) and event.turn_id == turn.id
     )
     ballot = usual.data | {"justification": "<think>SECRET</think>So it is."}
     event = parse_reply(debate, turn, reply(json.dumps(ballot)), None)

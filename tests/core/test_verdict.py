@@ -34,7 +34,9 @@ def result(n: int, a: Any, b: Any, winner: str = "tie") -> RoundResult:
 
 def votes(*declared: str) -> list[Vote]:
     """The votes of a panel whose judges declare these winners."""
-    return [Vote(judge=f"judge-{n}", turn="x", original=ParsedBallot(winner=one)) for n, one in enumerate(declared, 1)]
+    return [
+        Vote(judge=f"judge-{n}", turn_id="x", original=ParsedBallot(winner=one)) for n, one in enumerate(declared, 1)
+    ]
 
 
 def decided(a: Any, b: Any, *declared: str, strength: str | None = None, **how: Any) -> Verdict:
@@ -79,7 +81,9 @@ def test_a_panel_scores_the_mean_of_its_ballots() -> None:
     """A round's score is the mean over the ballots, whatever each judge declares."""
     ballots = [{"scores": {"a": {"q": a}, "b": {"q": 5}}, "winner": "b"} for a in (7, 8, 8)]
     parsed_ballots = [read_ballot(one, SIDES, {"q": Fraction(1)}, {}) for one in ballots]
-    made = round_result(2, [Vote(judge=str(n), turn="x", original=one) for n, one in enumerate(parsed_ballots)], SIDES)
+    made = round_result(
+        2, [Vote(judge=str(n), turn_id="x", original=one) for n, one in enumerate(parsed_ballots)], SIDES
+    )
     assert (made.scores, made.winner, made.leader, made.ballots) == ({"a": Fraction(23, 3), "b": 5}, "b", "a", 3)
 
 
@@ -212,7 +216,7 @@ def test_an_abstention_is_no_disagreement() -> None:
 
 def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
     """Where no judge voted both times, or too few now, nothing is decided by swing."""
-    gone = [Vote(judge="judge-1", turn="x", original=None)]
+    gone = [Vote(judge="judge-1", turn_id="x", original=None)]
     assert final_verdict(votes("a"), [], SIDES, pre_debate_votes=gone, by_swing=True).winner == "no decision"
     assert final_verdict(votes("a"), [], SIDES, by_swing=True).winner == "no decision"
     both = votes("b", "b")

@@ -35,7 +35,7 @@ def parsed_ballot(winner: str = "a", **how: Any) -> ParsedBallot:
 def vote(original: ParsedBallot | str | None = "a", mirrored: ParsedBallot | str | None = None, **how: Any) -> Vote:
     """A judge's vote; twice, where a second presentation is named."""
     made = [ParsedBallot(winner=one) if isinstance(one, str) else one for one in (original, mirrored)]
-    return Vote(**{"judge": "judge", "turn": "x", "original": made[0], "mirrored": made[1]} | how)
+    return Vote(**{"judge": "judge", "turn_id": "x", "original": made[0], "mirrored": made[1]} | how)
 
 
 def panel(*winners: str | None) -> list[Vote]:

@@ -52,10 +52,10 @@ class Progress:
                 self.last.append((scheduled, debate_status))
             return
         if isinstance(event, CallIntended):
-            self._in_flight[scheduled.id].add(event.turn)
+            self._in_flight[scheduled.id].add(event.turn_id)
             self.calls += 1
         elif isinstance(event, ReplyEvent | CallFailed):
-            self._in_flight[scheduled.id].discard(event.turn)
+            self._in_flight[scheduled.id].discard(event.turn_id)
             self.failed_calls += isinstance(event, CallFailed)
 
     @property

@@ -256,9 +256,11 @@ def _print_event(scheduled: ScheduledDebate, debate_status: DebateStatus, event:
     if event is None:
         print_json_line({"debate": scheduled.id, "standing": debate_status._asdict()})
         return
-    fields = event.model_dump(mode="json", include={"kind", "turn", "by", "problem", "wait", "absent", "seat", "who"})
+    fields = event.model_dump(
+        mode="json", include={"kind", "turn_id", "spec", "problem", "wait", "absent", "seat", "specs"}
+    )
     reply = getattr(event, "reply", None)
-    cost = {} if reply is None else {"by": reply.by, "cost": reply.cost, "usage": reply.usage and dict(reply.usage)}
+    cost = {} if reply is None else {"by": reply.spec, "cost": reply.cost, "usage": reply.usage and dict(reply.usage)}
     print_json_line({"debate": scheduled.id, "event": fields | cost})
 
 

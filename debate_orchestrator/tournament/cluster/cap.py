@@ -104,7 +104,7 @@ class CappedProvider(Provider):
             return False
         try:
             price = cost_before_call(self.name, brief)
-            self._calls[brief.turn] = await self._cap.begin(self._debate_id, brief.turn, self.name, price)
+            self._calls[brief.turn_id] = await self._cap.begin(self._debate_id, brief.turn_id, self.name, price)
         except BaseException:
             self._provider.release(brief)
             raise
@@ -130,7 +130,7 @@ class CappedProvider(Provider):
             self._end(brief, cost, was_made=True, failed=failed)
 
     def _end(self, brief: Brief, cost: float | None, *, was_made: bool, failed: bool) -> None:
-        if (call := self._calls.pop(brief.turn, None)) is not None:
+        if (call := self._calls.pop(brief.turn_id, None)) is not None:
             self._cap.end(call, cost, was_made=was_made, failed=failed)
 
     async def close(self) -> None:

@@ -39,14 +39,14 @@ def _without_models(entries: Iterable[Entry]) -> Iterator[Entry]:
         if reply is None or reply.model is None:
             yield entry
         else:
-            renamed = reply.model_copy(update={"model": specs.setdefault(reply.model, reply.by)})
+            renamed = reply.model_copy(update={"model": specs.setdefault(reply.model, reply.spec)})
             yield entry._replace(event=entry.event.model_copy(update={"reply": renamed}))
 
 
 def _without_addresses(debate: DebateState) -> dict[str, str]:
     """Every spec of a debate that has an address, the longest first, to what stands before that."""
     specs = [*model_spec.specs_of(debate.opened.cast), *model_spec.specs_of(debate.cast)]
-    specs += [reply_event.reply.by for reply_event in debate.replies.values()]
+    specs += [reply_event.reply.spec for reply_event in debate.replies.values()]
     addressed = {}
     for spec in sorted({model_spec.real_spec(spec) for spec in specs}, key=len, reverse=True):
         model, address = model_spec.split_address(model_spec.rest(spec))
