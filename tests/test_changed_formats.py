@@ -32,7 +32,7 @@ from debate_orchestrator.engine import api
 from debate_orchestrator.reports import decision_brief
 from debate_orchestrator.reports.decision_brief import MARKED
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.storage import stored_state
+from debate_orchestrator.storage import journal_lines
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.util.errors import DamagedJournal, OutOfTurn
@@ -183,9 +183,9 @@ def test_what_breaks_a_journal_is_kept_as_its_cause(here: Path, monkeypatch: pyt
         build_report(read(GOOD).entries, journal=GOOD)
     assert isinstance(told.value.__cause__, KeyError)
 
-    monkeypatch.setattr(stored_state, "fold", broken)
+    monkeypatch.setattr(journal_lines, "fold", broken)
     with pytest.raises(DamagedJournal, match=r"good\.journal\.jsonl can't be read") as folded:
-        stored_state.stored_state(GOOD, read(GOOD).events)
+        journal_lines.stored_state(GOOD, read(GOOD).events)
     assert isinstance(folded.value.__cause__, KeyError)
 
 

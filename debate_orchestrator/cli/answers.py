@@ -12,8 +12,8 @@ from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.setup.answers import SETTING_TEXTS, sample
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import to_yaml
 

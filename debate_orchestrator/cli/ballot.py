@@ -26,7 +26,7 @@ from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.stored_state import stored_state
+from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.terminal import prompt
 from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name
 from debate_orchestrator.util import coroutines

@@ -14,9 +14,8 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import report_files, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.journal_lines import JournalContents
+from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import DamagedJournal, DebateError
 from debate_orchestrator.util.messages import and_joined, command

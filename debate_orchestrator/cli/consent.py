@@ -108,7 +108,7 @@ def agree_to_answers(
     agree(source_of_file(path), risks, trusted=trusted, ask=ask)
 
 
-def remember_answers(path: str, answers: Mapping[str, Any], before: str = "", calls: Sequence[Risk] = ()) -> None:
+def remember_answers(path: str, answers: Mapping[str, Any], before: str, calls: Sequence[Risk]) -> None:
     """Remembers answers that the user typed or agreed to, with the `calls` of their setup. If they were at the path
     `before` until now and that file is gone, its record is removed: a stranger's file may take its place."""
     if before and not os.path.lexists(before) and (record := _record(source_of_file(before))):
@@ -121,7 +121,7 @@ def remember_answers(path: str, answers: Mapping[str, Any], before: str = "", ca
 def new_debate(
     opening: Opened | Coroutine[Any, Any, Opened],
     files: DebateFiles,
-    following: FollowUpEvents = lambda opened: (),
+    following: FollowUpEvents,
     stop: asyncio.Event | None = None,
 ) -> Iterator[OpenDebate]:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
@@ -154,7 +154,7 @@ def new_debate(
 
 
 @contextmanager
-def existing_debate(path: str, changes: ChangeEvents = lambda debate: [], *, trusted: bool) -> Iterator[OpenDebate]:
+def existing_debate(path: str, changes: ChangeEvents, *, trusted: bool) -> Iterator[OpenDebate]:
     """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
     remembered as agreed to."""
 

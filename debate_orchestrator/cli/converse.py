@@ -81,7 +81,7 @@ def _converse(arguments: argparse.Namespace) -> int:
             conversation.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree, has_agreed)
             settings = conversation.run()
     except (Postponed, Quit, KeyboardInterrupt, EOFError) as error:
-        consent.remember_answers(conversation.kept.path, conversation.state.given, calls=conversation.calls())
+        consent.remember_answers(conversation.kept.path, conversation.state.given, "", conversation.calls())
         _tell_kept(conversation.kept, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Postponed) else 130
     return _run_debate(conversation, settings, permissions)

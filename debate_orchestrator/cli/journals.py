@@ -11,8 +11,8 @@ from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.storage import journal
+from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, short_repr

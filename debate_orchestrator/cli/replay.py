@@ -19,7 +19,7 @@ from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import report_of, summary_line
 from debate_orchestrator.setup.answers import number
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.stored_state import stored_state
+from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command

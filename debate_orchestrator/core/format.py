@@ -383,7 +383,7 @@ def _alike(field: Field, other: Field) -> bool:
     return all(_alike(inner, other.fields[name]) for name, inner in field.fields.items())
 
 
-def slots_of(format: Format, rounds: int, strictness: str, chosen_phases: Collection[str] = ()) -> Iterator[Slot]:
+def slots_of(format: Format, rounds: int, strictness: str, chosen_phases: Collection[str]) -> Iterator[Slot]:
     """Every slot of a debate of so many rounds, in order. Optional phases are in it where they are asked for, and those
     that answer something found (`on`) as if it were found. This is the one place that knows the order of a
     format."""

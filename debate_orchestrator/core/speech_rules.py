@@ -86,7 +86,7 @@ def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict
     return {name: map_leaves(value, heard) for name, value in fields.items()}, tuple(quotes)
 
 
-def visible_as_quoted(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
+def visible_as_quoted(debate: DebateState, text: str, phase: Phase) -> VisibleText:
     """What others hear of a text, with quotes in the tags that the speaker wrote: none is looked up."""
     return make_visible(text, phase, private=debate.format.private)
 

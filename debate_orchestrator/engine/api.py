@@ -33,9 +33,8 @@ from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.journal_lines import JournalContents
+from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ExternalError
 from debate_orchestrator.util.messages import ignore

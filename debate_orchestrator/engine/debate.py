@@ -26,8 +26,8 @@ from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DiskFull, ExternalError, Paused
 from debate_orchestrator.util.messages import Tell, command, ignore

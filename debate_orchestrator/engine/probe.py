@@ -43,9 +43,8 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import make_folder
-from debate_orchestrator.storage.journal_lines import Entry
+from debate_orchestrator.storage.journal_lines import Entry, stored_state
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError

@@ -40,9 +40,8 @@ from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.setup.plain_positions import positions_for_transcript
 from debate_orchestrator.storage.journal import begins_like_one, read
-from debate_orchestrator.storage.journal_lines import Entry
+from debate_orchestrator.storage.journal_lines import Entry, stored_state
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadJournal, BadSettings
 from debate_orchestrator.util.messages import and_joined

@@ -25,8 +25,8 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import coroutines, model_spec, sanitize
 from debate_orchestrator.util.errors import BadJournal, BadReply, DiskFull, OutOfTurn, short_repr
 

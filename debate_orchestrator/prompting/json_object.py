@@ -49,7 +49,7 @@ class _Span(NamedTuple):
     value: dict[str, Any]
 
 
-def find_object(text: str, code: ReplyCode | None = None) -> FoundObject:
+def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     """The JSON object of a reply: the one with the code, or the only one where no code is needed. A reply that is JSON
     of another type is returned as that value where no code is needed.
 

@@ -162,9 +162,7 @@ def _rapporteur_reply(
 class Filler:
     """Fills in one structured reply."""
 
-    def __init__(
-        self, shape_context: ShapeContext, prefer: Mapping[str, str | bool] = {}, words: int = _WORDS_OF_A_FIELD
-    ):
+    def __init__(self, shape_context: ShapeContext, prefer: Mapping[str, str | bool], words: int = _WORDS_OF_A_FIELD):
         """`prefer` has the choices and flags that are made, by the names of their fields; a text has up to `words`."""
         self._context, self._prefer, self._words = shape_context, prefer, words
         self._made = 0

@@ -8,8 +8,7 @@ from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.storage import journal
-from debate_orchestrator.storage.journal_lines import parse
-from debate_orchestrator.storage.stored_state import stored_state
+from debate_orchestrator.storage.journal_lines import parse, stored_state
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
     BadJournal,

@@ -63,9 +63,8 @@ from debate_orchestrator.reports.provenance import (
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
 from debate_orchestrator.reports.reviews import GatheredReviews, gather_reviews
 from debate_orchestrator.storage.journal_lines import SCHEMA as JOURNAL_SCHEMA
-from debate_orchestrator.storage.journal_lines import Entry
+from debate_orchestrator.storage.journal_lines import Entry, as_damaged_journal
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.stored_state import as_damaged_journal
 from debate_orchestrator.util import sanitize
 
 CHALLENGE, REBUTTAL = "challenge", "rebuttal"

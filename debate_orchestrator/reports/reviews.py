@@ -29,9 +29,8 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, read_ballot
 from debate_orchestrator.setup.state import QuestionText
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
-from debate_orchestrator.storage.journal_lines import Entry
+from debate_orchestrator.storage.journal_lines import Entry, stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint

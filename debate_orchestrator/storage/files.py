@@ -189,7 +189,7 @@ def _replaceable(path: Path, status: os.stat_result) -> bytes | None:
         return None
 
 
-def _temporary(target: Path, data: bytes, mode: int | None = None) -> str:
+def _temporary(target: Path, data: bytes, mode: int | None) -> str:
     """A new file beside the target with these bytes, synced to disk; with `mode`, or that of new files.
 
     Its name begins with a dot, so that no pattern for a debate's files matches it.

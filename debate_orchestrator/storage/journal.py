@@ -137,9 +137,9 @@ class JournalWriter:
     tell: Tell = logging.getLogger(__name__).warning
     """Gets a sentence when a line begins to wait for room, and when it is saved or lost."""
 
-    def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], str] = now):
+    def __init__(self, path: str | os.PathLike[str]):
         """Locks and reads an existing journal. Raises LockedJournal if another writer has it, and as `read`."""
-        self._acquire(path, os.O_RDWR, clock)
+        self._acquire(path, os.O_RDWR, now)
         with self._closed_on_failure():
             data = self._read_all()
             contents = parse(self.path, data)

@@ -1,4 +1,4 @@
-"""The lines of a journal: how they are made, and how they are verified.
+"""The lines of a journal: how they are made, how they are verified, and the state that they fold into.
 
 A line is `{"n":3,"at":"...","prev":"<hash of line 2>","event":{...},"hash":"<sha256>"}`. The hash is that of the line's
 bytes with the `,"hash":"..."` before the last brace taken out, so any language can check it. `prev` chains the lines: a
@@ -10,16 +10,27 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import EVENT, Event, Opened
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import NOT_A_LINE
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadJournal, DamagedJournal, NewerJournal, UnknownEvent, short_repr
+from debate_orchestrator.util.errors import (
+    BadJournal,
+    DamagedJournal,
+    DebateError,
+    NewerJournal,
+    OutOfTurn,
+    UnknownEvent,
+    short_repr,
+)
 from debate_orchestrator.util.numbers import numbers_of
 
 SCHEMA = 1
@@ -164,3 +175,27 @@ def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
             "or is nested too deeply."
         )
     return f'{{"n":{n},"at":{json.dumps(at)},"prev":"{prev}","event":{data}}}'.encode()
+
+
+def stored_state(journal: str, events: Iterable[Event]) -> DebateState:
+    """The state after the events of a journal; `journal` is its path. Raises DamagedJournal if they do not fit."""
+    with as_damaged_journal(journal):
+        return fold(events)
+
+
+@contextmanager
+def as_damaged_journal(journal: str) -> Iterator[None]:
+    """Makes a DamagedJournal of what goes wrong while a journal is made into a state or a report. `journal` is its
+    path, or empty where that is not known. What was raised is the `__cause__`: it may be an error in this program."""
+    name = name_of(journal) if journal else "This journal"
+    try:
+        yield
+    except OutOfTurn as error:
+        problem = f"{name} can't be read: it has an event out of turn. {' '.join(error.problems)}"
+        raise DamagedJournal(problem) from error
+    except DebateError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        problem = f"{name} can't be read: its format is not one that this version can work with ({kind})."
+        raise DamagedJournal(problem) from error

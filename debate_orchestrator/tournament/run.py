@@ -26,8 +26,8 @@ from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
 from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import FileJournals, Tournament, is_begun
 from debate_orchestrator.tournament.limits import Limiters

@@ -16,9 +16,8 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import decided_line
 from debate_orchestrator.reports.html.page import shorten
 from debate_orchestrator.storage.journal import read, stated_first_hash
-from debate_orchestrator.storage.journal_lines import JournalContents
+from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile, DebateError, short_repr

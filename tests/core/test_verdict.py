@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,14 +11,13 @@ from core.folding import CONCEDE, absent_judge, ballot_fields, converging, many,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core import schedule, tally, verdict
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.verdict import (
     ParsedBallot,
     RoundResult,
     Verdict,
     Vote,
-    final_verdict,
     read_ballot,
     round_result,
 )
@@ -37,6 +37,14 @@ def votes(*declared: str) -> list[Vote]:
     return [
         Vote(judge=f"judge-{n}", turn_id="x", original=ParsedBallot(winner=one)) for n, one in enumerate(declared, 1)
     ]
+
+
+def final_verdict(votes: Sequence[Vote], results: Sequence[RoundResult], sides: Sequence[str], **how: Any) -> Verdict:
+    """The verdict of a panel for which one vote is enough, where nothing but `how` is unusual."""
+    usual: dict[str, Any] = dict.fromkeys(("by_swing", "conceded_by_speech", "converged_again"), False)
+    usual |= {"quorum": 1, "pre_debate_votes": (), "has_scores": True, "winner_of": None}
+    usual |= {"concession": None, "strengths": ()}
+    return verdict.final_verdict(votes, results, sides, **usual | how)
 
 
 def decided(a: Any, b: Any, *declared: str, strength: str | None = None, **how: Any) -> Verdict:
