@@ -16,7 +16,9 @@ import started
 from core.folding import play_debate
 
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.providers import batch_answers
 from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.util.errors import TransientError
 
@@ -121,7 +123,7 @@ def test_results_of_another_batch(here: Path, monkeypatch: pytest.MonkeyPatch, k
         def request(provider: BatchApi) -> Any:
             return provider.batch_results("b", {"c", "d", "e"})
 
-        with pytest.raises(TransientError, match="0 of 3 results of a batch, and 5,000 others"):
+        with pytest.raises(TransientError, match="more results than the 3 calls of a batch"):
             ask(request)
 
 
@@ -162,6 +164,36 @@ DAMAGES = {
         }.items()
     },
 }
+
+
+def test_results_have_a_limit_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results with more lines than a response may have are refused, empty ones too; as many as allowed are skipped."""
+    monkeypatch.setattr(batch_answers, "LIMITS", LIMITS._replace(lines=1_000))
+    line = json.dumps(result_line("c", "x")).encode()
+
+    def lines(data: bytes) -> Any:
+        return asyncio.run(batch_answers.result_lines("x", data, batch_answers.ResultLine, {"c"}))
+
+    assert lines(b"\n" * 999 + line).keys() == {"c"}
+    with pytest.raises(TransientError, match="more than 1,000 lines"):
+        lines(b"\n" * 1_000 + line)
+
+
+@pytest.mark.slow
+def test_empty_lines_of_results_take_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event loop has its turn once for many empty lines, and not for each: as many as are allowed are read soon."""
+    turns = 0
+    sleep = asyncio.sleep
+
+    async def counted(seconds: float) -> None:
+        nonlocal turns
+        turns += 1
+        await sleep(seconds)
+
+    monkeypatch.setattr(batch_answers.asyncio, "sleep", counted)
+    data = b"\n" * LIMITS.lines
+    assert asyncio.run(batch_answers.result_lines("x", data, batch_answers.ResultLine, {"c"})) == {}
+    assert 100 < turns < LIMITS.lines / 100
 
 
 @pytest.mark.parametrize("kind", KINDS)

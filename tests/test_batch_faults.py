@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,80 @@ def test_a_creation_that_is_refused(here: Path, kind: str, refusal: str, error: 
         vendor.faults = iter(())
         assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
     assert vendor.paid == dict.fromkeys(CALLS, 1)
+
+
+class Interrupting(Vendor):
+    """A vendor in whose `faults` "interrupt" stands for a request during which something happens to the run."""
+
+    def __init__(self, kind: str, faults: list[str]):
+        super().__init__(kind, faults)
+        self.loop: asyncio.AbstractEventLoop
+        self.interrupt: Callable[[], object] = lambda: None
+
+    def answer(self, http: local_http.Asked) -> local_http.Answer:
+        fault = next(self.faults, "")
+        if "interrupt" in fault:
+            asyncio.run_coroutine_threadsafe(self._interrupted(), self.loop).result()
+        self.faults = chain([fault.removeprefix("interrupt").strip()], self.faults)
+        return super().answer(http)
+
+    async def _interrupted(self) -> None:
+        self.interrupt()
+        for _ in range(10):  # what awaits the run has its turn before the answer is sent
+            await asyncio.sleep(0)
+
+
+async def interrupted(kind: str, vendor: Interrupting, *, cancelled: int = 0) -> list[Reply | BaseException]:
+    """What comes of all calls in a run that is stopped during a request, or in which so many calls are cancelled
+    then."""
+    model, current, stop = f"{kind}:x", CurrentState(play_debate()), asyncio.Event()
+    run = Batches(".", quiet=0.01, first_poll=0.01)
+    provider = make_provider(model, current)
+    run.wrap_providers({"a": provider}, {"a": provider}, current)
+    replies = [asyncio.create_task(run.reply(call, model, {"n": call}, stop)) for call in CALLS]
+    vendor.loop = asyncio.get_running_loop()
+    vendor.interrupt = (lambda: [reply.cancel() for reply in replies[:cancelled]]) if cancelled else stop.set
+    try:
+        return await asyncio.gather(*replies, return_exceptions=True)
+    finally:
+        await run.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "faults", "begun"),
+    [
+        ("openai", ["interrupt"], 0),
+        ("openai", ["interrupt refused 529"], 0),
+        ("openai", ["", "refused 529", "refused 529", "interrupt refused 529"], 3),
+        ("anthropic", ["refused 529", "interrupt refused 529"], 2),
+    ],
+)
+def test_no_batch_is_created_once_a_run_stops(
+    here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, faults: list[str], begun: int
+) -> None:
+    """A run that is stopped while a batch is uploaded, or before its creation is tried again, creates none: its calls
+    are on record as failed, and nobody would take up their replies."""
+    monkeypatch.setattr(batches_module, "LIMITS", LIMITS)
+    monkeypatch.setattr(batches_module.Retries, "next_wait", lambda *_: 0.05)
+    vendor = Interrupting(kind, faults)
+    with local_http.answering(vendor.answer) as url:
+        os.environ[f"{kind.upper()}_BASE_URL"] = url
+        results = asyncio.run(interrupted(kind, vendor))
+    lines = [json.loads(line) for line in Path("batches.jsonl").read_text().splitlines()]
+
+    assert all(isinstance(result, Paused) for result in results) and not vendor.paid
+    assert sum("calls" in line for line in lines) == sum("id" in line for line in lines) == begun
+
+
+def test_a_call_that_nothing_awaits_is_in_no_batch(here: Path) -> None:
+    """A call that is given up while its batch is uploaded is taken out, and the others are uploaded anew."""
+    vendor = Interrupting("openai", ["interrupt"])
+    with local_http.answering(vendor.answer) as url:
+        os.environ["OPENAI_BASE_URL"] = url
+        results = asyncio.run(interrupted("openai", vendor, cancelled=1))
+
+    assert isinstance(results[0], asyncio.CancelledError) and all(isinstance(one, Reply) for one in results[1:])
+    assert vendor.paid == dict.fromkeys(CALLS[1:], 1)
 
 
 class BrokenLine(Vendor):

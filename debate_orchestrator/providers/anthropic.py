@@ -98,7 +98,7 @@ class Messages(api.ApiModel):
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         """As `BatchApi` says. Each call has a line, whatever became of it."""
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}/results")
-        lines = await batch_answers.result_lines(self.name, data, _Line)
+        lines = await batch_answers.result_lines(self.name, data, _Line, calls)
         return await batch_answers.batch_replies(self.name, lines, calls, _batch_answer, whole=False)
 
     def sdk(self) -> Any:

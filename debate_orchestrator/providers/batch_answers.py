@@ -8,6 +8,7 @@ result, since the call would then be made and paid for again.
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, TypeVar
 
@@ -19,12 +20,15 @@ from debate_orchestrator.providers.api import ApiReply, clean
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import TransientError
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
 
 MAX_ID_LENGTH = 200
 """Characters of the id of a batch or a file: those of vendors have about 40."""
 _MAX_RECORDS = 20_000
 """Lists and objects of one answer about batches, of which each costs time to check."""
+_LINES_AT_ONCE = 500
+"""Empty lines that are skipped before the event loop has its turn."""
 _QUOTED = 80
 """Characters that are shown of an answer without the documented shape."""
 
@@ -86,19 +90,21 @@ def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
     return batch
 
 
-async def result_lines(name: str, data: bytes, shape: type[_Line]) -> dict[str, _Line]:
-    """The lines of a file of results by the id of each call. TransientError for a line of another shape, since it was
-    cut, or what came is an error or the page of a gateway, and for a second line of a call. The event loop has its turn
-    after each line."""
+async def result_lines(name: str, data: bytes, shape: type[_Line], calls: Collection[str]) -> dict[str, _Line]:
+    """The lines of a file of results by the id of each of the batch's `calls`. TransientError for a line of another
+    shape, since it was cut, or what came is an error or the page of a gateway, for a second line of a call, and for
+    more lines than there are calls or a response may have. The event loop has its turn again and again."""
     lines: dict[str, _Line] = {}
-    begin = 0
-    while begin < len(data):
-        end = data.find(b"\n", begin)
-        end = len(data) if end < 0 else end
-        text, begin = data[begin:end], end + 1
-        await asyncio.sleep(0)
-        if not text.strip():
+    for n, text in enumerate(io.BytesIO(data)):
+        if n >= LIMITS.lines:
+            raise call_errors.broken_answer(name, f"more than {LIMITS.lines:,} lines")
+        is_empty = not text.strip()
+        if not is_empty or n % _LINES_AT_ONCE == 0:
+            await asyncio.sleep(0)
+        if is_empty:
             continue
+        if len(lines) == len(calls):
+            raise call_errors.broken_answer(name, f"more results than the {plural(len(calls), 'call')} of a batch")
         line = read(name, shape, text)
         if line.custom_id in lines:
             raise call_errors.broken_answer(name, "results of a batch with two of one call")

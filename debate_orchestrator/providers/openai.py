@@ -83,7 +83,7 @@ class Completions(api.ApiModel):
         state = await self._batch(batch)
         if state.status not in _ENDED:
             raise call_errors.broken_answer(self.name, "results of a batch that has not ended")
-        output, errors = [await self._lines(file) for file in (state.output_file_id, state.error_file_id)]
+        output, errors = [await self._lines(file, calls) for file in (state.output_file_id, state.error_file_id)]
         if output.keys() & errors.keys():
             raise call_errors.broken_answer(self.name, "results of a batch with two of one call")
         early = state.status != "completed"  # then calls without a line have no answer
@@ -93,12 +93,12 @@ class Completions(api.ApiModel):
         data = await self.about_batches("get", f"{_BATCHES}/{quote(id, safe='')}")
         return batch_answers.read_batch(self.name, _Batch, data, id)
 
-    async def _lines(self, file: str | None) -> dict[str, _Line]:
+    async def _lines(self, file: str | None, calls: Collection[str]) -> dict[str, _Line]:
         """The lines of a file of results by the id of each call; none where there is no file."""
         if file is None:
             return {}
         data = await self.about_batches("get", f"/files/{quote(file, safe='')}/content")
-        return await batch_answers.result_lines(self.name, data, _Line)
+        return await batch_answers.result_lines(self.name, data, _Line, calls)
 
     def _options(self, brief: Brief) -> list[Option]:
         """What is asked of the server besides an answer, with the words in which servers refuse it."""

@@ -52,7 +52,7 @@ QUIET = 2.0
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
 _LAST_CREATIONS = 10.0
-"""Seconds for which batches that are being created are awaited when a run ends."""
+"""Seconds for which requests that create a batch are awaited when a run ends."""
 
 _Result = TypeVar("_Result")
 
@@ -63,6 +63,7 @@ class _Call(NamedTuple):
     model: str
     body: dict[str, Any]
     code: str | None
+    stop: asyncio.Event
     result: asyncio.Future[Reply]
 
 
@@ -91,7 +92,10 @@ class Batches:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         """What awaits a batch, by the batch's name."""
-        self._creations: set[asyncio.Task[None]] = set()
+        self._uploads: set[asyncio.Task[None]] = set()
+        """What puts calls into a new batch, from its upload on."""
+        self._creations: set[asyncio.Task[Batch]] = set()
+        """Requests that create a batch which is on record."""
         self._results_of: dict[str, Mapping[str, Reply | TransientError]] = {}
         """Results by the name of their batch: debates come for those of an earlier run one after another."""
 
@@ -128,7 +132,7 @@ class Batches:
             problem = "Two journals of this tournament begin with the same nonce."
             raise BadFile(problem, hint="move one of them away, and its debate is held again")
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._calls[call] = _Call(model, body, code, future)
+        self._calls[call] = _Call(model, body, code, stop, future)
         if batch:
             self._await(batch)
         else:
@@ -164,8 +168,8 @@ class Batches:
         calls, self._queues[model] = self._queues[model], []
         if calls:
             task = asyncio.get_running_loop().create_task(self._create_and_await(model, calls))
-            self._creations.add(task)
-            task.add_done_callback(self._creations.discard)
+            self._uploads.add(task)
+            task.add_done_callback(self._uploads.discard)
 
     async def _create_and_await(self, model: str, calls: Sequence[str]) -> None:
         try:
@@ -224,26 +228,44 @@ class Batches:
         return ReplyPending([*problems, f"A batch of {batch.model} is under way."], hint=hint)
 
     async def _create(self, api: BatchApi, model: str, calls: Sequence[str]) -> Batch:
-        """Creates a batch of these calls. ReplyPending if it may have been created without an answer; any other error
-        says that it was not created."""
-        bodies = {call: self._calls[call].body for call in calls}
-        codes = {call: self._calls[call].code for call in calls}
-        file = await _with_retries(lambda: api.upload_batch(bodies))
+        """Creates a batch of those calls that are still awaited. ReplyPending if it may have been created without an
+        answer; any other error says that it was not created."""
+        uploaded: dict[str, dict[str, Any]] = {}
+        file = ""
 
         async def create() -> Batch:
-            batch = self._file.begin(model, codes)
-            try:
-                id = await api.create_batch(bodies, file)
-            except ExternalError as error:
-                if isinstance(error, TransientError) and not error.refused:
-                    raise self._pending(batch, error.problems) from None
-                await self._end(batch, None)
-                raise
-            self._on_note(f"Batch {id} has {plural(len(calls), 'call')} of {model}.")
-            await self._end(batch, id)
-            return batch
+            nonlocal uploaded, file
+            while (bodies := {call: one.body for call, one in self._still_awaited(calls).items()}) != uploaded:
+                if not bodies:
+                    raise Paused(f"The run was stopped before a batch of calls to {model} was created.")
+                file, uploaded = await api.upload_batch(bodies), bodies
+            # Nothing is awaited since the last look at the calls: one that left before is in no batch, and one that
+            # leaves from here on finds itself on record.
+            batch = self._file.begin(model, {call: self._calls[call].code for call in bodies})
+            creation = asyncio.get_running_loop().create_task(self._request(api, batch, bodies, file))
+            self._creations.add(creation)
+            creation.add_done_callback(self._creations.discard)
+            return await creation
 
         return await _with_retries(create)
+
+    def _still_awaited(self, calls: Iterable[str]) -> dict[str, _Call]:
+        """Those of some calls whose debates wait for them and are not told to stop."""
+        awaited = {call: self._calls[call] for call in calls if call in self._calls}
+        return {call: one for call, one in awaited.items() if not one.stop.is_set()}
+
+    async def _request(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]], file: str) -> Batch:
+        """Has a batch created that is on record, and records how that ended. Raises as `_create`."""
+        try:
+            id = await api.create_batch(bodies, file)
+        except ExternalError as error:
+            if isinstance(error, TransientError) and not error.refused:
+                raise self._pending(batch, error.problems) from None
+            await self._end(batch, None)
+            raise
+        self._on_note(f"Batch {id} has {plural(len(bodies), 'call')} of {batch.model}.")
+        await self._end(batch, id)
+        return batch
 
     async def _end(self, batch: Batch, id: str | None) -> None:
         """Records how the creation of a batch ended, as soon as there is room on the disk. ReplyPending if another
@@ -304,7 +326,7 @@ class Batches:
             timer.cancel()
         if self._creations:
             await asyncio.wait(self._creations, timeout=_LAST_CREATIONS)
-        tasks = [*self._creations, *self._tasks.values()]
+        tasks = [*self._uploads, *self._creations, *self._tasks.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
