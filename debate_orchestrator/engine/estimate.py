@@ -15,7 +15,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import CostLine, Costs, cost_line
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
+from debate_orchestrator.core.phases import CLERK, MIRRORED, Phase, Turn
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.settings import MAX_COST
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -23,7 +23,8 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import pricing, rehearse
-from debate_orchestrator.providers.caching import family, seconds
+from debate_orchestrator.providers.caching import family
+from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import duration, plural
 
@@ -32,6 +33,9 @@ BALLOT_WORDS = 800
 MAX_TURNS = 400
 """Turns up to which a debate is estimated; the largest that the shipped formats allow has 245.
 Every brief holds all earlier speeches, so the work grows with the square of the turns."""
+_FIRST_TOKEN_SECONDS = 5.0
+"""Seconds until an answer begins. This and the speed of an answer are assumed."""
+_TOKENS_A_SECOND = 35.0
 
 
 class CostEstimate(FrozenModel):
@@ -207,8 +211,16 @@ def _play(start: DebateState) -> tuple[list[_PlannedCall], float]:
             calls.append(_planned_call(debate, turn, cached.get(key, 0)))
             shared[key] = calls[-1].usage.cached + calls[-1].usage.cache_write_5m
         cached |= shared  # calls of one stage start together and read nothing of each other
-        took += max((seconds(spec_in(debate, turn.seat), turn.phase) for turn in stage), default=0.0)
+        took += max((_seconds(spec_in(debate, turn.seat), turn.phase) for turn in stage), default=0.0)
     return calls, took
+
+
+def _seconds(spec: str, phase: Phase) -> float:
+    """Seconds that a turn is expected to take."""
+    provider = provider_entry(spec)
+    if provider is not None and provider.seconds is not None:
+        return provider.seconds
+    return _FIRST_TOKEN_SECONDS + pricing.tokens_of_words(phase.words or BALLOT_WORDS) / _TOKENS_A_SECOND
 
 
 def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:

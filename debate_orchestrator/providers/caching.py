@@ -17,11 +17,6 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import provider_entry
 
-_FIRST_TOKEN_SECONDS = 5.0
-"""Seconds until an answer begins. This and the speed of an answer are assumed."""
-_TOKENS_A_SECOND = 35.0
-_BALLOT_TOKENS = 1400
-
 
 class CachePlan(NamedTuple):
     """What one call does about the cache."""
@@ -130,12 +125,3 @@ def family(debate: DebateState, phase: Phase, seat: str) -> Hashable:
         hears,
         mirrored,
     )
-
-
-def seconds(spec: str, phase: Phase) -> float:
-    """Seconds that a turn is expected to take."""
-    provider = provider_entry(spec)
-    if provider is not None and provider.seconds is not None:
-        return provider.seconds
-    tokens = pricing.tokens_of_words(phase.words) if phase.words else _BALLOT_TOKENS
-    return _FIRST_TOKEN_SECONDS + tokens / _TOKENS_A_SECOND
