@@ -157,7 +157,7 @@ def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
     )
 
     assert debate.replies["1.opening.b"].kind == "declined"
-    assert tally.conceded(debate) == "a"
+    assert tally.conceding_side(debate) == "a"
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (3, 1), (3, 3)])

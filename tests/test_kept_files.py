@@ -211,7 +211,7 @@ class TestKept:
     def test_its_own_file_is_its_own_though_it_is_named(self, here: Path) -> None:
         """What the conversation kept for itself is gone when its answers lie beside the report."""
         saving.new_file().keep(DRAFT)
-        saving.from_file(".debate-setup.yaml")[0].moved(DRAFT, "report.md")
+        saving.from_file(".debate-setup.yaml")[0].move_to_report(DRAFT, "report.md")
 
         assert saving.newest_unfinished() is None
 
@@ -222,7 +222,7 @@ class TestMoved:
         kept = saving.new_file()
         kept.keep(DRAFT)
 
-        assert kept.moved(DRAFT, "out/report.md") == "out/report.answers.yaml"
+        assert kept.move_to_report(DRAFT, "out/report.md") == "out/report.answers.yaml"
         assert read_mapping("out/report.answers.yaml")["rounds"] == 2
         assert not Path(".debate-setup.yaml").exists()
 
@@ -230,7 +230,7 @@ class TestMoved:
         """A file that the user named stays where it is."""
         kept = KeptAnswers("mine.yaml", is_ours=False)
         kept.keep(DRAFT)
-        kept.moved(DRAFT, "report.md")
+        kept.move_to_report(DRAFT, "report.md")
 
         assert Path("mine.yaml").exists() and Path("report.answers.yaml").exists()
 
@@ -238,7 +238,7 @@ class TestMoved:
         """A file of that name that a person wrote stays, and another name is taken."""
         Path("report.answers.yaml").write_text("topic: mine\n")
 
-        assert saving.new_file().moved(DRAFT, "report.md") == "report-2.answers.yaml"
+        assert saving.new_file().move_to_report(DRAFT, "report.md") == "report-2.answers.yaml"
         assert Path("report.answers.yaml").read_text() == "topic: mine\n"
 
 
@@ -247,25 +247,25 @@ class TestRecent:
         """The latest answer of a kind is the last, none appears twice, and of each kind the latest fifty are kept."""
         for answer in ("one", "two", "one", "  "):
             RecentAnswers().add("topic", answer)
-        assert RecentAnswers().of("topic") == ("two", "one") and RecentAnswers().of("seat") == ()
+        assert RecentAnswers().answers_of("topic") == ("two", "one") and RecentAnswers().answers_of("seat") == ()
         for n in range(60):
             RecentAnswers().add("topic", str(n))
-        assert RecentAnswers().of("topic") == tuple(map(str, range(10, 60)))
+        assert RecentAnswers().answers_of("topic") == tuple(map(str, range(10, 60)))
 
     def test_a_key_is_not_kept(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A key that was typed into an answer is not written down with it."""
         monkeypatch.setenv("DEBATE_KEY_OTHER", "gsk-a1B2c3D4e5F6g7H8")
         RecentAnswers().add("topic", "Is gsk-a1B2c3D4e5F6g7H8 good?")
 
-        assert RecentAnswers().of("topic") == ("Is [key] good?",)
+        assert RecentAnswers().answers_of("topic") == ("Is [key] good?",)
 
     def test_a_file_that_is_no_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where the file holds something else, or can't be written, nothing is remembered and nothing breaks."""
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
         RecentAnswers().add("topic", "x")
         next(tmp_path.rglob("*.json")).write_text('{"topic": 3}')
-        assert RecentAnswers().of("topic") == ()
+        assert RecentAnswers().answers_of("topic") == ()
         (tmp_path / "file").write_text("")
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
         RecentAnswers().add("topic", "x")
-        assert RecentAnswers().of("topic") == ()
+        assert RecentAnswers().answers_of("topic") == ()

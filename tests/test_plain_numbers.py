@@ -42,4 +42,4 @@ def test_flags_take_no_other_digits(debate: Run, command: tuple[str, ...], text:
 def test_plain_numbers_are_taken(text: str, value: float) -> None:
     """Decimals, signs, exponents and blanks around a number are its usual forms."""
     assert cap(text) == from_text("max_cost", text) == value
-    assert flags.whole(" -7 ") == -7
+    assert flags.whole_number(" -7 ") == -7

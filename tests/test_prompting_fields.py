@@ -79,7 +79,7 @@ def test_what_was_filled_in_will_do(data: st.DataObject, shape: Shape) -> None:
         question = data.draw(st.sampled_from(questions)) if again else missing[0]
         said = data.draw(SAID)
         try:
-            fields.read(question, CONTEXT, said)
+            fields.parse_answer(question, CONTEXT, said)
         except BadReply as error:
             assert error.problems
             continue
@@ -93,7 +93,7 @@ def answered(question: FormQuestion, entered: Mapping[FieldPath, str]) -> bool:
     try:
         return (
             question.field_path in entered
-            and fields.read(question, CONTEXT, entered[question.field_path]) is not entered
+            and fields.parse_answer(question, CONTEXT, entered[question.field_path]) is not entered
         )
     except BadReply:
         return False
@@ -116,7 +116,7 @@ def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
         )
         said = "yes" if question.field.kind == "flag" and yes else good[question.field.kind]
         said = "" if question.may_be_empty and (question.ends or question.field.kind == "text") and not yes else said
-        fields.read(question, CONTEXT, said)
+        fields.parse_answer(question, CONTEXT, said)
         entered[question.field_path] = said
 
     value = fields.form_value(shape, CONTEXT, entered)
@@ -157,7 +157,7 @@ TYPED_ANSWERS = [
 def test_what_an_answer_means() -> None:
     """Answers are taken by name, by number, and by a beginning that is the only one."""
     for question, text, value in TYPED_ANSWERS:
-        assert fields.read(question, CONTEXT, text) == value, question
+        assert fields.parse_answer(question, CONTEXT, text) == value, question
 
 
 REFUSED_ANSWERS = [
@@ -182,7 +182,7 @@ def test_what_will_not_do() -> None:
     """What is invalid is reported, with what is expected."""
     for question, text, said in REFUSED_ANSWERS:
         with pytest.raises(BadReply, match=said):
-            fields.read(question, CONTEXT, text)
+            fields.parse_answer(question, CONTEXT, text)
 
 
 def places(shape: Shape, **entered: str) -> list[str]:
@@ -209,12 +209,12 @@ def test_scores() -> None:
     first, second = fields.form_questions(shape, CONTEXT, {})
 
     assert (first.field_path, second.field_path) == (("scores", "a"), ("scores", "b"))
-    assert fields.read(first, CONTEXT, "7, 0.5") == {"depth": 7, "wit": 0.5}
+    assert fields.parse_answer(first, CONTEXT, "7, 0.5") == {"depth": 7, "wit": 0.5}
     assert fields.form_value(shape, CONTEXT, {first.field_path: "7 1"}) is None
     with pytest.raises(BadReply, match=r"^wit: 7 is not a number from 0 to 1"):
-        fields.read(second, CONTEXT, "7 7")
+        fields.parse_answer(second, CONTEXT, "7 7")
     with pytest.raises(BadReply, match="2 numbers are needed, one for each of: depth, wit"):
-        fields.read(second, CONTEXT, "7")
+        fields.parse_answer(second, CONTEXT, "7")
 
 
 def test_a_short_form_asks_what_only_a_person_knows() -> None:

@@ -9,7 +9,7 @@ import pytest
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator.formats import loader
-from debate_orchestrator.prompting.rendering import shipped
+from debate_orchestrator.prompting.rendering import shipped_sandbox
 from debate_orchestrator.prompting.templates import (
     FunctionContext,
     Sandbox,
@@ -191,6 +191,6 @@ def test_what_is_no_template(text: str, line: int, what: str) -> None:
 
 def test_shipped_templates_have_nothing_wrong() -> None:
     """Every template of prompts/ compiles, with filters that are there."""
-    made = shipped()
+    made = shipped_sandbox()
     texts = {name: (resources.prompts() / name).read_text("utf-8") for name in made.list_templates() if ".j2" in name}
     assert syntax_problems(made, texts) == []

@@ -69,8 +69,8 @@ def test_it_goes_through_a_whole_debate(tmp_path: Path, rounds: int, strictness:
     assert not any(map(debate.rejected_replies, debate.turns)) and costs_of(debate).lines == ()
     assert {type(one) for one in debate.replies.values()} == {Spoke, StructuredReplyGiven}
     assert len(tally.results(debate)) == rounds
-    assert tally.conceded(debate) is None
-    assert not any(tally.intervened(debate, n) for n in range(1, rounds + 1))
+    assert tally.conceding_side(debate) is None
+    assert not any(tally.had_intervention(debate, n) for n in range(1, rounds + 1))
 
 
 def test_it_says_what_it_is(tmp_path: Path) -> None:

@@ -266,14 +266,14 @@ def test_what_is_said_in_private_is_not_heard(line: str) -> None:
     event = said(f"<thinking>\nI could say\n{line}\n</thinking>\nOne two three.", debate)
     assert isinstance(event, Spoke)
     debate = apply(debate, event)
-    assert tally.conceded(debate) is None
+    assert tally.conceding_side(debate) is None
     unheard = said(f"One two three four five.\n{line}", held())
     assert isinstance(unheard, Spoke), "after the words that are heard it says nothing either"
     aloud = held()
     event = said(f"<thinking>\nNo.\n</thinking>\n{line}", aloud)
     assert isinstance(event, Declined if line == DECLINE else Spoke)
     aloud = apply(aloud, event)
-    assert tally.conceded(aloud) == ("a" if line == CONCEDE else None)
+    assert tally.conceding_side(aloud) == ("a" if line == CONCEDE else None)
 
 
 # Forms that sides fill in

@@ -197,7 +197,7 @@ def test_a_template_gets_nowhere(text: str) -> None:
     with pytest.raises(
         Exception, match=r"(?i)unsafe|undefined|no attribute|not safely callable|no filter|not found|etc/passwd"
     ):
-        Sandbox(own).rendered([NAME], values, FunctionContext())
+        Sandbox(own).render([NAME], values, FunctionContext())
     with pytest.raises(BadFormat, match="formats/x/one"):
         rendering.render([NAME], values, FunctionContext(), own)
 

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from debate_orchestrator.terminal.display import Display, pack
-from debate_orchestrator.util.terminal_text import chosen, moves
+from debate_orchestrator.util.terminal_text import match_option, moves
 
 
 def row(text: str, style: str = "") -> Text:
@@ -158,7 +158,7 @@ CHOICES = [
 def test_what_was_chosen() -> None:
     """A choice is made by its name, which comes before all else, by its number, or by a beginning that is its alone."""
     for said, expected in CHOICES:
-        assert chosen(OPTIONS, said) == expected, said
+        assert match_option(OPTIONS, said) == expected, said
 
 
 @pytest.mark.parametrize(("term", "expected"), [("xterm", True), ("dumb", False), ("DUMB", False), ("", False)])

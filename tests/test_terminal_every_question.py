@@ -13,7 +13,7 @@ from reviewers import DIGEST, adversarial_entries, review_form
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
+from debate_orchestrator.reports.reviews import ReviewForm, new_ballot, review_texts
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name
 from debate_orchestrator.terminal.prompt import Quit
@@ -48,7 +48,7 @@ def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
 
         async def ask() -> None:
             name = await ask_name(terminal, review_texts())
-            given = empty(DIGEST, name, "2026-02-04")
+            given = new_ballot(DIGEST, name, "2026-02-04")
             await ReviewBallotForm(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
 
         with pytest.raises(Quit):

@@ -163,7 +163,7 @@ def test_leaving(here: Path) -> None:
 
 def shown(debate: DebateState, turn: str) -> str:
     one = schedule.turn(debate, turn)
-    return terminal_turn.PersonTurn(debate, one, brief(debate, one), None, None).whole()
+    return terminal_turn.PersonTurn(debate, one, brief(debate, one), None, None).full_text()
 
 
 def test_what_a_debater_needs() -> None:

@@ -9,7 +9,7 @@ import pytest
 from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, adversarial_entries, entries_of, review_form
 
-from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
+from debate_orchestrator.reports.reviews import ReviewForm, new_ballot, review_texts
 from debate_orchestrator.terminal.form import ReviewBallotForm
 from debate_orchestrator.terminal.prompt import Quit
 
@@ -40,7 +40,7 @@ def cast(*keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = Non
             reads.append(len(kept))
             terminal.tell(READ)
 
-        given = (begun or {}) | empty(DIGEST, "ada", "2026-02-04")
+        given = (begun or {}) | new_ballot(DIGEST, "ada", "2026-02-04")
         review = ReviewBallotForm(terminal, review_texts(), asked, given, read, kept.append)
         ballot, ended = None, "filed"
         try:

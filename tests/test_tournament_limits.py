@@ -246,7 +246,7 @@ def test_servers_have_their_own_allowances() -> None:
     models = [ours, theirs, same, "openai:gpt-5.1"]
     limiters = Limiters(contests.spec(models=models, rehearse=False, limits={"openai": {"tokens": 1_000}}))
 
-    first = {spec: limiters.of(spec)[0] for spec in models}
+    first = {spec: limiters.limiters_of(spec)[0] for spec in models}
     assert first[ours] is first[same] and len({id(limiter) for limiter in first.values()}) == 3
     assert all("tokens" in limiter.buckets for limiter in first.values())
 

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         due = ", ".join(turn.id for turn in debate.due)
         hint = f"`{next_command(debate, path)}` to finish it"
         raise BadSettings(f"{path}: this debate is not finished (due: {due}).", hint=hint)
-    case = ReviewedDebate.of(path, entries, debate)
+    case = ReviewedDebate.from_entries(path, entries, debate)
     if arguments.read:
         return _write_transcript(arguments, case)
     if arguments.form:
@@ -162,7 +162,7 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
         reviews.must_be_free(case.folder, name)
         saved_draft = reviews.read_draft(case.folder, name, case.digest)
         draft = reviews.path_of(case.folder, name, reviews.DRAFT) if saved_draft else ""
-        fields = saved_draft | reviews.empty(case.digest, name, date.today().isoformat())
+        fields = saved_draft | reviews.new_ballot(case.digest, name, date.today().isoformat())
         show = partial(_show, prompter, _text_for_review(case))
         return await ReviewBallotForm(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
 
@@ -209,7 +209,7 @@ def _head(form: ReviewForm, journal: str) -> Iterator[str]:
     yield f"Topic: {setup.topic}"
     for side in form.sides:
         yield f"{side}, {format.name_of(side)}: {setup.positions[side]}"
-    if form.scored:
+    if form.has_scores:
         for name in form.shape_context.criteria:
             yield f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}"
     options = _or([*form.sides, reviews.UNDECIDED])

@@ -78,7 +78,7 @@ def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[st
         "torn_bytes": contents.torn_bytes,
         "complete": not due,
         "due": due,
-        "missing": [wording.unwritten(debate, turn) for turn in schedule.missing_records(debate)],
+        "missing": [wording.missing_reply_text(debate, turn) for turn in schedule.missing_records(debate)],
         "in_flight": [turn for turn in due if debate.calls_intended(turn)],
         "prompts": "as recorded" if debate.opened.prompts == _installed_prompts(debate) else "changed since",
         "head": contents.entries[-1].hash,

@@ -84,7 +84,7 @@ def agree(source: Source, risks: Sequence[Risk], *, trusted: bool, ask: AskConse
         if not (ask or _ask)(source.name, risks):
             raise BadSettings(f"{source.name} was not trusted, and nothing was done.")
     elif not trusted:
-        risk_texts = "; ".join(risk.text for risk in risks_module.ordered(risks))
+        risk_texts = "; ".join(risk.text for risk in risks_module.sort_risks(risks))
         otherwise = "leave it" if source.key.startswith("journal") else "change it there, or give other values as flags"
         raise BadSettings(
             f"{source.name}: it {WANTS} and needs your consent ({risk_texts}). "

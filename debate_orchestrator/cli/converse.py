@@ -49,7 +49,7 @@ def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
     from debate_orchestrator.cli import consent, flags
     from debate_orchestrator.cli.answers_and_flags import setup_questions
-    from debate_orchestrator.engine.start import check_settings, rehearsed
+    from debate_orchestrator.engine.start import as_rehearsal, check_settings
     from debate_orchestrator.providers.discovery import find_models
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
     from debate_orchestrator.terminal.prompt import Prompter, Quit
@@ -61,7 +61,7 @@ def _converse(arguments: argparse.Namespace) -> int:
         settings = conversation.settings()
         files = DebateFiles.of_output(settings.output)
         if conversation.rehearses:
-            settings = rehearsed(settings, people=at_terminal(sys.stderr))
+            settings = as_rehearsal(settings, people=at_terminal(sys.stderr))
             files = free_files(files.with_suffix(".rehearsed"))
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
         return files
@@ -95,7 +95,7 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
 
     kept_answers, rehearse = conversation.kept, conversation.rehearses
     draft, state = kept_answers.path, _real_answers(conversation.state) if rehearse else conversation.state
-    path = kept_answers.moved(state, DebateFiles.of_output(settings.output).report)
+    path = kept_answers.move_to_report(state, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, conversation.state.given, draft, conversation.calls())
     again, cost_line = command("run --answers", path), conversation.cost_line()
     uses = "." if rehearse else f": `{again}` uses them again."

@@ -203,7 +203,7 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "blind": _pre_debate_votes(debate, verdict),
         "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},
         "totals": _points(tally.totals(debate)) if any(each.scores for each in tally.scored_results(debate)) else None,
-        "missing": [wording.unwritten(debate, turn) for turn in schedule.missing_records(debate)],
+        "missing": [wording.missing_reply_text(debate, turn) for turn in schedule.missing_records(debate)],
         "cost": {"usd": total.cost, "calls": total.calls, "of_unknown_price": total.unpriced_calls},
         "rehearsed": any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))),
         "estimate": next((note.detail for note in debate.notes if note.note == "estimate"), None),

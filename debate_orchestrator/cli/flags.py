@@ -34,7 +34,7 @@ def add_schemas(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schemas", action="store_true", help="print the schemas of replies; briefs hold them too")
 
 
-def whole(text: str) -> int:
+def whole_number(text: str) -> int:
     """The value of a flag that takes a whole number."""
     number = plain_integer(text)
     if number is None:

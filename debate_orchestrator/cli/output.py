@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import one_line, sanitize, unbroken
-from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled, moves
+from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
+from debate_orchestrator.util.terminal_text import MAX_WIDTH, fill_line, moves
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.format import Format
@@ -164,8 +164,10 @@ def _flag(setting: str) -> str:
 
 def _write(lines: Iterable[str], stream: TextIO) -> None:
     """Prints sanitized lines, at a terminal wrapped between words, with paths left whole."""
-    text = redact("\n".join(map(unbroken, lines)))  # before the wrap, which could split a secret that has spaces
+    text = redact(
+        "\n".join(map(without_line_breaks, lines))
+    )  # before the wrap, which could split a secret that has spaces
     if stream.isatty():
         width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
-        text = "\n".join(filled(line, width) for line in text.split("\n"))
+        text = "\n".join(fill_line(line, width) for line in text.split("\n"))
     print(text, file=stream)

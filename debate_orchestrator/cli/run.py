@@ -74,7 +74,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     `insecure` and `command_env`."""
     files, real = DebateFiles.of_output(settings.output), settings
     if rehearse := arguments.rehearse or model_spec.is_rehearsal(settings.cast):
-        settings = start.rehearsed(settings, people=at_terminal(sys.stderr))
+        settings = start.as_rehearsal(settings, people=at_terminal(sys.stderr))
         files = free_files(files.with_suffix(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permissions_of(arguments)
     more = events_problems(settings.cast, arguments)

@@ -22,7 +22,7 @@ PORT = 8642
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = f"the port on this machine, {PORT} by default; 0 takes any that is free"
-    parser.add_argument("--port", type=flags.whole, default=PORT, metavar="N", help=about)
+    parser.add_argument("--port", type=flags.whole_number, default=PORT, metavar="N", help=about)
     about = "a name under which a proxy passes requests on, with its port if it is not the usual one; may be repeated"
     parser.add_argument("--host", action="append", default=[], metavar="NAME", help=about)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")

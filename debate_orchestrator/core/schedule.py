@@ -91,7 +91,9 @@ def _declined(debate: DebateState, slot_index: int) -> bool:
     if after and after[0].section == slot.section:
         return False
     section = debate.plan.sections[slot.section]
-    return any(speech_rules.declined(debate, other.turn_id(side)) for other in section for side in other.phase.seats)
+    return any(
+        speech_rules.has_declined(debate, other.turn_id(side)) for other in section for side in other.phase.seats
+    )
 
 
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
@@ -102,7 +104,7 @@ def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
         return []  # nothing was written that could be checked
     if slot.phase.triggered_by == "convergence":
-        if not tally.intervened(debate, slot.round or 0):
+        if not tally.had_intervention(debate, slot.round or 0):
             return []
         answering = tally.diverging_sides(debate, slot.round or 0)
         order = tuple(side for side in order if side in answering)
@@ -312,7 +314,9 @@ def turns_heard(debate: DebateState, listener: Turn) -> list[Turn]:
 def _hears(debate: DebateState, seat: str, turn: Turn) -> bool:
     """Whether a seat hears of a turn that is taken."""
     phase = turn.phase
-    return seat in phase.heard_by and (seat in phase.declines_heard_by or not speech_rules.declined(debate, turn.id))
+    return seat in phase.heard_by and (
+        seat in phase.declines_heard_by or not speech_rules.has_declined(debate, turn.id)
+    )
 
 
 def own_ballot_turns(debate: DebateState, turn: Turn) -> list[Turn]:

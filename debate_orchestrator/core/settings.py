@@ -287,7 +287,7 @@ def line_problems(name: str, text: str) -> list[str]:
 
 def duplicate_positions(positions: Mapping[str, str]) -> list[str]:
     """The problem of positions that are the same but for case, blanks and full stops; none where they differ."""
-    texts = {sanitize.normalized(sanitize.one_line(text)).casefold().rstrip(" .") for text in positions.values()}
+    texts = {sanitize.normalize_unicode(sanitize.one_line(text)).casefold().rstrip(" .") for text in positions.values()}
     if len(texts) == len(positions):
         return []
     text = short_repr(next(iter(positions.values())))

@@ -107,7 +107,7 @@ def without_private_fields(debate: DebateState, fields: Any) -> Any:
     return map_leaves(fields, public)
 
 
-def declined(debate: DebateState, turn_id: str) -> bool:
+def has_declined(debate: DebateState, turn_id: str) -> bool:
     """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""
     reply_event = debate.replies.get(turn_id)
     if isinstance(reply_event, Declined):

@@ -54,7 +54,7 @@ def findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
 def _findings(debate: DebateState, vote: Vote) -> dict[str, Any]:
     shape = debate.shape(debate.turns_reached[vote.turn_id]) or {}
     ballots = [debate.structured_reply(turn_id) for turn_id in (vote.turn_id, vote.turn_id + MIRRORED)]
-    first, *others = (unmirrored(debate, shape, ballot) for ballot in ballots if ballot is not None)
+    first, *others = (in_original_names(debate, shape, ballot) for ballot in ballots if ballot is not None)
     return {
         name: first.get(name)
         for name in ("convergence", "conceded", "dry")
@@ -116,10 +116,12 @@ def _parsed_ballot(debate: DebateState, shape: Shape, turn_id: str) -> ParsedBal
     """What a ballot says of the sides as they are; None if none counts."""
     if (ballot := debate.structured_reply(turn_id)) is None:
         return None
-    return read_ballot(unmirrored(debate, shape, ballot), debate.format.sides, debate.weights, debate.format.winner_of)
+    return read_ballot(
+        in_original_names(debate, shape, ballot), debate.format.sides, debate.weights, debate.format.winner_of
+    )
 
 
-def unmirrored(debate: DebateState, shape: Shape, ballot: StructuredReplyGiven) -> dict[str, Any]:
+def in_original_names(debate: DebateState, shape: Shape, ballot: StructuredReplyGiven) -> dict[str, Any]:
     """A ballot with the sides as they are: one on the mirrored debate is mirrored back."""
     return debate.mirror.structured_reply(shape, ballot.data) if ballot.turn_id.endswith(MIRRORED) else ballot.data
 
@@ -137,12 +139,12 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     answering = [slot for slot in debate.plan.sections[round, False] if slot.phase.triggered_by == "convergence"]
     wants_intervention = finding.detected and any(not debate.is_skipped(slot) for slot in answering)
     before = range(round - format.intervention.most_in_a_row, round)
-    intervened = (
+    needs_intervention = (
         wants_intervention
         and not majority_concession(findings(debate, round))
         and not all(n in debate.judged and debate.judged[n].intervened for n in before)
     )
-    return JudgedRound(finding, result, intervened)
+    return JudgedRound(finding, result, needs_intervention)
 
 
 def convergence(debate: DebateState, round: int) -> Convergence:
@@ -164,7 +166,7 @@ def conceded_in(debate: DebateState, round: int) -> str | None:
     return earlier_debate.conceded.get(round) if round in debate.judged else None
 
 
-def intervened(debate: DebateState, round: int) -> bool:
+def had_intervention(debate: DebateState, round: int) -> bool:
     """Whether a round's convergence is answered by an intervention."""
     if debate.opened.earlier_debate is not None:
         return round in debate.opened.earlier_debate.interventions
@@ -173,7 +175,11 @@ def intervened(debate: DebateState, round: int) -> bool:
 
 def converged_again(debate: DebateState, round: int) -> bool:
     """Whether a round converged right after an intervention, and was flagged instead of answered again."""
-    return convergence(debate, round).detected and intervened(debate, round - 1) and not intervened(debate, round)
+    return (
+        convergence(debate, round).detected
+        and had_intervention(debate, round - 1)
+        and not had_intervention(debate, round)
+    )
 
 
 def rounds_converged_again(debate: DebateState) -> tuple[int, ...]:
@@ -234,7 +240,7 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
         shape, turns = judge_turns.shape, judge_turns.turns
         judge_ballots = [ballot for turn_id in turns if (ballot := debate.structured_reply(turn_id)) is not None]
         for ballot in judge_ballots if "scores" in shape and len(judge_ballots) == len(turns) else ():
-            scores = unmirrored(debate, shape, ballot)["scores"]
+            scores = in_original_names(debate, shape, ballot)["scores"]
             for side in debate.format.sides:
                 side_points = points.setdefault(side, {})
                 for name in debate.criteria:
@@ -279,7 +285,7 @@ def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
     return (conceder,) if conceder else ()
 
 
-def conceded(debate: DebateState) -> str | None:
+def conceding_side(debate: DebateState) -> str | None:
     """The side that gave up its whole position; `both` if both did so at once; None otherwise.
 
     A debate that is judged again ends where the earlier ballots found a concession. That is one only if the new ballots
@@ -308,7 +314,7 @@ def verdict(debate: DebateState) -> Verdict | None:
         by_swing=debate.format.decided_by == "swing",
         winner_of=debate.plan.winner_of_label,
         has_scores=any("scores" in shape for shape in debate.format.shapes.values()),
-        concession=conceded(debate),
+        concession=conceding_side(debate),
         conceded_by_speech=bool(debate.conceding),
         converged_again=bool(rounds_converged_again(debate)),
         strengths=[word for word in strengths if word is not None],

@@ -80,7 +80,7 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     return TranscriptEntry(
         turn=mirror.turn(turn) if mirrored else turn,
         text=visible.text,
-        declined=speech_rules.declined(debate, turn.id),
+        declined=speech_rules.has_declined(debate, turn.id),
         cut=spoke and reply.ended == "cut",
         dropped=visible.dropped,
         words=visible.words,

@@ -55,7 +55,7 @@ class FrozenModel(BaseModel):
         update = {}
         for name, free in _fields(type(self)):
             value = getattr(self, name)
-            changed = _changed(value, change, free)
+            changed = _change_texts(value, change, free)
             if changed is not value:
                 update[name] = changed
         return self.model_copy(update=update) if update else self
@@ -85,7 +85,7 @@ def _holds_values(annotation: Any) -> bool:
     return annotation is Any or isinstance(annotation, ForwardRef) or any(map(_holds_values, get_args(annotation)))
 
 
-def _changed(data: Any, change: Callable[[str], str], free: bool) -> Any:
+def _change_texts(data: Any, change: Callable[[str], str], free: bool) -> Any:
     """Data with its free text changed; the same object where nothing has changed."""
 
     def changed(leaf: Any) -> Any:

@@ -24,7 +24,7 @@ from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.figures import CHUNK, figure, join_figures
-from debate_orchestrator.util.sanitize import normalized, sanitize
+from debate_orchestrator.util.sanitize import normalize_unicode, sanitize
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
@@ -142,14 +142,14 @@ def normalize(text: str) -> str:
     words, at = list[str](), 0
     for chunk in CHUNK.finditer(plain):
         if number := figure(chunk[0]):
-            words += [*_words(plain[at : chunk.start()]), normalized(number)]
+            words += [*_words(plain[at : chunk.start()]), normalize_unicode(number)]
             at = chunk.end()
     return " ".join((*words, *_words(plain[at:])))
 
 
 def _words(text: str) -> list[str]:
     """The words of a text without figures."""
-    letters = normalized(text.casefold()).translate(_LETTERS)
+    letters = normalize_unicode(text.casefold()).translate(_LETTERS)
     return [word for word in letters.split() if any(map(str.isalnum, word))]
 
 

@@ -249,14 +249,14 @@ def trusting(trust: bool) -> RequireConsent:
 
 def _must_be_trusted(path: str, risks_found: Sequence[risks.Risk], trust: bool) -> None:
     if risks_found and not trust:
-        risks_text = "; ".join(risk.text for risk in risks.ordered(risks_found))
+        risks_text = "; ".join(risk.text for risk in risks.sort_risks(risks_found))
         raise BadSettings(f"{path}: this journal {risks.WANTS} ({risks_text}). Pass trust=True to agree.")
 
 
 async def _create(settings: Settings, *, rehearse: bool = False, people: bool = False) -> OpenDebate:
     files = DebateFiles.of_output(settings.output)
     if rehearse:
-        settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
+        settings, files = start.as_rehearsal(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, people=people)
 
     def notes(opened: Opened) -> list[Noted]:

@@ -191,7 +191,7 @@ def _opened_from_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
         topic=settings.topic,
         positions=settings.positions,
         speakers={side: ", ".join(debate.cast[side]) for side in format.sides},
-        speeches=tuple(_heard(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking),
+        speeches=tuple(_transcript_speech(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking),
         notes=tuple(_weaknesses(debate)),
     )
     opened, speeches = opened_from_transcript(transcript, judged_by=format.judged_by, **how)
@@ -200,7 +200,7 @@ def _opened_from_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
     return opened.model_copy(update={"format": format, "speech_rules": debate.opened.speech_rules}), speeches
 
 
-def _heard(debate: DebateState, turn: Turn) -> TranscriptSpeech:
+def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:
     """A speech as others heard it."""
     entry = transcript_entries.entry(debate, turn)
     return TranscriptSpeech(

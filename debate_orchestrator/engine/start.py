@@ -36,7 +36,7 @@ from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 from debate_orchestrator.util.messages import Tell, ignore
 
 
-def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
+def as_rehearsal(settings: Settings, *, people: bool = False) -> Settings:
     """The same settings with a stand-in in every seat, which calls no model; with `people`, they keep their seats, and
     no stand-in draws up issues or writes a decision brief for them."""
     unchanged = (model_spec.HUMAN,) if people else ()

@@ -141,7 +141,9 @@ class _TurnRun:
             while self._turn in self._debate.due and not self._stop.is_set():
                 spec = model_spec.real_spec(spec_in(self._debate, self._turn.seat))
                 code = code_for(self._debate, self._turn, spec, reply_secret.secret)
-                reply = await self._reply(brief(self._debate, self._turn, self._last_rejected(), code).redacted())
+                reply = await self._reply(
+                    brief(self._debate, self._turn, self._last_rejected(), code).with_redactions()
+                )
                 if reply is None:
                     continue
                 attempts_left -= 1
@@ -243,7 +245,7 @@ class _TurnRun:
         partial = transient.partial if transient and isinstance(transient.partial, Reply) else None
         if partial is not None:
             # The token count of a reply that broke off is not final, so its price is unknown.
-            partial = replies.stored(self._attributed(turn_brief, partial.model_copy(update={"cost": None})))
+            partial = replies.as_stored(self._attributed(turn_brief, partial.model_copy(update={"cost": None})))
         maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
         problem = " ".join(failure.problems)
         await self._runner.record(self._call_failed(problem, partial, maybe_billed=maybe_billed, wait=wait))
@@ -260,7 +262,7 @@ class _TurnRun:
         text, reply = "".join(self._pieces), None
         if text.strip():
             partial = Reply(text=text, brief_digest="", spec=self._provider.name)
-            reply = replies.stored(self._attributed(turn_brief, partial))
+            reply = replies.as_stored(self._attributed(turn_brief, partial))
         if self._billed or reply is not None:
             maybe_billed = self._billed and not self._provider.in_batch(turn_brief)
             event = self._call_failed(f"The call was given up, since {why}.", reply, maybe_billed=maybe_billed)
@@ -291,10 +293,10 @@ class _TurnRun:
             return replies.parse_reply(self._debate, self._turn, reply, code, last=last)
         except BadReply as error:
             absent = last and self._may_be_absent()
-            return replies.rejected(self._turn, replies.stored(reply), error, absent=absent)
+            return replies.rejected(self._turn, replies.as_stored(reply), error, absent=absent)
         except Exception as error:
             problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
-            failed = self._call_failed(problem, replies.stored(reply), maybe_billed=reply.called)
+            failed = self._call_failed(problem, replies.as_stored(reply), maybe_billed=reply.called)
             await self._runner.record(failed)
             raise
 

@@ -71,7 +71,7 @@ def ask(
     to risks of the file; usually, none are agreed to.
 
     Raises BadSettings if the debate of the file is open already, and no new topic is given."""
-    state = _begun(path, agree, fresh="topic" in answers)
+    state = _initial_state(path, agree, fresh="topic" in answers)
     before = state
     state, problems = questions.checked(before)
     is_saved = is_whole(state, before)
@@ -107,7 +107,7 @@ def ask(
     )
 
 
-def _begun(path: str, agree: Callable[[tuple[Risk, ...]], bool], *, fresh: bool) -> SetupState:
+def _initial_state(path: str, agree: Callable[[tuple[Risk, ...]], bool], *, fresh: bool) -> SetupState:
     """The conversation of a file, or a new one. If the debate of the file is open, its answers are moved aside for a
     `fresh` conversation. Raises BadSettings otherwise."""
     state = load(path) if os.path.exists(path) else SetupState()

@@ -232,7 +232,7 @@ class Stepper:
         if line := _wrapper(text):
             problem = f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line)})."
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
-        reply = replies.stored(Reply(text=text, brief_digest=turn_brief.digest, spec=model_spec.HOST))
+        reply = replies.as_stored(Reply(text=text, brief_digest=turn_brief.digest, spec=model_spec.HOST))
         event = self._parse(turn, turn_brief, reply)
         if turn_id not in self.state.replies:
             self._record_brief_sent(turn, turn_brief)
@@ -273,7 +273,7 @@ class Stepper:
         rejected = self.state.rejected_replies(turn.id)
         former = rejected[-1] if rejected and rejected[-1].reply.spec == model_spec.HOST else None
         code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_secret.stored_secret)
-        return brief(self.state, turn, former, code).redacted()
+        return brief(self.state, turn, former, code).with_redactions()
 
     def _brief_file(self, turn_brief: Brief, turn: Turn, turn_files: TurnFiles) -> str:
         return brief_file(turn_brief, self.state, turn, os.path.basename(turn_files.reply))

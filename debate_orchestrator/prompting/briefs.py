@@ -82,7 +82,7 @@ class Brief(FrozenModel):
             return self.json_schema
         return with_any_code(self.json_schema, self.code)
 
-    def redacted(self) -> Brief:
+    def with_redactions(self) -> Brief:
         """The same without the secrets of the environment, as it is sent."""
         redact = redactor()
         texts = {
@@ -218,7 +218,7 @@ _FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
 
 def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
-    heard_turns = _heard(debate, turn)
+    heard_turns = _turns_heard(debate, turn)
     fixed = _of_format(debate) | (_of_rubric(debate) if turn.judging else {})
     values = fixed | common_values(debate, turn) | _for_role(debate, turn, heard_turns)
     plain = {name: rendering.plain_data(value) for name, value in values.items()}
@@ -313,7 +313,7 @@ def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
     }
 
 
-def _heard(debate: DebateState, listener: Turn) -> list[dict[str, Any]]:
+def _turns_heard(debate: DebateState, listener: Turn) -> list[dict[str, Any]]:
     """The speeches that the seat of a turn has heard, as templates see them, as plain data."""
     names = [name for name in TranscriptEntry.model_fields if name != "turn"]
     return [
@@ -351,14 +351,14 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
     mirror = debate.mirror
     results = tally.results_of(debate, turn.seat, mirrored=turn.mirrored)
     totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
-    share, conceded = score_gap(totals), tally.conceded(debate)
+    share, conceded = score_gap(totals), tally.conceding_side(debate)
     if turn.mirrored:
         totals, won, conceded = mirror.keys(totals), mirror.keys(won), mirror.side(conceded or "") or None
     return {
         "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.settings.shape_options)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard_turns if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard_turns if earlier["declined"]],
-        "ballots": [_own(debate, earlier) for earlier in schedule.own_ballot_turns(debate, turn)],
+        "ballots": [_own_ballot(debate, earlier) for earlier in schedule.own_ballot_turns(debate, turn)],
         "totals": totals,
         "won": won,
         "gap": None if share is None else percent(share),
@@ -383,7 +383,7 @@ def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> d
     }
 
 
-def _own(debate: DebateState, turn: Turn) -> ReplyEvent:
+def _own_ballot(debate: DebateState, turn: Turn) -> ReplyEvent:
     """A ballot as its judge is shown it: no judge is told whether it sees the debate mirrored."""
     return debate.replies[turn.id].model_copy(update={"turn_id": turn.id.removesuffix(MIRRORED)})
 
@@ -396,7 +396,7 @@ def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
         if (
             earlier.round != turn.round
             or not isinstance(reply_event, StructuredReplyGiven)
-            or speech_rules.declined(debate, earlier.id)
+            or speech_rules.has_declined(debate, earlier.id)
         ):
             continue
         if (url := reply_event.data.get("url")) and (quote := reply_event.data.get("quote")):

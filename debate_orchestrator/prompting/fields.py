@@ -16,7 +16,7 @@ from debate_orchestrator.core.reply_check import check, in_words
 from debate_orchestrator.core.shape import MAX_ITEMS, Field, Shape, ShapeContext, applies, empty_value, fields_asked
 from debate_orchestrator.util.errors import BadReply, short_repr
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.terminal_text import chosen
+from debate_orchestrator.util.terminal_text import match_option
 
 FieldPath = tuple[str, ...]
 Entered = Mapping[FieldPath, str]
@@ -159,7 +159,7 @@ def short_form_questions(questions: Iterable[FormQuestion], first: str = "") -> 
     return [question for question in questions if question.field_path in needed_paths]
 
 
-def read(question: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
+def parse_answer(question: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
     """What an answer means. BadReply, with what is expected, where it is invalid."""
     text = text.strip()
     if not text and question.may_be_empty:
@@ -188,7 +188,7 @@ def has_valid_answer(question: FormQuestion, shape_context: ShapeContext, entere
     try:
         return (
             question.field_path in entered
-            and read(question, shape_context, entered[question.field_path]) is not _MISSING
+            and parse_answer(question, shape_context, entered[question.field_path]) is not _MISSING
         )
     except BadReply:
         return False
@@ -279,7 +279,7 @@ def _by_issue(question: FormQuestion, shape_context: ShapeContext, text: str) ->
     if len(parts) != len(shape_context.issues):
         problem = f"{len(shape_context.issues)} answers are needed, one for each issue; you gave {len(parts)}."
         raise BadReply(problem, hint="Enter alone to skip the issues")
-    answers = {issue: chosen(options, part) for issue, part in zip(shape_context.issues, parts, strict=True)}
+    answers = {issue: match_option(options, part) for issue, part in zip(shape_context.issues, parts, strict=True)}
     wrong = [issue for issue, answer in answers.items() if answer is None]
     if wrong:
         raise BadReply(f"{', '.join(wrong)}: choose one of {', '.join(options)}.")
@@ -300,7 +300,7 @@ def _meaning(question: FormQuestion, shape_context: ShapeContext, text: str) -> 
         case "flag":
             return True if text.lower() in _YES else False if text.lower() in _NO else text
         case "choice" | "turn":
-            matches = chosen(question.options(shape_context), text)
+            matches = match_option(question.options(shape_context), text)
             return _MISSING if matches is None else matches
         case "choices" | "turns":
             return _options(question.options(shape_context), text)
@@ -309,11 +309,11 @@ def _meaning(question: FormQuestion, shape_context: ShapeContext, text: str) -> 
 
 def _options(options: tuple[str, ...], text: str) -> Any:
     """The options that are listed with commas between them, or by number; each once."""
-    if (only := chosen(options, text)) is not None:
+    if (only := match_option(options, text)) is not None:
         return [only]
     parts = [part.strip() for part in text.split(",")]
     words = [word for part in parts for word in (part.split() if re.fullmatch(r"[\d\s]+", part) else [part]) if word]
-    matches = [chosen(options, word) for word in words]
+    matches = [match_option(options, word) for word in words]
     return _MISSING if not matches or None in matches else list(dict.fromkeys(matches))
 
 
@@ -410,7 +410,7 @@ class _Form(NamedTuple):
     def leaf(self, question: FormQuestion) -> FormGenerator:
         yield question
         valid = has_valid_answer(question, self.shape_context, self.entered)
-        return read(question, self.shape_context, self.entered[question.field_path]) if valid else _MISSING
+        return parse_answer(question, self.shape_context, self.entered[question.field_path]) if valid else _MISSING
 
 
 def _run(generator: FormGenerator) -> Any:

@@ -29,7 +29,7 @@ from debate_orchestrator.prompting.fields import (
 )
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import BadReply, first_few
-from debate_orchestrator.util.terminal_text import chosen
+from debate_orchestrator.util.terminal_text import match_option
 
 ALL_ASKED = "A form asks for all of that, field by field."
 """What is said of a form that asks for every field."""
@@ -137,7 +137,7 @@ def question_label(question: FormQuestion, shape_context: ShapeContext, format: 
     return f"{text}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
 
 
-def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[FieldPath, str]:
+def computed_answers(debate: DebateState, turn: Turn, entered: Entered) -> dict[FieldPath, str]:
     """Answers that arithmetic gives, so that no person is asked for them: how firm a final verdict is, by the scores of
     the rounds and the winner that was entered. A verdict for neither side counts as narrow."""
     shape, winner = debate.shape(turn) or {}, entered.get(("winner",))
@@ -145,7 +145,7 @@ def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[FieldPat
         "scores" in other for other in debate.format.shapes.values()
     ):
         return {}
-    side = chosen(shape["winner"].of or debate.format.sides, winner or "") or ""
+    side = match_option(shape["winner"].of or debate.format.sides, winner or "") or ""
     return {("strength",): strength_of(side, tally.totals(debate), has_scores=True) or "narrow"}
 
 
@@ -163,7 +163,7 @@ def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
     """The fields that the form of a structured turn asks for unless the person wants more."""
     every = form_questions(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {})
     short = short_form(debate, turn)
-    answers = computed(debate, turn, {})
+    answers = computed_answers(debate, turn, {})
     titles = [
         question.titles[0] for question in (short(every) if short else every) if question.field_path not in answers
     ]

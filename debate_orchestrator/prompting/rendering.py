@@ -60,7 +60,7 @@ def render(
         place, reason = answer["place"], answer["reason"]
     else:
         try:
-            return shipped().rendered(names, values, function_context)
+            return shipped_sandbox().render(names, values, function_context)
         except Exception as error:
             location = templates.error_location(error, carried)
             if location is None:
@@ -79,7 +79,7 @@ def syntax_problems(carried: Mapping[str, str]) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def shipped() -> Sandbox:
+def shipped_sandbox() -> Sandbox:
     """The sandbox for the templates of prompts/."""
     return Sandbox({})
 

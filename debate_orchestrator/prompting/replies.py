@@ -19,7 +19,7 @@ from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import VisibleText
 from debate_orchestrator.prompting.json_object import FoundObject, NoCode, OnlyPrivateWorking, find_object
-from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, phrase, unwrapped
+from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, phrase, unwrap
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, ReplyCouldBeBetter, first_few, short_repr
@@ -51,7 +51,7 @@ def decode(turn_id: str, data: bytes) -> str:
     return text
 
 
-def stored(reply: Reply) -> Reply:
+def as_stored(reply: Reply) -> Reply:
     """A reply as a journal holds it: half surrogate pairs, which are no characters, are replaced, and what only its
     reading needs is left out."""
     text = _SURROGATES.sub("\ufffd", reply.text)
@@ -77,7 +77,7 @@ def parse_reply(
     if code is not None:
         expected = {"text": reply.asked_code} if reply.asked_code else {}
         code = code.model_copy(update=expected) if needs_code(reply.spec) else None
-    reply, shape = stored(reply), debate.shape(turn)
+    reply, shape = as_stored(reply), debate.shape(turn)
     if recorded_outcome is not None and recorded_outcome.problems:
         raise BadReply(recorded_outcome.problems)
     if reply.ended == "refused" and turn.speaking:
@@ -117,7 +117,7 @@ def rejected(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = False)
 def _normalize_object(debate: DebateState, turn: Turn, shape: Shape, json_object: FoundObject) -> NormalizedReply:
     """The reading of a structured reply from the object that was found in it."""
     shape_context, (value, changes) = schedule.shape_context(debate, turn), json_object
-    bare, wrapped = unwrapped(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
+    bare, wrapped = unwrap(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
     public = speech_rules.without_private_fields(debate, bare)
     private = ["private working in the texts left out"] if public != bare else []
     reading = normalize(shape, public, shape_context, _sides(debate, turn))

@@ -71,7 +71,7 @@ def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
         return {"mistakes": templates.syntax_problems(sandbox, own)}
     first = templates.shown_path(task["names"][0], own)
     try:
-        text = sandbox.rendered(task["names"], task["values"], templates.FunctionContext(*task["function_context"]))
+        text = sandbox.render(task["names"], task["values"], templates.FunctionContext(*task["function_context"]))
     except MemoryError:
         raise
     except Exception as error:

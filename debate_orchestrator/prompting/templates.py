@@ -205,7 +205,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
         return name in (_LOOP if isinstance(owner, LoopContext) else _methods(owner))
 
-    def rendered(self, names: Sequence[str], values: Mapping[str, Any], context: FunctionContext) -> str:
+    def render(self, names: Sequence[str], values: Mapping[str, Any], context: FunctionContext) -> str:
         """The text of the first of these templates that exists, over plain data."""
         return self.select_template([*names]).render(**functions(context), **values).strip("\n")
 

@@ -86,7 +86,7 @@ class Messages(api.ApiModel):
     async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
         data = await self.about_batches("post", _BATCHES, body={"requests": requests})
-        batch = batch_answers.read(self.name, _Batch, data)
+        batch = batch_answers.parse_part(self.name, _Batch, data)
         if batch.request_counts.total != len(bodies):
             raise call_errors.broken_answer(self.name, "a batch of another size than the one that was to be created")
         return batch.id
@@ -99,7 +99,7 @@ class Messages(api.ApiModel):
         """As `BatchApi` says. Each call has a line, whatever became of it."""
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}/results")
         lines = await batch_answers.result_lines(self.name, data, _Line, calls)
-        return await batch_answers.batch_replies(self.name, lines, calls, _batch_answer, whole=False)
+        return await batch_answers.batch_replies(self.name, lines, calls, _batch_answer, allow_missing=False)
 
     def sdk(self) -> Any:
         import anthropic

@@ -68,7 +68,7 @@ _Batch = TypeVar("_Batch", bound=HasId)
 _Line = TypeVar("_Line", bound=ResultLine)
 
 
-def read(name: str, shape: type[_Shape], data: bytes) -> _Shape:
+def parse_part(name: str, shape: type[_Shape], data: bytes) -> _Shape:
     """The answer of the server of the model `name`. TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")
     if len(text) > LIMITS.event or text.count("[") + text.count("{") > _MAX_RECORDS:
@@ -84,7 +84,7 @@ def read(name: str, shape: type[_Shape], data: bytes) -> _Shape:
 
 def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
     """The batch of that id. TransientError if the answer is none, or is another batch."""
-    batch = read(name, shape, data)
+    batch = parse_part(name, shape, data)
     if batch.id != id:
         raise call_errors.broken_answer(name, "another batch than the one that was asked for")
     return batch
@@ -105,7 +105,7 @@ async def result_lines(name: str, data: bytes, shape: type[_Line], calls: Collec
             continue
         if len(lines) == len(calls):
             raise call_errors.broken_answer(name, f"more results than the {plural(len(calls), 'call')} of a batch")
-        line = read(name, shape, text)
+        line = parse_part(name, shape, text)
         if line.custom_id in lines:
             raise call_errors.broken_answer(name, "results of a batch with two of one call")
         lines[line.custom_id] = line
@@ -116,16 +116,16 @@ async def batch_replies(
     name: str,
     lines: Mapping[str, _Line],
     calls: Collection[str],
-    read: Callable[[_Line], ApiReply | str],
+    parse_line: Callable[[_Line], ApiReply | str],
     *,
-    whole: bool,
+    allow_missing: bool,
 ) -> dict[str, Reply | TransientError]:
-    """The replies of a batch of the model `name` by the id of each call, without those that break off. `read` makes of
-    a line an answer, or tells why there is none. Unless they are `whole` each of `calls` has a line. TransientError if
-    they have not, or if some lines are of other calls."""
+    """The replies of a batch of the model `name` by the id of each call, without those that break off. `parse_line`
+    returns the answer of a line, or why there is none. Raises
+    TransientError if some lines are of other calls, or if one of `calls` has no line, unless `allow_missing`."""
     calls = set(calls)
     ours = len(lines.keys() & calls)
-    if ours < len(lines) or (ours < len(calls) and not whole):
+    if ours < len(lines) or (ours < len(calls) and not allow_missing):
         raise call_errors.broken_answer(
             name, f"{ours:,} of {len(calls):,} results of a batch, and {len(lines) - ours:,} others"
         )
@@ -134,7 +134,7 @@ async def batch_replies(
     }
     for call, line in lines.items():
         await asyncio.sleep(0)
-        if (result := _result(name, read(line))) is not None:
+        if (result := _result(name, parse_line(line))) is not None:
             replies[call] = result
     return replies
 

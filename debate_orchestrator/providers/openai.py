@@ -64,12 +64,12 @@ class Completions(api.ApiModel):
         file = {"file": ("calls.jsonl", "".join(lines).encode())}
         form: dict[str, Any] = {"body": {"purpose": "batch"}, "files": file, "options": {"headers": _FORM}}
         data = await self.about_batches("post", "/files", **form)
-        return batch_answers.read(self.name, batch_answers.HasId, data).id
+        return batch_answers.parse_part(self.name, batch_answers.HasId, data).id
 
     async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
         body = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": "24h"}
         data = await self.about_batches("post", _BATCHES, body=body)
-        batch = batch_answers.read(self.name, _Batch, data)
+        batch = batch_answers.parse_part(self.name, _Batch, data)
         if batch.input_file_id != file:
             raise call_errors.broken_answer(self.name, "a batch of another file than the one that was to be created")
         return batch.id
@@ -87,7 +87,7 @@ class Completions(api.ApiModel):
         if output.keys() & errors.keys():
             raise call_errors.broken_answer(self.name, "results of a batch with two of one call")
         early = state.status != "completed"  # then calls without a line have no answer
-        return await batch_answers.batch_replies(self.name, output | errors, calls, _batch_answer, whole=early)
+        return await batch_answers.batch_replies(self.name, output | errors, calls, _batch_answer, allow_missing=early)
 
     async def _batch(self, id: str) -> _Batch:
         data = await self.about_batches("get", f"{_BATCHES}/{quote(id, safe='')}")

@@ -146,7 +146,7 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
             failures.append(error)
 
     try:
-        reply = await provider.reply(brief.redacted(), show)
+        reply = await provider.reply(brief.with_redactions(), show)
         if watched:
             show(None)
         redacted = _redacted(reply)

@@ -177,7 +177,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The announcements of what a single turn brings."""
     name = debate.format.name_of(turn.seat)
     text = ""
-    if speech_rules.declined(debate, turn.id):
+    if speech_rules.has_declined(debate, turn.id):
         text = f"{name} declined to argue ({turn.id})."
     elif turn.id in debate.conceding:
         text = f"{name} conceded the debate ({turn.id})."
@@ -188,7 +188,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     if ignored := speech_rules.ignored_line(debate, turn, debate.reply(turn)):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn_id=turn.id)
     if schedule.is_unwritten(debate, turn):
-        yield Announcement("missing", wording.unwritten(debate, turn), "warning", turn.id)
+        yield Announcement("missing", wording.missing_reply_text(debate, turn), "warning", turn.id)
         if turn.after_rounds and turn.role == RAPPORTEUR:
             yield from _announce_recommendation(debate, turn)
     elif turn.role == RAPPORTEUR:

@@ -33,7 +33,7 @@ def _citations(debate: DebateState) -> Iterator[Citation]:
         if (
             not turn.speaking
             or not isinstance(reply_event, StructuredReplyGiven)
-            or speech_rules.declined(debate, turn.id)
+            or speech_rules.has_declined(debate, turn.id)
         ):
             continue
         if url := reply_event.data.get("url"):
@@ -85,7 +85,9 @@ def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]
     reply_event, shape = debate.replies[turn.id], debate.shape(turn) or {}
     if not isinstance(reply_event, StructuredReplyGiven) or field not in shape:
         return []
-    return [row for row in tally.unmirrored(debate, shape, reply_event).get(field) or [] if isinstance(row, Mapping)]
+    return [
+        row for row in tally.in_original_names(debate, shape, reply_event).get(field) or [] if isinstance(row, Mapping)
+    ]
 
 
 def has_clerk(debate: DebateState) -> bool:

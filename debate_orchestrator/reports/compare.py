@@ -80,7 +80,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
         notes=tuple(_notes(runs)),
         runs=_runs(runs),
         verdicts=_verdicts(runs),
-        winners={run.number: run.decided() for run in runs},
+        winners={run.number: run.decision_text() for run in runs},
         rounds=_rounds(runs),
         differences=tuple(differences(runs)),
         judges=_judges(runs),
@@ -164,7 +164,7 @@ def _runs(runs: Sequence[ComparedRun]) -> PlainTable:
 def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
     rows = []
     for run in runs:
-        verdict, won = run.report.verdict, run.decided()
+        verdict, won = run.report.verdict, run.decision_text()
         if verdict is None or won is None:
             why = "not decided" if run.report.judges else "not judged"
             why = "only stand-ins judged" if run.report.stand_ins_judged else why
@@ -208,7 +208,7 @@ def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
         (
             str(run.number),
             run.report.seats[seat],
-            model_spec.public_name(run.who(seat)),
+            model_spec.public_name(run.spec_of(seat)),
             *(_cell(run, votes_of_judge.get(vote_place)) for vote_place in places),
         )
         for run, seat, votes_of_judge in votes
@@ -264,11 +264,11 @@ class ComparedRun(NamedTuple):
         places = [(round_report.number, round_report.votes) for round_report in self.report.rounds]
         for place, votes in (*places, (FINAL, self.report.judging.votes)):
             for vote in votes:
-                if not (vote.absent or model_spec.is_stand_in(self.who(vote.judge))):
+                if not (vote.absent or model_spec.is_stand_in(self.spec_of(vote.judge))):
                     by_judge.setdefault(vote.judge, {})[place] = self.parsed_ballot(vote, vote.label)
         return by_judge
 
-    def decided(self, *, labelled: bool = True) -> str | None:
+    def decision_text(self, *, labelled: bool = True) -> str | None:
         """Its winner, or label, where labels are wanted; None if nothing was decided, or by stand-ins alone."""
         verdict = self.report.verdict
         if verdict is None or self.report.stand_ins_judged:
@@ -277,7 +277,7 @@ class ComparedRun(NamedTuple):
             return verdict.label or NO_DECISION
         return self.side(verdict.winner)
 
-    def who(self, seat: str) -> str:
+    def spec_of(self, seat: str) -> str:
         """Who sits in a judge's seat, in the cast's words."""
         number = seat.rpartition("-")[2]
         n = int(number) - 1 if number.isdigit() else 0
@@ -296,7 +296,7 @@ def differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
     case. Only of runs on the topic of the first."""
     same_topic = [run for run in runs if run.report.topic == runs[0].report.topic]
     labelled = all(run.report.judging.labelled for run in same_topic if run.report.judges)
-    ended = {run.number: won for run in same_topic if (won := run.decided(labelled=labelled)) is not None}
+    ended = {run.number: won for run in same_topic if (won := run.decision_text(labelled=labelled)) is not None}
     if len(ended) > 1:
         yield _by_winner("The verdict", ended)
     for n in sorted({round_report.number for run in same_topic for round_report in run.report.rounds}):

@@ -60,7 +60,7 @@ _OPENING = re.compile(r"^( *)(?:(\d{1,9})(?=[.)](?: |$))|(?=[-+](?: |$)|=|--|:::
 
 def escape(text: str) -> str:
     """A part of a line in which every character is shown as itself, wherever it stands. It keeps its blanks."""
-    line = _escape_signs(sanitize.unbroken(text).expandtabs(1))
+    line = _escape_signs(sanitize.without_line_breaks(text).expandtabs(1))
     line = _OPENING.sub(r"\1\2\\", line)
     return line.lstrip(" ") if line.startswith("    ") else line  # four blanks would make code of it
 

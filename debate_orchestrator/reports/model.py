@@ -205,7 +205,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         rounds_completed=sum(round_report.completed for round_report in rounds),
         verdict=_verdict(debate, rounds, judging),
         stand_ins_judged=only_stand_ins_judged(debate),
-        conceded=tally.conceded(debate),
+        conceded=tally.conceding_side(debate),
         rounds=rounds,
         judging=judging,
         votes=tuple(_vote(vote, judging.scales.full_probability) for vote in votes),
@@ -311,7 +311,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
 def _fields(debate: DebateState, turn: Turn, shape: Shape, reply_event: StructuredReplyGiven) -> dict[str, Any]:
     """A structured reply: a judge's as it was given, any other as it was heard; in the terms of the sides as they
     are."""
-    fields = rapporteur.with_user_issues(debate, turn, tally.unmirrored(debate, shape, reply_event))
+    fields = rapporteur.with_user_issues(debate, turn, tally.in_original_names(debate, shape, reply_event))
     return fields if turn.judging else speech_rules.visible_fields(debate, fields)[0]
 
 
@@ -336,7 +336,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         winner=result.winner if result else None,
         label=wording.label_by_quorum(result.label, votes, quorum) if result else None,
         score=result.score if result else None,
-        intervened=tally.intervened(debate, n),
+        intervened=tally.had_intervention(debate, n),
         intervention_turns=tuple(turn.id for turn in forced),
         converged_again=tally.converged_again(debate, n),
         speeches=tuple(turns[turn.id] for turn in round_turns if turn not in ballots and not turn.phase.triggered_by),
@@ -458,7 +458,7 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     """The links from a turn to others. A challenge attacks the other side's latest case. A rebuttal answers the
     challenge of its round, or else the speech that was heard last."""
     name = turn.phase.name
-    if name not in (CHALLENGE, REBUTTAL) or speech_rules.declined(debate, turn.id):
+    if name not in (CHALLENGE, REBUTTAL) or speech_rules.has_declined(debate, turn.id):
         return
     heard_turns = [other for other in schedule.turns_heard(debate, turn) if other.speaking and other.seat != turn.seat]
     if name == CHALLENGE:

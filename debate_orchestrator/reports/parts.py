@@ -383,7 +383,7 @@ class TokenCounts(Part):
     """Searches of the web, which are no tokens."""
 
     @classmethod
-    def of(cls, usage: Usage) -> TokenCounts | None:
+    def from_usage(cls, usage: Usage) -> TokenCounts | None:
         """The counts of some usage; None where nothing was counted."""
         if usage == Usage():
             return None

@@ -68,12 +68,12 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     if unjudged:
         yield _warning("degraded", f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
     for turn in schedule.missing_records(debate):
-        yield _warning(UNWRITTEN, wording.unwritten(debate, turn), turn.id)
+        yield _warning(UNWRITTEN, wording.missing_reply_text(debate, turn), turn.id)
     for side in debate.format.sides:
         declined = [
             turn.id
             for turn in schedule.turns_taken(debate)
-            if turn.seat == side and speech_rules.declined(debate, turn.id)
+            if turn.seat == side and speech_rules.has_declined(debate, turn.id)
         ]
         if declined:
             turns = plural(len(declined), "turn")
@@ -386,5 +386,5 @@ def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostRow:
         usd=None if line.unpriced_calls else rounded,
         usd_known=None if line.unpriced_calls == line.calls else rounded,
         calls_unknown=line.unpriced_calls,
-        tokens=TokenCounts.of(line.usage),
+        tokens=TokenCounts.from_usage(line.usage),
     )

@@ -34,7 +34,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
-from debate_orchestrator.util.sanitize import normalized, one_line
+from debate_orchestrator.util.sanitize import normalize_unicode, one_line
 
 VERSION = 1
 """The version of the format of ballot files."""
@@ -121,14 +121,14 @@ class ReviewForm:
         }
 
     @property
-    def rated(self) -> list[tuple[str, str, str]]:
+    def rated_fields(self) -> list[tuple[str, str, str]]:
         """Title, scale and meaning of each criterion; empty where nothing is scored."""
         criteria = self.debate.format.rubric.criteria
-        names = self.shape_context.criteria if self.scored else ()
+        names = self.shape_context.criteria if self.has_scores else ()
         return [(criteria[name].title, self.scale(name), one_line(criteria[name].about)) for name in names]
 
     @property
-    def scored(self) -> bool:
+    def has_scores(self) -> bool:
         """Whether anything is scored."""
         return any("scores" in shape for shape in (*self.rounds.values(), self.final))
 
@@ -252,7 +252,7 @@ def _with_nulls(shape: Shape, part: Mapping[str, Any]) -> dict[str, Any]:
     return {**part, **dict.fromkeys(left_out)}
 
 
-def empty(digest: str, reviewer: str, day: str) -> dict[str, Any]:
+def new_ballot(digest: str, reviewer: str, day: str) -> dict[str, Any]:
     """A ballot of which nothing is filled in but what is known."""
     return {"ballot": VERSION, "journal": digest, "reviewer": reviewer, "date": day}
 
@@ -276,7 +276,7 @@ class ReviewedDebate(NamedTuple):
     """Where its ballots are filed."""
 
     @classmethod
-    def of(cls, path: str, entries: Sequence[Entry], debate: DebateState) -> Self:
+    def from_entries(cls, path: str, entries: Sequence[Entry], debate: DebateState) -> Self:
         return cls(path, entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
 
     @property
@@ -361,9 +361,9 @@ def stem_of(reviewer: str) -> str:
     name = one_line(reviewer)
     if _PLAIN.fullmatch(name):
         return name
-    folded = normalized(name, "NFKD").encode("ascii", "ignore").decode().lower()
+    folded = normalize_unicode(name, "NFKD").encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:40].strip("-")
-    digits = hashlib.sha256(normalized(name, "NFC").encode()).hexdigest()[:8]
+    digits = hashlib.sha256(normalize_unicode(name, "NFC").encode()).hexdigest()[:8]
     return f"{slug or 'reviewer'}-{digits}"
 
 

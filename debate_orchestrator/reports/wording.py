@@ -38,7 +38,7 @@ class Scales(FrozenModel):
             return "none"
         return f"{decimals(score)}{between}{self.score}" if self.score else decimals(score)
 
-    def labelled(self, label: str | None, score: Fraction | None) -> str:
+    def label_text(self, label: str | None, score: Fraction | None) -> str:
         """A label with its score: `misleading (4/10)`."""
         text = one_line(label) if label else NO_DECISION
         return text if score is None else f"{text} ({self.with_scale(score)})"
@@ -125,7 +125,7 @@ def label_by_quorum(label: str | None, votes: Sequence[Vote], quorum: int) -> st
 def ballot_line(parsed_ballot: ParsedBallot, scales: Scales) -> str:
     """What one ballot says: `A (A 7.4, B 6.8)`, `misleading (4/10)`, `B (85%)`."""
     if parsed_ballot.label is not None:
-        return scales.labelled(parsed_ballot.label, parsed_ballot.score)
+        return scales.label_text(parsed_ballot.label, parsed_ballot.score)
     details = [f"{side.upper()} {decimals(points)}" for side, points in parsed_ballot.scores.items()]
     details += [scales.likely(parsed_ballot.probability)] if parsed_ballot.probability is not None else []
     word = winner_word(parsed_ballot.winner)
@@ -147,7 +147,7 @@ def decision_text(verdict: Verdict, scales: Scales) -> str:
     """The decision in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
     if is_labelled(verdict.votes):
         label = label_of(verdict)
-        return f"Verdict: {scales.labelled(label, verdict.score if label else None)}"
+        return f"Verdict: {scales.label_text(label, verdict.score if label else None)}"
     details: list[str] = [verdict.strength] if verdict.strength else []
     details += [scales.likely(verdict.probability)] if verdict.probability is not None else []
     return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(details)})" if details else "")
@@ -222,7 +222,7 @@ def filler_in_place(text: str) -> str:
     return f"({plural(count_words(text), 'word')} of filler, which the report has.)"
 
 
-def unwritten(debate: DebateState, turn: Turn) -> str:
+def missing_reply_text(debate: DebateState, turn: Turn) -> str:
     """What is missing because no reply to a turn could be used, and why, in a sentence. The problem may quote the
     reply, so it is left out of a turn that must stay hidden."""
     rejected = debate.rejected_replies(turn.id)

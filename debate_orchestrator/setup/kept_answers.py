@@ -33,7 +33,7 @@ class KeptAnswers:
 
     def __init__(self, path: str, *, is_ours: bool):
         self.path = path
-        self.own = is_ours
+        self.is_ours = is_ours
         """Whether the conversation chose the file itself because no name was given."""
         self.lost = ""
         """Why it could not be kept; empty if it could."""
@@ -62,16 +62,16 @@ class KeptAnswers:
         sentence = f"You left the setup. Your answers are in {self.path}. Continue with `debate --answers {self.path}`."
         return " ".join([sentence, *self.asides])
 
-    def moved(self, state: SetupState, report: str) -> str:
+    def move_to_report(self, state: SetupState, report: str) -> str:
         """Keeps the answers beside the report instead, in a file of their own; returns its path."""
         stem = report.removesuffix(".md")
         own_path = os.path.abspath(self.path)
         names = _numbered_paths(stem, ANSWERS)
         path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own_path)
         save(path, state, self.asides.append)
-        if self.own and self.saved and os.path.abspath(path) != os.path.abspath(self.path):
+        if self.is_ours and self.saved and os.path.abspath(path) != os.path.abspath(self.path):
             Path(self.path).unlink(missing_ok=True)
-        self.path, self.own, self.saved = path, False, True
+        self.path, self.is_ours, self.saved = path, False, True
         return path
 
 
@@ -149,7 +149,7 @@ class RecentAnswers:
             with suppress(OSError, ValueError):
                 self._answers = _RECENT.validate_json(self._path.read_bytes())
 
-    def of(self, kind: str) -> tuple[str, ...]:
+    def answers_of(self, kind: str) -> tuple[str, ...]:
         """Answers of that kind, oldest first."""
         return tuple(self._answers.get(kind, ()))
 
@@ -157,7 +157,7 @@ class RecentAnswers:
         """Remembers an answer as the latest of its kind."""
         if not answer.strip() or self._path is None:
             return
-        others = [earlier for earlier in self.of(kind) if earlier != answer]
+        others = [earlier for earlier in self.answers_of(kind) if earlier != answer]
         self._answers[kind] = [*others, answer][-_MAX_REMEMBERED:]
         with suppress(DebateError, OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -111,7 +111,7 @@ def _escaped(text: str) -> str:
     return re.sub(" {2,}", lambda run: f"\\x20{{{len(run[0])}}}", ascii(text))
 
 
-def ordered(risks: Iterable[Risk]) -> list[Risk]:
+def sort_risks(risks: Iterable[Risk]) -> list[Risk]:
     """The gravest last, where a question follows."""
     kinds = [kind for kind in _PHRASES if kind not in _GRAVE] + [*_GRAVE]
     return sorted(risks, key=lambda risk: kinds.index(risk.kind))
@@ -120,7 +120,7 @@ def ordered(risks: Iterable[Risk]) -> list[Risk]:
 def risk_lines(risks: Iterable[Risk]) -> list[str]:
     """Items of a list for a person, in that order; of many files the first few are shown, and the others counted.
     BadSettings if there is more than a person can look through."""
-    in_order = ordered(risks)
+    in_order = sort_risks(risks)
     grave_risks = [risk for risk in in_order if risk.kind in _GRAVE]
     if sum(len(_escaped(risk.what)) + len(risk.where) + len(risk.folder) for risk in grave_risks) > _SCREEN or any(
         len(risk.what) > model_spec.MAX_COMMAND_LENGTH for risk in grave_risks

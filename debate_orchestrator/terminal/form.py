@@ -19,7 +19,7 @@ from debate_orchestrator.prompting.fields import (
     has_valid_answer,
     hint,
     label,
-    read,
+    parse_answer,
     with_defaults,
 )
 from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, question_text
@@ -28,7 +28,7 @@ from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit, 
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.terminal_text import Back, numbered
+from debate_orchestrator.util.terminal_text import Back, option_number
 
 TYPING = ("",)
 """Begins the place of what is typed and not entered yet."""
@@ -147,7 +147,7 @@ class Form(ABC):
             )
             try:
                 answer = await self.prompter.ask(prompt) or standing
-                value = read(question, self.shape_context, answer)
+                value = parse_answer(question, self.shape_context, answer)
                 if question.lacking and value in (None, False) and not short_list:
                     short_list = True
                     missing_text = plural(question.lacking, "more item")
@@ -190,7 +190,7 @@ class Form(ABC):
             if unasked and answer in ("m", "more"):
                 self.short = None
                 return unasked[0]
-            if (n := numbered(answer, len(every))) is not None:
+            if (n := option_number(answer, len(every))) is not None:
                 return every[n - 1]
             self.prompter.tell(f"{short_repr(answer)} is not a number from 1 to {len(every)}.")
 
@@ -207,7 +207,7 @@ class Form(ABC):
     def answer_text(self, question: FormQuestion) -> str:
         """An answer as it was understood."""
         try:
-            return answer_text(read(question, self.shape_context, self.entered[question.field_path])) or "none"
+            return answer_text(parse_answer(question, self.shape_context, self.entered[question.field_path])) or "none"
         except BadReply:
             return self.entered[question.field_path]
 
@@ -270,7 +270,7 @@ class ReviewBallotForm(Form):
                 self.prompter.tell(self.texts.said["stands"])
             else:
                 await self.fill_in(question=before)
-        if read(was_seen, self.shape_context, self.entered[was_seen.field_path]):
+        if parse_answer(was_seen, self.shape_context, self.entered[was_seen.field_path]):
             self.prompter.tell(self.texts.said["seen"])
         self.shape, self.first = self.form.parts(*_SECOND), self.texts.said["stands"]
         await self.fill_in(lambda: [])
@@ -291,7 +291,7 @@ class ReviewBallotForm(Form):
         self.writer.now(self.entered)
         if answer == "here":
             self._show()
-        if rated := self.form.rated:
+        if rated := self.form.rated_fields:
             rows = (f"  {title} ({scale}): {about}" for title, scale, about in rated)
             self.prompter.tell("", self.texts.said["scored"], *rows)
         return True
@@ -306,7 +306,7 @@ class ReviewBallotForm(Form):
             part: dict[Any, Any] = ballot
             for key in path:
                 part = part.setdefault(key, {})
-            answer = read(question, self.shape_context, self.entered[question.field_path])
+            answer = parse_answer(question, self.shape_context, self.entered[question.field_path])
             part[last] = one_line(answer) if last == "why" else answer
         return in_order(self.form, ballot)
 

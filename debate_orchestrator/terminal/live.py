@@ -25,7 +25,7 @@ from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, p
 from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, has_columns
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
-from debate_orchestrator.util.sanitize import count_words, one_line, unbroken
+from debate_orchestrator.util.sanitize import count_words, one_line, without_line_breaks
 from debate_orchestrator.util.terminal_text import MAX_WIDTH
 
 _STATUS_ROWS = 3
@@ -110,7 +110,7 @@ class Live:
 
     def message(self, text: str) -> None:
         """Prints a message above the status."""
-        self._say(unbroken(text), gap=False)
+        self._say(without_line_breaks(text), gap=False)
         self.paint()
 
     def close(self) -> None:
@@ -339,7 +339,7 @@ def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: 
     """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
     terms of the sides as they are."""
     format, turn = debate.format, schedule.turn(debate, event.turn_id)
-    fields = tally.unmirrored(debate, format.shapes[turn.phase.reply], event)
+    fields = tally.in_original_names(debate, format.shapes[turn.phase.reply], event)
     points = read_ballot(fields, format.sides, debate.weights, format.winner_of).scores
     criteria = (
         f"{format.rubric.criteria[name].title} "

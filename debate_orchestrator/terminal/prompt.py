@@ -28,8 +28,8 @@ from prompt_toolkit.styles import Style
 
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import one_line, sanitize, unbroken
-from debate_orchestrator.util.terminal_text import BACK, MAX_WIDTH, QUIT, Back, Unanswered, chosen, wrapped
+from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
+from debate_orchestrator.util.terminal_text import BACK, MAX_WIDTH, QUIT, Back, Unanswered, match_option, wrap
 
 TEXT_KEYS = "Alt-Enter, Esc Enter or Ctrl-D hands it in, F2 whole brief, Ctrl-C leaves, Ctrl-X Ctrl-E editor"
 LINE_KEYS = "Shift-Tab back, F2 whole brief, F3 what was entered, Ctrl-C leaves"
@@ -210,7 +210,7 @@ class Prompter:
         )
         for (value, _), row in zip(question.choices, choice_rows(question, columns), strict=True):
             sign, style = ("* ", "class:strong") if value == selected else ("  ", "")
-            parts.append((style, f"{sign}{wrapped(row, columns - 2)}\n"))
+            parts.append((style, f"{sign}{wrap(row, columns - 2)}\n"))
         return FormattedText([*parts, ("", "" if question.multiline else "> ")])
 
     def _toolbar(self) -> FormattedText:
@@ -229,7 +229,7 @@ class Prompter:
         for line in lines:
             text, strong = line if isinstance(line, Line) else (line, False)
             parts += [("", "\n")] if parts else []
-            parts.append(("class:strong" if strong else "", wrapped(unbroken(text), columns)))
+            parts.append(("class:strong" if strong else "", wrap(without_line_breaks(text), columns)))
         return FormattedText(parts)
 
     def _keys(self) -> KeyBindings:
@@ -271,7 +271,7 @@ class Prompter:
     def _show(self, name: str) -> None:
         """Shows a text above the question, in a pager if there is one, which leaves nothing behind."""
         if text_of := self._question.shows.get(name):
-            text = wrapped(text_of(), self._output.get_size().columns)
+            text = wrap(text_of(), self._output.get_size().columns)
             self.busy_elsewhere = True
             run_in_terminal(lambda: self._page(text), in_executor=True)
 
@@ -312,7 +312,7 @@ def show_in_pager(text: str) -> bool:
 
 def matching_choice(question: Question, text: str) -> str:
     """The value of the choice that was meant, by its value, its number or its beginning; otherwise what was typed."""
-    match = chosen([value for value, _ in question.choices], text, begun=":" not in text)
+    match = match_option([value for value, _ in question.choices], text, begun=":" not in text)
     return text.strip() if match is None else match
 
 

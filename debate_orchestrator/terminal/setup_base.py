@@ -166,7 +166,7 @@ class SetupBase:
         meaning = tuple(filter(None, (self.words.meaning.get(kind, ""), self.words.said["keys"])))
         if question.choices:
             return self.prompter.ask_now(question._replace(explanation=meaning, back=True))
-        recent = (*self.recent.of(kind), *question.recent)
+        recent = (*self.recent.answers_of(kind), *question.recent)
         try:
             answer = self.prompter.ask_now(question._replace(explanation=meaning, back=True, recent=recent))
         except Quit as quitting:

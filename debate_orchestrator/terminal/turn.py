@@ -21,7 +21,7 @@ from debate_orchestrator.prompting.person_turns import (
     ALL_ASKED,
     Document,
     asked_at_first,
-    computed,
+    computed_answers,
     documents,
     form_remarks,
     hides_ballots,
@@ -56,7 +56,7 @@ class PersonTurn(NamedTuple):
     prompter: Prompter
     drafts: Drafts
 
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """All that a person reads before the turn, as a text."""
         lines = [Line(_heading(self.debate, self.turn), True)]
         for document in documents(self.debate, self.turn):
@@ -94,7 +94,7 @@ class SpeechEditor:
             private=True,
             status=self._status,
             changed=self._writer.soon,
-            shows={"brief": self._person_turn.whole},
+            shows={"brief": self._person_turn.full_text},
         )
         self._prompter.tell("", f"Write your speech: {TEXT_KEYS}.")
         try:
@@ -108,7 +108,7 @@ class SpeechEditor:
             self._prompter.tell("", *(Line(problem, True) for problem in problems))
             return False
         lines = (*self._remarks(), "Enter hands it in; e and Enter goes on with it.")
-        question = Question(lines=lines, back=True, private=True, shows={"brief": self._person_turn.whole})
+        question = Question(lines=lines, back=True, private=True, shows={"brief": self._person_turn.full_text})
         while True:
             try:
                 answer = (await self._prompter.ask(question)).lower()
@@ -179,7 +179,7 @@ class TurnForm(Form):
         return part_name(part, self.shape_context, self._person_turn.debate.format)
 
     def computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
-        return computed(self._person_turn.debate, self._person_turn.turn, entered)
+        return computed_answers(self._person_turn.debate, self._person_turn.turn, entered)
 
     def prompt_for(self, question: FormQuestion) -> Question:
         """A question with what it means and what may be chosen."""
@@ -203,7 +203,7 @@ class TurnForm(Form):
             explanation=("", f"{title}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
             private=True,
             status=lambda typed: self._status(question, typed),
-            shows={"brief": self._person_turn.whole, "entered": lambda: "\n".join(self.view()) + "\n"},
+            shows={"brief": self._person_turn.full_text, "entered": lambda: "\n".join(self.view()) + "\n"},
         )
 
     def _issues(self) -> list[str]:

@@ -63,7 +63,7 @@ class Tournament(NamedTuple):
     topics: dict[str, Topic]
 
     @classmethod
-    def of(cls, folder: str, spec: TournamentSpec) -> Tournament:
+    def from_spec(cls, folder: str, spec: TournamentSpec) -> Tournament:
         """The tournament of a spec, with the schedule that follows from it."""
         return cls(folder, spec, make_schedule(spec), {topic.id: topic for topic in spec.topics})
 
@@ -81,7 +81,7 @@ class Tournament(NamedTuple):
         opened, expected = events[0], self.make_opened(scheduled)
         drawn = {"nonce", "version", "prompts"}
         belongs = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
-        pool = {judge.model_spec for judge in self.spec.judges.pool}
+        pool = {judge.spec for judge in self.spec.judges.pool}
         recast = [event for event in events if isinstance(event, Reassigned)]
         if not belongs or any(event.seat != JUDGE or not pool.issuperset(event.specs) for event in recast):
             problem = (
@@ -240,7 +240,7 @@ def load(folder: str) -> Tournament:
     if isinstance(data, dict) and "imported" in data:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
     spec = unfreeze(data, name_of(path))
-    tournament = Tournament.of(folder, spec)
+    tournament = Tournament.from_spec(folder, spec)
     schedule_path = os.path.join(folder, SCHEDULE)
     plain = [scheduled.model_dump(mode="json") for scheduled in tournament.schedule]
     if os.path.exists(schedule_path) and read_json(schedule_path) != plain:
@@ -303,7 +303,7 @@ def changed_prompts(spec: TournamentSpec) -> list[str]:
 def write(folder: str, spec: TournamentSpec) -> Tournament:
     """Writes spec and schedule. The spec comes first: the schedule follows from it. A `schedule.json` that holds no
     schedule is moved aside."""
-    tournament = Tournament.of(folder, spec)
+    tournament = Tournament.from_spec(folder, spec)
     make_folder(os.path.join(folder, DEBATES))
     write_atomic(os.path.join(folder, SPEC), _spec_text(spec))
     write_atomic(os.path.join(folder, SCHEDULE), schedule_text(tournament.schedule), ours=_is_schedule)

@@ -28,7 +28,7 @@ from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage,
 from debate_orchestrator.util.data import name_of, read_mapping, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr, suggest
 from debate_orchestrator.util.numbers import plain_number
-from debate_orchestrator.util.sanitize import count_words, normalized
+from debate_orchestrator.util.sanitize import count_words, normalize_unicode
 
 MAX_SIZE = 100_000_000
 """Bytes of a file that is imported."""
@@ -424,7 +424,7 @@ def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
 def _text(value: Any) -> str:
     """A value as text, in one Unicode form, so that a name written in two ways is one name; empty for what is none."""
     if isinstance(value, str):
-        return normalized(value.strip(), "NFC")
+        return normalize_unicode(value.strip(), "NFC")
     return "" if value is None or isinstance(value, list | dict) else str(value)
 
 

@@ -164,7 +164,7 @@ def _once(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
 def _names(tournament: Tournament | None) -> dict[str, str]:
     """Model spec, as reports show it, to the name that the tournament gives it."""
     models = (*tournament.spec.models, *tournament.spec.judges.pool) if tournament else ()
-    return {model_spec.public_name(model_spec.real_spec(model.model_spec)): model.name for model in models}
+    return {model_spec.public_name(model_spec.real_spec(model.spec)): model.name for model in models}
 
 
 def _name(spec: str, names: Mapping[str, str]) -> str:

@@ -239,11 +239,11 @@ class Limiters:
         for limiter in self._limiters.values():
             limiter.share(self._workers)
 
-    def of(self, model: str) -> list[Limiter]:
+    def limiters_of(self, model: str) -> list[Limiter]:
         """The limiters that a call to a model passes: that of its provider first, which is one for each server given by
         address, and then its own, under its spec."""
         limits = self._spec.limits
-        names = [one.name for one in (*self._spec.models, *self._spec.judges.pool) if one.model_spec == model]
+        names = [one.name for one in (*self._spec.models, *self._spec.judges.pool) if one.spec == model]
         limits_of_model = next((limits[key] for key in (model, *names) if key in limits), Limits())
         kind = model_spec.kind(model)
         keys = ({model_spec.server(model): limits[kind]} if kind in limits else {}) | {model: limits_of_model}
@@ -257,7 +257,7 @@ class Limiters:
         """The gate that all calls of a model pass."""
         if model not in self._gates:
             retry_for = float(self._spec.settings.get("retry_for") or LIMITS.retry_for)
-            self._gates[model] = Gate(self.of(model), retry_for)
+            self._gates[model] = Gate(self.limiters_of(model), retry_for)
         return self._gates[model]
 
     def wrap_providers(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:

@@ -177,8 +177,8 @@ def _scheduled(
 def open_scheduled(spec: TournamentSpec, scheduled: ScheduledDebate, topic: Topic) -> Opened:
     """The event that opens a scheduled debate on its topic."""
     pro, con = spec.loaded_format.sides
-    seated = {pro: spec.model_named(scheduled.pro).model_spec, con: spec.model_named(scheduled.con).model_spec}
-    panel = [spec.model_named(name).model_spec for name in scheduled.judges]
+    seated = {pro: spec.model_named(scheduled.pro).spec, con: spec.model_named(scheduled.con).spec}
+    panel = [spec.model_named(name).spec for name in scheduled.judges]
     settings = debate_settings(spec, topic, pro if scheduled.first == "pro" else con, seated, panel)
     settings = settings.model_copy(update={"output": f"{scheduled.id}.md"})
     return start.make_opened(settings, loaded=(spec.loaded_format, spec.templates), seed=scheduled.seed)
@@ -324,7 +324,7 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentS
     needs = [(0.0, "")]
     names: defaultdict[str, set[str]] = defaultdict(set)
     for model in (*spec.models, *spec.judges.pool):
-        names[model_spec.real_spec(model.model_spec)].add(model.name)
+        names[model_spec.real_spec(model.spec)].add(model.name)
     for key, limit in limits.items():
         # A limit names a provider, each of whose servers it holds for, the spec of a model or its name.
         spec_loads: defaultdict[str, list[Load]] = defaultdict(list)

@@ -52,7 +52,7 @@ class Model(FrozenModel):
 
     name: str
     """Its spec, where it has no name of its own; that of the real model, if a stand-in took its place."""
-    model_spec: str = Field(alias="spec")
+    spec: str
     price: Price | None = None
     """For models that are not in the price table."""
 
@@ -141,8 +141,8 @@ class TournamentSpec(FrozenModel):
     @property
     def everyone(self) -> dict[str, tuple[str, ...]]:
         """All model specs, as a cast."""
-        specs = {"models": tuple(model.model_spec for model in self.models)}
-        return specs | {"judges": tuple(model.model_spec for model in self.judges.pool)}
+        specs = {"models": tuple(model.spec for model in self.models)}
+        return specs | {"judges": tuple(model.spec for model in self.judges.pool)}
 
 
 def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False) -> TournamentSpec:
@@ -189,8 +189,8 @@ def as_model(line: Any) -> Any:
 
 def stand_in(model: Model) -> Model:
     """The same with a stand-in that calls no model."""
-    is_one = model_spec.is_stand_in(model.model_spec)
-    return model if is_one else model.model_copy(update={"model_spec": model_spec.stand_in(model.model_spec)})
+    is_one = model_spec.is_stand_in(model.spec)
+    return model if is_one else model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
 
 
 def _models(value: Any) -> list[dict[str, Any]]:
@@ -295,8 +295,8 @@ def check(spec: TournamentSpec) -> list[str]:
         ]
     specs: dict[str, str] = {}
     for model in (*spec.models, *spec.judges.pool):
-        if specs.setdefault(model.name, model.model_spec) != model.model_spec:
-            problems.append(f"judges: {model.name} names {model.model_spec} here and {specs[model.name]} in models.")
+        if specs.setdefault(model.name, model.spec) != model.spec:
+            problems.append(f"judges: {model.name} names {model.spec} here and {specs[model.name]} in models.")
     problems += _panel_problems(spec)
     problems += first_few(_setting_problems(spec), "topics")
     return problems or _opening_problems(spec)
@@ -306,9 +306,7 @@ def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
     """The context in which the prices that a spec gives count: for its own plan and debates alone, since a process may
     look at a stranger's tournament, and a worker runs several at once."""
     models = (*spec.models, *spec.judges.pool)
-    return pricing.use_prices(
-        (one.model_spec, one.price.input, one.price.output) for one in models if one.price is not None
-    )
+    return pricing.use_prices((one.spec, one.price.input, one.price.output) for one in models if one.price is not None)
 
 
 def with_lengths(loaded_format: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
@@ -339,12 +337,12 @@ def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[Model]:
     """The judges of the pool who may judge two models, by their names."""
     if spec.judges.exclude == "none":
         return list(spec.judges.pool)
-    debaters = [_identity(spec.model_named(name).model_spec) for name in (pro, con)]
+    debaters = [_identity(spec.model_named(name).spec) for name in (pro, con)]
     specs = {model for model, _ in debaters}
     vendors = {vendor for _, vendor in debaters if vendor and spec.judges.exclude == "vendor"}
     judges = []
     for judge in spec.judges.pool:
-        model, vendor = _identity(judge.model_spec)
+        model, vendor = _identity(judge.spec)
         if model not in specs and vendor not in vendors:
             judges.append(judge)
     return judges
@@ -362,7 +360,7 @@ def price_notes(spec: TournamentSpec) -> list[str]:
     notes = []
     with declared_prices(spec):
         for model in dict.fromkeys((*spec.models, *spec.judges.pool)):
-            real = model_spec.real_spec(model.model_spec)
+            real = model_spec.real_spec(model.spec)
             prices = pricing.models(model_spec.kind(real))
             if prices and "@" not in real and pricing.price_of(real) is None:
                 near = suggest(model_spec.rest(real), prices)
@@ -415,7 +413,7 @@ def _opening_problems(spec: TournamentSpec) -> list[str]:
 def _settings_on(spec: TournamentSpec, topic: Topic) -> Settings:
     """The settings of a debate on a topic in which one model argues both sides."""
     return debate_settings(
-        spec, topic, spec.loaded_format.sides[0], dict.fromkeys(spec.loaded_format.sides, spec.models[0].model_spec)
+        spec, topic, spec.loaded_format.sides[0], dict.fromkeys(spec.loaded_format.sides, spec.models[0].spec)
     )
 
 
@@ -423,7 +421,7 @@ def debate_settings(
     spec: TournamentSpec, topic: Topic, first: str, seated: Mapping[str, str], panel: Sequence[str] = ()
 ) -> Settings:
     """The settings of one debate. `seated` gives each side's model spec; `panel` has those of the judges."""
-    judges = list(panel) or [judge.model_spec for judge in spec.judges.pool[: spec.judges.panel]]
+    judges = list(panel) or [judge.spec for judge in spec.judges.pool[: spec.judges.panel]]
     cast: dict[str, Any] = {**seated, **({JUDGE: judges} if judges else {})}
     pro, con = spec.loaded_format.sides
     values = {

@@ -247,7 +247,7 @@ def _duplicate_problems(where: str, topics: Sequence[Topic]) -> Iterator[str]:
     yield from (f"{where}: the topic id {name} stands {count} times." for name, count in ids.items() if count > 1)
     motions: dict[str, list[str]] = {}
     for topic in topics:
-        motions.setdefault(sanitize.normalized(topic.motion).casefold().rstrip(" ."), []).append(topic.id)
+        motions.setdefault(sanitize.normalize_unicode(topic.motion).casefold().rstrip(" ."), []).append(topic.id)
     for same in motions.values():
         if len(set(same)) > 1:
             yield f"{where}: the topics {join_names(same)} have the same motion."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from debate_orchestrator.util.sanitize import UNSEEN, normalized, part_small_figures
+from debate_orchestrator.util.sanitize import UNSEEN, normalize_unicode, part_small_figures
 
 ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Scripts that set no spaces between words: their letters belong to no figure."""
@@ -40,7 +40,7 @@ CHUNK = re.compile(
 def join_figures(text: str) -> str:
     """`text` in the form in which figures are compared, with a joint for each blank within one."""
     plain = _DASH_OF_WORDS.sub(" ", _EMPHASIS.sub("", UNSEEN.sub("", text)))
-    plain = normalized(part_small_figures(plain)).translate(_PLAIN)
+    plain = normalize_unicode(part_small_figures(plain)).translate(_PLAIN)
     return _WITHIN.sub(_JOINT, _SIGNED_CURRENCY.sub(rf"\1\2{_JOINT}", plain))
 
 

@@ -145,7 +145,7 @@ class _Reading(NamedTuple):
     starts: list[int]
     stops: list[int]
 
-    def unescaped(self, pattern: re.Pattern[str]) -> _Reading:
+    def unescape(self, pattern: re.Pattern[str]) -> _Reading:
         """The same with what its escapes of one kind stand for."""
         pieces, starts, stops, at = list[str](), list[int](), list[int](), 0
         for escape in pattern.finditer(self.text):
@@ -165,7 +165,7 @@ def _readings(text: str) -> Iterator[_Reading]:
     yield reading
     for signs, pattern in _STEPS:
         if any(sign in reading.text for sign in signs):
-            reading = reading.unescaped(pattern)
+            reading = reading.unescape(pattern)
             yield reading
 
 

@@ -58,7 +58,7 @@ def _is_mark(char: str) -> bool:
     return bool(unicodedata.combining(first)) or unicodedata.category(char) in ("Mn", "Me")
 
 
-def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
+def normalize_unicode(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
     """`text` in a Unicode normalization form, with few combining marks: Unicode sorts those behind a letter, which
     takes the square of their number."""
     return text if text.isascii() else unicodedata.normalize(form, few_combining_marks(text))
@@ -102,7 +102,7 @@ def one_line(text: str) -> str:
     return " ".join(sanitize(text).split())
 
 
-def unbroken(text: str) -> str:
+def without_line_breaks(text: str) -> str:
     """`text`, sanitized, on a single line, with the blanks that indent it and keep its columns apart."""
     return sanitize(text).replace("\n", " ")
 

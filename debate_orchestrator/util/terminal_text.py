@@ -38,7 +38,7 @@ def moves(environment: Mapping[str, str]) -> bool:
     return environment.get("TERM", "").lower() not in _DUMB
 
 
-def chosen(options: Sequence[str], answer: str, *, begun: bool = True) -> str | None:
+def match_option(options: Sequence[str], answer: str, *, begun: bool = True) -> str | None:
     """The option that was meant: by its name, its number, or, where `begun` lets it, a beginning that no other has;
     None if it is none of them."""
     answer = answer.strip()
@@ -47,26 +47,26 @@ def chosen(options: Sequence[str], answer: str, *, begun: bool = True) -> str | 
     alike = [option for option in options if option.lower() == answer.lower()]
     if len(alike) == 1:
         return alike[0]
-    if (n := numbered(answer, len(options))) is not None:
+    if (n := option_number(answer, len(options))) is not None:
         return options[n - 1]
     matches = [option for option in options if begun and answer and option.lower().startswith(answer.lower())]
     return matches[0] if len(matches) == 1 else None
 
 
-def numbered(answer: str, maximum: int) -> int | None:
+def option_number(answer: str, maximum: int) -> int | None:
     """The number from 1 to `maximum` that was typed; None if it is none of them."""
     if not (answer.isascii() and answer.isdigit() and len(answer) <= 6):
         return None
     return n if 1 <= (n := int(answer)) <= maximum else None
 
 
-def wrapped(text: str, columns: int) -> str:
+def wrap(text: str, columns: int) -> str:
     """`text`, sanitized, with its lines broken as `filled` does."""
     width = max(10, min(columns - 1, MAX_WIDTH))
-    return "\n".join(filled(line, width) for line in sanitize(text).split("\n"))
+    return "\n".join(fill_line(line, width) for line in sanitize(text).split("\n"))
 
 
-def filled(line: str, width: int) -> str:
+def fill_line(line: str, width: int) -> str:
     """A line, broken between words. Where it begins with blanks, a number and a gap, or the dash of a list
     (`  - ...`), the other rows are indented to the text after these. In an item of a list a long word is broken too, so
     that none of its rows leaves the list."""

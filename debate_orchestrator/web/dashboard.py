@@ -36,7 +36,7 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, pages, reviewing
-from debate_orchestrator.web.debate_form import Prepared, expected_cost, form_values, prepare, who
+from debate_orchestrator.web.debate_form import Prepared, expected_cost, form_values, prepare, spec_label
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, form, of_this_machine
 from debate_orchestrator.web.live import event_stream, message
 from debate_orchestrator.web.pages import go_to, html_response, in_thread, standalone_page
@@ -296,7 +296,7 @@ def _confirmation(prepared: Prepared, risks: tuple[Risk, ...], form_data: Mappin
         "settings": prepared.settings,
         "sides": {side: format.name_of(side) for side in format.sides},
         "names": {seat: format.name_of(seat) for seat in prepared.settings.cast},
-        "who": who,
+        "who": spec_label,
         "derives": prepared.derives,
         "rehearsal": prepared.rehearsal,
         "left_out": rapporteur_note(prepared.settings, format),

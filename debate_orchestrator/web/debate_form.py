@@ -86,7 +86,7 @@ def _stand_in(seat: str, models: FoundModels) -> str:
     return model_spec.stand_in(models.default_if_keyed[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
 
 
-def who(spec: str) -> str:
+def spec_label(spec: str) -> str:
     """Who takes a seat, in words."""
     if spec == model_spec.HUMAN:
         return "a person, in a browser"
@@ -167,7 +167,7 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> Prepared:
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
     real = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in settings.cast.items()}
     positions_by = start.positions_by(settings.model_copy(update={"cast": real}))
-    settings = start.rehearsed(settings) if rehearsal else settings
+    settings = start.as_rehearsal(settings) if rehearsal else settings
     settings, _ = start.without_model(settings)
     files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
     start.check_settings(settings, files, people=True)

@@ -126,7 +126,7 @@ def _problem(
         return ""
     text = entries.get(question.field_path, "")
     try:
-        fields.read(question, shape_context, text)
+        fields.parse_answer(question, shape_context, text)
     except BadReply as error:
         return " ".join(error.problems) if text else "An answer is needed here."
     return ""

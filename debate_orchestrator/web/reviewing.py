@@ -64,7 +64,7 @@ class Reviews:
         contents, debate = folder.load(path)
         if not debate.complete:
             raise HTTPException(404)
-        return ReviewedDebate.of(path, contents.entries, debate)
+        return ReviewedDebate.from_entries(path, contents.entries, debate)
 
     async def review(self, request: Request) -> Response:
         """The vote before reading; then the debate with the ballot; then that it was filed."""
@@ -102,7 +102,7 @@ class Reviews:
             form_data.get("seen", ""),
             form_data.get("before", ""),
         )
-        ballot: dict[str, Any] = reviews.empty(reviewed.digest, name, date.today().isoformat())
+        ballot: dict[str, Any] = reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
         ballot |= {"seen": was_seen == "yes", "before": before or None}
         problems = reviewed.form.problems(ballot, only=("reviewer", "before"))
         problems += [] if was_seen in ("yes", "no") else ["Say whether you have seen the verdict."]
@@ -172,7 +172,7 @@ class Reviews:
             problems=problems,
             seen=bool(draft.get("seen")),
             parts=_parts(reviewed),
-            criteria=form.rated,
+            criteria=form.rated_fields,
             questions=form_fields.questions(
                 reviewed.form.parts(*_ASKED),
                 form.shape_context,

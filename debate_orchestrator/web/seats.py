@@ -241,7 +241,7 @@ def _questions(awaited_turn: AwaitedTurn, form_data: Mapping[str, str], *, with_
     debate, turn = awaited_turn.debate, awaited_turn.turn
     shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
     entries = form_fields.entered_fields(form_data)
-    computed = person_turns.computed(debate, turn, entries)
+    computed = person_turns.computed_answers(debate, turn, entries)
     return form_fields.questions(
         shape, shape_context, debate.format, entries, with_problems=with_problems, computed=computed
     )
@@ -250,6 +250,6 @@ def _questions(awaited_turn: AwaitedTurn, form_data: Mapping[str, str], *, with_
 def _reply_text(awaited_turn: AwaitedTurn, form_data: Mapping[str, str]) -> str | None:
     """The structured reply that was entered, as JSON; None while something is missing."""
     debate, turn, entries = awaited_turn.debate, awaited_turn.turn, form_fields.entered_fields(form_data)
-    entries |= person_turns.computed(debate, turn, entries)
+    entries |= person_turns.computed_answers(debate, turn, entries)
     value = form_fields.value(debate.shape(turn) or {}, schedule.shape_context(debate, turn), entries)
     return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)

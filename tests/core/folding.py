@@ -219,7 +219,7 @@ def state(debate: DebateState) -> dict[str, Any]:
         "heard": {turn.id: [heard.id for heard in schedule.turns_heard(debate, turn)] for turn in turns},
         "convergences": [tally.convergence(debate, n) for n in range(1, debate.rounds + 1)],
         "converged_again": tally.rounds_converged_again(debate),
-        "conceded": tally.conceded(debate),
+        "conceded": tally.conceding_side(debate),
         "advice": {
             side: [tally.feedback(debate, side, n) for n in range(1, debate.rounds + 1)] for side in debate.format.sides
         },

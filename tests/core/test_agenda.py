@@ -94,7 +94,7 @@ def test_convergence_is_not_answered_after_an_early_end() -> None:
     debate = play_debate(3, 1, {"1.verdict.judge": converging()}, until="1.divergence.a")
     debate = apply(debate, CLOSED)
     assert [turn.id for turn in debate.due] == ["final.verdict.judge"]
-    assert tally.convergence(debate, 1).detected and not tally.intervened(debate, 1)
+    assert tally.convergence(debate, 1).detected and not tally.had_intervention(debate, 1)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
     assert debate.complete
     assert [turn for turn in ids(debate) if "divergence" in turn] == ["1.divergence.b"]
     assert (
-        tally.intervened(debate, 1),
+        tally.had_intervention(debate, 1),
         tally.diverging_sides(debate, 1),
         tally.convergence(debate, 1).detected,
     ) == (

@@ -92,7 +92,7 @@ START = fold([opened(2)])
 
 def conceded(text: str) -> str | None:
     """Who has conceded once side A has given that speech."""
-    return tally.conceded(apply(START, speech_event("1.opening.a", text)))
+    return tally.conceding_side(apply(START, speech_event("1.opening.a", text)))
 
 
 def declines(text: str) -> bool:
@@ -184,4 +184,4 @@ def test_a_speech_that_was_cut_has_no_last_line() -> None:
     debate = apply(
         debate, event.model_copy(update={"reply": Reply(text=CONCEDE, brief_digest="0", spec="x", ended="cut")})
     )
-    assert tally.conceded(debate) is None
+    assert tally.conceding_side(debate) is None

@@ -141,7 +141,7 @@ def test_interventions(rounds: int, converged: list[int], answered: list[int], c
     """Convergence is answered, but not in the very next round, where it is flagged; and never in a one-round debate."""
     debate = play_debate(rounds, script=judged(dict.fromkeys(converged, "both")))
     ids = {turn.id for turn in schedule.turns_taken(debate)}
-    assert answered == [n for n in range(1, rounds + 1) if tally.intervened(debate, n)]
+    assert answered == [n for n in range(1, rounds + 1) if tally.had_intervention(debate, n)]
     assert {f"{n}.divergence.{side}" for n in answered for side in "ab"} == {i for i in ids if "divergence" in i}
     assert tuple(converged_again) == tally.rounds_converged_again(debate)
 
@@ -165,13 +165,13 @@ def test_the_line_that_concedes_ends_the_debate(text: str) -> None:
     assert played == [("1.opening.a",), ("final.verdict.judge",), ("final.dissent.judge",)]
     verdict = tally.verdict(debate)
     assert verdict is not None
-    assert (tally.conceded(debate), verdict.winner, verdict.strength) == ("a", "consensus", "consensus")
+    assert (tally.conceding_side(debate), verdict.winner, verdict.strength) == ("a", "consensus", "consensus")
 
 
 def test_a_reported_concession_is_not_answered() -> None:
     """A round that is conceded gets no intervention, whatever convergence was seen in it."""
     debate = play_debate(script={"1.verdict.judge": converging("b") | {"conceded": "b"}})
-    assert (tally.intervened(debate, 1), schedule.turns_taken(debate)[-2].id) == (False, "final.verdict.judge")
+    assert (tally.had_intervention(debate, 1), schedule.turns_taken(debate)[-2].id) == (False, "final.verdict.judge")
 
 
 def test_what_is_declined_is_no_concession() -> None:
@@ -179,7 +179,7 @@ def test_what_is_declined_is_no_concession() -> None:
     debate = fold([opened()])
     debate, played = play(debate, {"2.constructive.a": [decline_event("2.constructive.a")]})
     assert agenda(3, 1, "a") == played
-    assert tally.conceded(debate) is None
+    assert tally.conceding_side(debate) is None
     assert "2.constructive.a" in heard(debate, "2.challenge.b")
 
 

@@ -151,7 +151,7 @@ def test_a_refusal_may_end_the_debate(after: str, refused: str, rest: list[str])
     """Where the format says so, a refusal to argue ends the debate after its round, or before the first."""
     made = make_format(before=[phase("plan", "a", "b")], round=[SPEECH, BALLOT], after_refusal=after)
     debate = play_debate(3, rules=made, script={refused: [decline_event(refused)]})
-    assert (ids(debate)[2:], debate.complete, tally.conceded(debate)) == (rest, True, None)
+    assert (ids(debate)[2:], debate.complete, tally.conceding_side(debate)) == (rest, True, None)
 
 
 def test_who_is_told_of_a_refusal() -> None:
@@ -174,7 +174,7 @@ def test_sides_may_fill_in_forms() -> None:
     assert heard(debate, "1.vote.judge") == ["1.case.a", "1.case.b"]
     with pytest.raises(OutOfTurn, match="this turn needs a structured reply, not the event 'spoke'"):
         apply(fold([opened(1, rules=forms())]), speech_event("1.case.a"))
-    assert tally.conceded(play_debate(1, rules=forms(), script={"1.case.a": filled_case(claim=CONCEDE)})) is None
+    assert tally.conceding_side(play_debate(1, rules=forms(), script={"1.case.a": filled_case(claim=CONCEDE)})) is None
 
 
 def filled_case(**changes: Any) -> dict[str, Any]:
@@ -218,4 +218,4 @@ def test_a_debate_without_a_judge_completes() -> None:
     assert (debate.complete, debate.judges, tally.verdict(debate), tally.results(debate)) == (True, (), None, [])
     assert (tally.totals(debate), tally.means(debate), tally.flipped_votes(debate)) == ({"a": 0, "b": 0}, {}, (0, 0))
     assert state(fold(record(2, rules=made)))["verdict"] is None
-    assert tally.conceded(play_debate(2, rules=made, script={"1.speech.a": "You win."})) == "a"
+    assert tally.conceding_side(play_debate(2, rules=made, script={"1.speech.a": "You win."})) == "a"

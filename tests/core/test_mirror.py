@@ -136,7 +136,7 @@ FINDINGS = [{"conceded": "a"}, {"dry": True}, converging("a")]
 
 
 def findings_of(debate: DebateState) -> tuple[Any, ...]:
-    return tally.conceded(debate), tally.no_new_ground(debate, 1), tally.convergence(debate, 1).sides
+    return tally.conceding_side(debate), tally.no_new_ground(debate, 1), tally.convergence(debate, 1).sides
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=["conceded", "dry", "convergence"])
@@ -159,7 +159,7 @@ def test_a_finding_of_both_ballots_counts() -> None:
     debate = mirrored(2, script=script)
     assert findings_of(debate) == (None, False, ("a",))
     debate = mirrored(2, script=sincere("1.verdict.judge", {"conceded": "a"}))
-    assert (tally.conceded(debate), "2.constructive.a" in debate.turns) == ("a", False)
+    assert (tally.conceding_side(debate), "2.constructive.a" in debate.turns) == ("a", False)
 
 
 def test_advice_is_of_original_ballots() -> None:
@@ -179,11 +179,11 @@ def test_a_ballot_is_kept_as_it_was_given() -> None:
     kept, shape = debate.structured_reply("1.verdict.judge.mirrored"), ADVERSARIAL.shapes["ballot"]
     assert kept is not None
     assert (kept.data["scores"], kept.data["strongest"]) == (given["scores"], given["strongest"])
-    seen = tally.unmirrored(debate, shape, kept)
+    seen = tally.in_original_names(debate, shape, kept)
     assert seen["scores"] == {"a": given["scores"]["b"], "b": given["scores"]["a"]}
     assert seen["strongest"] == {"a": "None of Researcher A.", "b": "Researcher B's case in 1.opening.b."}
     original = debate.structured_reply("1.verdict.judge")
-    assert original is not None and tally.unmirrored(debate, shape, original) is original.data
+    assert original is not None and tally.in_original_names(debate, shape, original) is original.data
 
 
 FINAL = {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}}

@@ -261,5 +261,5 @@ def test_a_mirrored_ballot_names_the_right_side() -> None:
     assert ballot is not None and "A's support for drowning (1.argument.a)" in str(ballot.data["reasons"])
     shape = debate.shape(schedule.turn(debate, ballot.turn_id))
     assert shape is not None
-    reasons = tally.unmirrored(debate, shape, ballot)["reasons"]
+    reasons = tally.in_original_names(debate, shape, ballot)["reasons"]
     assert "B's support for drowning (1.argument.b)" in reasons

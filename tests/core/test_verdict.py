@@ -130,7 +130,7 @@ def test_more_than_half_of_a_panel_find_a_concession(votes: str, side: str | Non
     debate = fold([opened(2, 3)])
     debate, played = play(debate, script)
     after = played[5][0]
-    assert (tally.conceded(debate), after) == (side, "final.verdict.judge-1" if side else "2.constructive.a")
+    assert (tally.conceding_side(debate), after) == (side, "final.verdict.judge-1" if side else "2.constructive.a")
 
 
 # How firmly

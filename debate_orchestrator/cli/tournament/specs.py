@@ -37,7 +37,7 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
     """The file of a spec, and the flags that override it."""
     parser.add_argument("spec", metavar="SPEC", help="a YAML or JSON file; `debate tournament new` writes one")
     for name, (metavar, about) in _FLAGS.items():
-        kind = flags.whole if name in _NUMBERS else str
+        kind = flags.whole_number if name in _NUMBERS else str
         parser.add_argument(f"--{name}", metavar=metavar, type=kind, help=about)
     parser.add_argument("--max-cost", metavar="USD", help="what all debates may cost together, or none")
     parser.add_argument("--rehearse", action="store_true", help="use stand-ins that call no model")

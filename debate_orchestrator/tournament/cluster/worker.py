@@ -256,7 +256,7 @@ class Worker:
         def scheduled() -> Tournament:
             ((text,),) = rows
             spec = unfreeze_text(text, name).model_copy(update={"max_cost": None})
-            return Tournament.of(name, spec)
+            return Tournament.from_spec(name, spec)
 
         try:
             # A large schedule takes seconds, in which the debates that run must not stand still.
