@@ -232,7 +232,7 @@ from debate_orchestrator.util.sanitize import block_code
 from debate_orchestrator.providers.provider import NO_PERMISSIONS
 speaker = command.provider(sys.argv[1], CurrentState(fold([opened_event()])), NO_PERMISSIONS)
 said = (Message(role="user", parts=("x",)),)
-brief = Brief(turn="1.opening.a", system="Be fair.", messages=said, wants="text")
+brief = Brief(turn_id="1.opening.a", system="Be fair.", messages=said, wants="text")
 asyncio.run(speaker.reply(brief, lambda piece: print(piece, flush=True)))
 """
 
@@ -277,4 +277,29 @@ def test_a_child_in_the_background_ends_with_its_program(program: Callable[[str]
     made = ask(f"command:sh -c {shlex.quote(line)}")
 
     assert made.text == "So it is."
+    assert gone(int(pid.read_text(encoding="utf-8")))
+
+
+@pytest.mark.slow
+def test_a_reply_is_kept_while_children_are_ended(program: Callable[[str], str], tmp_path: Path) -> None:
+    """What a program has said to its end is its reply, also if the turn is cancelled while processes that it left
+    running are ended. Those end at once, and the cancellation comes where the turn next waits."""
+    pid = tmp_path / "pid"
+    line = f"(trap '' TERM; exec sleep 60) <&- >&- 2>&- & echo $! > {shlex.quote(str(pid))}; echo So it is."
+    speaker, replies_made = provider(f"command:sh -c {shlex.quote(line)}"), list[Reply]()
+
+    async def turn() -> None:
+        replies_made.append(await speaker.reply(BRIEF, str))
+        await asyncio.sleep(60)
+
+    async def cancelled() -> None:
+        asking, begun = asyncio.create_task(turn()), time.monotonic()
+        await asyncio.sleep(command.GRACE / 2)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert time.monotonic() - begun < command.GRACE
+
+    asyncio.run(cancelled())
+    assert [reply.text for reply in replies_made] == ["So it is."]
     assert gone(int(pid.read_text(encoding="utf-8")))

@@ -17,9 +17,10 @@ from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
+from debate_orchestrator.storage import journal as journal_module
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import redact
-from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import JournalWriteError, Paused, ProviderFailed, TransientError
 
 
 class Failing(Speaker):
@@ -219,3 +220,23 @@ def test_an_answer_that_cannot_be_shown_is_kept(
     kept = of(read(tmp_path / "j").events, CallFailed if breaks_off else Spoke, "1.opening.a")
 
     assert [one.reply.text for one in kept] == ["So it is here."]  # type: ignore[attr-defined]
+
+
+def test_a_partial_reply_is_named_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What had come of a call that is given up waits for room as any reply does: where none comes it is named."""
+
+    class Cancelled(Speaker):
+        async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
+            on_text("This is ha")
+            monkeypatch.setattr(journal_module, "append_line", full)
+            raise asyncio.CancelledError
+
+    def full(*_: object, **__: object) -> int:
+        raise JournalWriteError("no room", why="no room")
+
+    with JournalWriter.create(tmp_path / "j", debates.opened_event(rounds=1)) as journal:
+        current = CurrentState(fold(journal.events))
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(take_turns(journal, current, {"a": Cancelled()}, stop=asyncio.Event()))
+
+    assert journal.lost == [f"1.opening.a: its reply (3 words) for {tmp_path / 'j'}"]

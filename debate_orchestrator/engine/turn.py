@@ -108,8 +108,12 @@ class TurnRunner:
         call without one.
         """
         result = not isinstance(event, CallIntended)
-        record_event(self.journal, self.current, event, self.options.on_event, queue_if_disk_full=result)
+        self.append(event, queue_if_disk_full=result)
         await (self.journal.wait_until_synced() if result else self.journal.wait_until_handed_over())
+
+    def append(self, event: Event, *, queue_if_disk_full: bool) -> None:
+        """Writes an event, as `record_event`, without waiting for anything."""
+        record_event(self.journal, self.current, event, self.options.on_event, queue_if_disk_full=queue_if_disk_full)
 
 
 class _TurnRun:
@@ -267,7 +271,7 @@ class _TurnRun:
             maybe_billed = self._billed and not self._provider.in_batch(turn_brief)
             event = self._call_failed(f"The call was given up, since {why}.", reply, maybe_billed=maybe_billed)
             with suppress(DebateError):  # the journal can't be written: it says so where it is closed
-                record_event(self._runner.journal, self._runner.current, event, self._options.on_event)
+                self._runner.append(event, queue_if_disk_full=reply is not None)
 
     def _out_of_time(self, failure: TransientError) -> Paused:
         """The error that stops the debate after the last failure of a call."""

@@ -27,6 +27,7 @@ from debate_orchestrator.providers import call_errors, supervisor
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.coroutines import cancel_later
 from debate_orchestrator.util.errors import ProviderFailed, TransientError, short_repr
 from debate_orchestrator.util.redact import redact
 
@@ -87,7 +88,8 @@ class Command(Provider):
         return self._read(run, code)
 
     async def _finish(self, transport: asyncio.SubprocessTransport, run: _Run, text: bytes) -> None:
-        """Hands a program its brief, and waits until it has ended."""
+        """Hands a program its brief, and waits until it has ended. Where the program has ended by itself, its reply is
+        whole, and a cancellation waits until it is on record."""
         try:
             stdin = transport.get_pipe_transport(0)
             assert isinstance(stdin, asyncio.WriteTransport)
@@ -98,7 +100,12 @@ class Command(Provider):
         except TimeoutError:
             raise self._broken(f"no end after {self._limit:g} s", run, _HINT) from None
         finally:
-            await _end(transport, run)
+            try:
+                await _end(transport, run)
+            except asyncio.CancelledError:
+                if not run.over.done() or run.over.cancelled():
+                    raise
+                cancel_later()
 
     def _not_run(self, error: Exception) -> ProviderFailed:
         reason = f"{type(error).__name__}: {error}"
