@@ -7,6 +7,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
@@ -19,7 +20,7 @@ from debate_orchestrator.cli.output import (
     print_status,
     say,
 )
-from debate_orchestrator.cli.progress import BriefFiles, ProgressLines, print_event, spending_line
+from debate_orchestrator.cli.progress import ProgressLines, print_event, spending_line, write_brief
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
@@ -124,7 +125,7 @@ async def _drive(session: OpenDebate, arguments: argparse.Namespace) -> None:
         options = RunOptions(
             on_event=controls.on_event,
             on_text=on_text,
-            on_brief=BriefFiles(folder) if rehearses else ignore,
+            on_brief=partial(write_brief, folder) if rehearses else ignore,
             stop=controls.stop,
             wait_for_resume=controls.wait_for_resume,
         )

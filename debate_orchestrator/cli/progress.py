@@ -58,16 +58,10 @@ def print_event(debate: DebateState, event: Event) -> None:
     print_json_line({"event": event.model_dump(mode="json")})
 
 
-class BriefFiles:
-    """Writes the brief of every turn to a folder, so that a rehearsal shows what a model would be sent."""
-
-    def __init__(self, folder: TurnsFolder):
-        self._folder = folder
-
-    def __call__(self, debate: DebateState, turn: Turn, brief: Brief) -> None:
-        turn_files = self._folder.turn_files(turn.id, brief.wants)
-        name = os.path.basename(turn_files.reply)
-        self._folder.write_brief(turn_files, brief_file(brief, debate, turn, name))
+def write_brief(folder: TurnsFolder, debate: DebateState, turn: Turn, brief: Brief) -> None:
+    """Writes the brief of a turn to a folder, so that a rehearsal shows what a model would be sent."""
+    turn_files = folder.turn_files(turn.id, brief.wants)
+    folder.write_brief(turn_files, brief_file(brief, debate, turn, os.path.basename(turn_files.reply)))
 
 
 def spending_line(debate: DebateState) -> str:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import NAME_PATTERN
-from debate_orchestrator.formats.validation import MAX_LISTED, Keys, key_path, validate
+from debate_orchestrator.formats.validation import Keys, key_path, validate
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text
 from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr, suggest
@@ -29,7 +29,6 @@ MAX_TEMPLATES = 400_000
 ONE_DEEPER = ("shapes", "seats", "labels", "lines")
 SECTIONS = ("before", "round", "after")
 NAME_RULE = "small letters, digits and hyphens, with a letter first"
-_KEYS = ("extends", *(field.alias or name for name, field in Format.model_fields.items() if name != "name"))
 Locations = dict[tuple[str, ...], str]
 """The keys that lead to a value, mapped to its location as `FILE:LINE`."""
 
@@ -160,14 +159,6 @@ def _chain(
 def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Locations]:
     """What one format.yaml says, with its rubric in it."""
     data, locations = _read_located(folder, FILE)
-    unknown = [key for key in data if key not in (*_KEYS, "name")]
-    for n, key in enumerate(unknown):
-        if n < MAX_LISTED:  # finding the nearest key takes time, and so many messages are enough
-            message = (
-                f"{location(locations, (key,))}: {short_repr(key)} is not a key here; use one of {', '.join(_KEYS)}."
-            )
-            errors.append(f"{message} {suggest(key, _KEYS)}".rstrip())
-        del data[key]
     name = data.pop("name", folder.name)
     if name != folder.name:
         place = location(locations, ("name",))
