@@ -30,7 +30,7 @@ The way through the code, from `debate run` to its report:
     cli.driving             what the command line shows meanwhile; cli.controls has its keys, cli.interrupts Ctrl-C
     engine.turn             one turn: prompting.briefs, a provider, prompting.replies, an event
     core.fold, core.state   what the events add up to; core.schedule says which turns are due
-    reports.model           the journal made ready for every form of report
+    reports.model           the report model, from which every type of report file is rendered
 """
 
 from __future__ import annotations

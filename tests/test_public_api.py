@@ -114,7 +114,7 @@ def test_a_journal_that_names_a_program_needs_consent(action: str, here: Path) -
 
 
 def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
-    """All errors of the settings come at once; people, unknown models and unknown forms are refused."""
+    """All errors of the settings come at once; people, unknown models and unknown file types are refused."""
     with pytest.raises(BadSettings) as raised:
         asyncio.run(run({"topic": "", "rounds": 99, "cast": "nobody:x"}))
     assert len(raised.value.problems) >= 2
@@ -125,7 +125,7 @@ def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
     assert list(here.iterdir()) == []
 
     journal = asyncio.run(open_debate(SETTINGS)).journal
-    with pytest.raises(BadSettings, match="form"):
+    with pytest.raises(BadSettings, match="file_type"):
         render(journal, "pdf")  # type: ignore[arg-type]
     assert read_journal(journal).events[0].kind == "opened"
 

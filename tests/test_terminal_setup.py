@@ -74,7 +74,7 @@ class TestOrder:
         held = run_setup("Which topping?", *people, "", "It belongs there.", "It does not.", "yes", "", "yes")
 
         assert held.ended == "confirmed" and "For: " not in held.text
-        assert "Word them yourself." in held.text and "An answer is needed here." in held.text
+        assert "Write the positions yourself." in held.text and "An answer is needed here." in held.text
         assert held.state.given["positions"] == {"a": "It belongs there.", "b": "It does not."}
 
     def test_help_is_a_question_mark_away(self, here: Path) -> None:

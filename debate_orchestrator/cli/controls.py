@@ -94,7 +94,7 @@ class Controls:
         return self._terminal is not None and self._terminal.reads_keys
 
     def begin(self, terminal: TerminalControl | None) -> None:
-        """Takes keys from a terminal, if there is one, and lets the person be asked there."""
+        """Reads keys from the terminal, if there is one, and lets a person be asked there."""
         self._terminal = terminal
         if self._person_input is not None:
             self._on_event = self._person_input.begin_watching(self.quit, terminal, self._on_event)
@@ -289,7 +289,7 @@ class Controls:
             self.show_status()
 
     def show_status(self) -> None:
-        """Shows what is going on and what the keys do."""
+        """Shows the state of the debate and the keys that can be pressed."""
         if self._live is None:
             return
         self._live.note = self._note()

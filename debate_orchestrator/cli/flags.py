@@ -131,7 +131,7 @@ def _variable(name: str) -> str:
 
 
 def permissions_of(arguments: argparse.Namespace) -> Permissions:
-    """What the flags of `add_permissions` permit; nothing for a verb that has none of them."""
+    """The permissions that the flags of `add_permissions` give; none for a verb without these flags."""
     from debate_orchestrator.providers.provider import Permissions
 
     variables = tuple(getattr(arguments, "command_env", None) or ())

@@ -89,7 +89,7 @@ class RoundLimits(FrozenModel):
 
 
 class Phase(FrozenModel):
-    """One kind of turn: who takes it, when, who hears it, and what is wanted."""
+    """One kind of turn: who takes it, when, who hears it, and what reply is expected."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 

@@ -88,12 +88,12 @@ def public_text(text: str, tag: str = "") -> PublicText:
 
 
 def without_private(text: str, tag: str = "") -> str:
-    """What of a reply, sanitized already, is meant for others; the text as it is where nothing in it is private."""
+    """The part of a sanitized reply that is meant for others."""
     return public_text(text, tag).text
 
 
 class PrivateFilter:
-    """Takes a reply in pieces, as it comes, and gives what of it is for others."""
+    """Takes a reply piece by piece, and returns the part of each piece that is meant for others."""
 
     def __init__(self, tag: str = "") -> None:
         """`tag` is the format's own."""

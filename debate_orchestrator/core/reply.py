@@ -14,7 +14,7 @@ MAX_TEXT_LENGTH = 2_000_000
 
 
 def short_enough(text: str) -> str:
-    """A text as it is. ValueError where it is longer than MAX_TEXT_LENGTH."""
+    """Returns the text. Raises ValueError if it is longer than MAX_TEXT_LENGTH."""
     # Not a constraint of pydantic's: that refuses half characters too, which the journal tells in its own words.
     if len(text) > MAX_TEXT_LENGTH:
         raise ValueError(f"a text of {len(text):,} characters; at most {MAX_TEXT_LENGTH:,} are read")

@@ -198,8 +198,8 @@ _FIELD_SIZE = 80
 
 
 def size_problem(name: str, shape: Shape, sides: int, criteria: int) -> Problem | None:
-    """What makes a shape deeper or larger than its schema, its checks and its smallest reply may become. The numbers
-    are those of the format's sides and of its rubric's criteria."""
+    """The sentence on a shape whose schema, checks or smallest reply would be too deep or too large. The numbers depend
+    on the format's sides and its rubric's criteria."""
     if wrong := _problem_within(shape, ("shapes", name), name, 1):
         return wrong
     if (count := _field_count(shape)) > MAX_FIELDS:

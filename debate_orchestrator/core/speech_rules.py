@@ -173,7 +173,7 @@ def _alone(line: str) -> re.Pattern[str]:
 
 
 def ends_with_line(text: str, line: str) -> bool:
-    """Whether a sanitized text ends with that line in a paragraph of its own, and says it itself."""
+    """Whether a sanitized text ends with that line, in a paragraph of its own and not as a quotation."""
     above, _, last = text.rstrip(" \t\n").rpartition("\n")
     if last.removeprefix(" ") != line or above.rpartition("\n")[2].strip(" \t"):
         return False

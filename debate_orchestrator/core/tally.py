@@ -212,7 +212,7 @@ def has_no_usable_ballot(debate: DebateState, round: int) -> bool:
 
 
 def has_vote_planned(debate: DebateState, round: int) -> bool:
-    """Whether a round is one that gets scored, when its turn comes."""
+    """Whether a vote is scheduled for a round."""
     return round in debate.plan.voting_turn_ids
 
 

@@ -50,7 +50,7 @@ class DebateResult(NamedTuple):
     state: DebateState
     """What its events add up to: `state.replies`, `state.complete`, ..."""
     report: ReportModel
-    """What every form of the report is rendered from."""
+    """The report model, from which every type of report file is rendered."""
 
 
 async def run(
@@ -138,7 +138,7 @@ async def rejudge(
     its own; the source is not changed.
 
     Args:
-        source: a journal, or a transcript in the form that docs/transcripts.md describes.
+        source: a journal, or a transcript as docs/transcripts.md describes it.
         judges: a model spec, or one for each judge of a panel.
         output: where the report goes; by default beside `source`.
         strictness: how strictly to judge; by default as before.
@@ -216,14 +216,14 @@ def read_journal(path: Path) -> JournalContents:
     return read(path)
 
 
-def render(journal: Path, form: str = "markdown") -> str:
+def render(journal: Path, file_type: str = "markdown") -> str:
     """The report of a journal as "markdown", "html" or "json"; of an unfinished debate it says so. Nothing is written.
-    Raises BadSettings if there is no such form, and BadJournal as `read_journal`."""
+    Raises BadSettings if there is no such type, and BadJournal as `read_journal`."""
     suffixes = {file_type.name: suffix for suffix, file_type in report_files.FILE_TYPES.items()}
-    if form not in suffixes:
-        raise BadSettings(f"form: {form!r} is not {', '.join(suffixes)}.")
+    if file_type not in suffixes:
+        raise BadSettings(f"file_type: {file_type!r} is not {', '.join(suffixes)}.")
     path = os.fspath(journal)
-    return report_files.render_file(report_of(path, read(path).entries), suffixes[form])
+    return report_files.render_file(report_of(path, read(path).entries), suffixes[file_type])
 
 
 def load_format(name: str) -> Format:

@@ -69,7 +69,7 @@ class OpenDebate:
         return f"{first}{saved} saved. Go on with `{continuing}`."
 
     def with_saved(self, error: ExternalError) -> ExternalError:
-        """The error, which also says what is saved and how to continue."""
+        """The error, extended by what is saved and how to continue."""
         return type(error)([*error.problems, f"{self.files.journal}: {self.saved_message}"])
 
     def record(self, event: Event, on_event: OnEvent = ignore) -> bool:

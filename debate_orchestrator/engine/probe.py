@@ -1,4 +1,4 @@
-"""Puts debates that were tampered with before judges, to see what the judges fall for.
+"""Shows manipulated debates to judges, and measures which manipulations change their ballots.
 
 A case is a sample debate with one probe applied (filler, polish, orders to the judge), judged beside its original.
 Every ballot is an ordinary judging with a journal of its own, `FOLDER/JUDGE/DEBATE.PROBE.SIDE.REPEAT.journal.jsonl`.

@@ -51,7 +51,7 @@ class Message(FrozenModel):
 
 
 class Brief(FrozenModel):
-    """The prompt for one turn of a seat, and the form of the reply."""
+    """The prompt for one turn of a seat, and the shape of the reply."""
 
     turn_id: str
     system: str
@@ -83,7 +83,7 @@ class Brief(FrozenModel):
         return with_any_code(self.json_schema, self.code)
 
     def with_redactions(self) -> Brief:
-        """The same without the secrets of the environment, as it is sent."""
+        """The brief as it is sent, without the secrets of the environment."""
         redact = redactor()
         texts = {
             "system": redact(self.system),

@@ -160,7 +160,7 @@ def short_form_questions(questions: Iterable[FormQuestion], first: str = "") -> 
 
 
 def parse_answer(question: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
-    """What an answer means. BadReply, with what is expected, where it is invalid."""
+    """The value that an answer stands for. Raises BadReply, which says what is expected, if the answer is invalid."""
     text = text.strip()
     if not text and question.may_be_empty:
         return empty_value(question.field)
@@ -430,7 +430,7 @@ class _Siblings:
         self._known: dict[str, Any] = {}
 
     def applies(self, field: Field) -> bool:
-        """Whether a field is to be filled in, by what was entered beside it so far."""
+        """Whether a field must be filled in, given what was entered in the fields beside it."""
         return applies(field, {name: self._value(name) for name in (*field.only_if, *field.unless)})
 
     def is_known(self, field: Field) -> bool:

@@ -69,8 +69,9 @@ def dropped_turns(changes: Iterable[str]) -> list[str]:
 
 
 def unwrap(value: Any, names: Iterable[str], called: Iterable[str]) -> tuple[Any, list[str]]:
-    """The object in an object whose only key is a plain name for a reply, or one of the names that it is `called`, with
-    a note on that; any other value as it is. Other keys may say that their value is not the reply."""
+    """The inner object of an object whose only key is a common name for a reply, or one of the names in `called`, with
+    a note on the change; any other value unchanged. Objects with other keys may say that their value is not the
+    reply."""
     if not isinstance(value, dict) or len(value) != 1 or set(value) & set(names):
         return value, []
     ((outer, inner),) = value.items()

@@ -117,7 +117,7 @@ def human_seats(debate: DebateState) -> list[str]:
 
 
 def hides_ballots(debate: DebateState) -> bool:
-    """Whether a person is one of several judges, none of whom may see what the others gave."""
+    """Whether a person is one of several judges: none of them may see the ballots of the others."""
     panel = debate.cast.get(JUDGE, ())
     return model_spec.HUMAN in panel and len(panel) > 1
 
@@ -204,7 +204,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
 
 
 def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
-    """What to know before a speech is handed in: what is not heard of it, and what its last line does."""
+    """Remarks on a speech before it is handed in: words that others will not hear, and the effect of its last line."""
     dropped, lines = speech_rules.visible_as_quoted(debate, text, turn.phase).dropped, debate.format.lines
     reply = Reply(text=text, brief_digest="", spec=model_spec.HUMAN)
     over = f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."

@@ -36,12 +36,12 @@ class ReplyCode(FrozenModel):
 
     @property
     def entry(self) -> str:
-        """The first field as it is written in JSON."""
+        """The first field, written as JSON."""
         return f'"{self.field}": "{self.text}"'
 
     @property
     def end_entry(self) -> str:
-        """The last field as it is written in JSON."""
+        """The last field, written as JSON."""
         return f'"{self.end_field}": "{self.text}"'
 
     def is_held_by(self, value: Any) -> bool:

@@ -196,8 +196,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.unsafe_undefined(obj, attribute)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Whether a template may call this: only what it is given here, whatever else it gets hold of. The call of an
-        undefined name raises, with the name."""
+        """Whether a template may call this object: only the functions that it is given here. Calling an undefined name
+        raises an error with the name."""
         if isinstance(obj, (Function, Undefined, *_JINJAS)):
             return True
         if any(obj is function for function in self.globals.values()):

@@ -96,7 +96,7 @@ class Messages(api.ApiModel):
         return batch_answers.read_batch(self.name, _Batch, data, batch).processing_status == "ended"
 
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
-        """As `BatchApi` says. Each call has a line, whatever became of it."""
+        """As `BatchApi` says. Every call has a line, also if it failed."""
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}/results")
         lines = await batch_answers.result_lines(self.name, data, _Line, calls)
         return await batch_answers.batch_replies(self.name, lines, calls, _batch_answer, allow_missing=False)

@@ -79,7 +79,7 @@ class ApiReply:
         raise NotImplementedError
 
     def incomplete(self) -> str | None:
-        """Why this is not a whole answer; None if it is one."""
+        """The reason why the answer is not complete; None if it is."""
         raise NotImplementedError
 
     @property

@@ -17,7 +17,7 @@ from debate_orchestrator.util.redact import redact
 
 
 def cast_problems(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """One sentence for every spec in a cast that can't fill its seat; what is wrong with several seats is said once."""
+    """One sentence for every spec that can't fill its seat; a problem of several seats is reported once."""
     seats: dict[str, list[str]] = {}
     for seat, specs in cast.items():
         for spec in dict.fromkeys(specs):

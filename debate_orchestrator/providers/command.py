@@ -213,7 +213,7 @@ async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
 
 
 async def kill(transport: asyncio.SubprocessTransport, run: Program) -> None:
-    """Ends a program and what it started at once, and closes its pipes."""
+    """Ends a program and its child processes at once, and closes its pipes."""
     _send_signal(transport.get_pid(), signal.SIGKILL)
     try:
         await run.exited.wait()

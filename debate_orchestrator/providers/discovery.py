@@ -136,8 +136,8 @@ class FoundModels(NamedTuple):
     permissions: Permissions = NO_PERMISSIONS
 
     def ready(self) -> list[tuple[str, str]]:
-        """What needs nothing more than its name, with what was found of it: installed programs, and models of a server
-        of the user's own."""
+        """The models that need no setup, each with a description: installed programs, and models of a server of the
+        user's own."""
         programs = [way for way in self.ways if way.ready and model_spec.kind(way.spec) == model_spec.COMMAND]
         choices = [(way.spec, way.about) for way in programs if "PROGRAM" not in way.spec]
         for way in self.ways:
@@ -146,8 +146,8 @@ class FoundModels(NamedTuple):
         return choices
 
     def callable_models(self, maximum: int) -> dict[str, str]:
-        """What can be called, with what was found of it: installed programs, and the first models, `maximum` of them at
-        most, of every API whose key or server was found."""
+        """The models that can be called, each with a description: installed programs, and at most `maximum` models of
+        every API whose key or server was found."""
         choices: dict[str, str] = {}
         for way in self.ways:
             kind = model_spec.kind(way.spec)

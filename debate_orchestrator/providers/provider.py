@@ -1,4 +1,4 @@
-"""What a provider is: what the loop asks of it, what it may offer besides, and the one way in which it is called."""
+"""The interface of providers: what every provider must implement, what it may add, and the function that calls it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class TurnTaker(Protocol):
 
 
 class BatchApi(Protocol):
-    """A provider whose vendor takes batches. Errors are those of `Provider.reply`."""
+    """A provider whose vendor accepts batches. Its methods raise the same errors as `Provider.reply`."""
 
     name: str
 

@@ -64,7 +64,7 @@ class Announcement(NamedTuple):
 
 
 class StageAnnouncements(NamedTuple):
-    """What a stage is announced with, and what it brings once all of its turns are taken."""
+    """The announcements at the beginning of a stage, and those after all of its turns are taken."""
 
     stage: Stage
     before: tuple[Announcement, ...]
@@ -95,7 +95,7 @@ def announcements(debate: DebateState) -> list[Announcement]:
 
 
 class Announcer:
-    """Tells what is new since the last time, of a debate that continues."""
+    """Returns the announcements that are new since the last call, for a debate that continues."""
 
     def __init__(self) -> None:
         self._told: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""What the sides cited, what a clerk found of it, and what the judges think of the source."""
+"""The pages that the sides cite, with the clerk's findings and the judges' ratings of the sources."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def render(report: ReportModel) -> str:
 
 
 def render_for_review(report: ReportModel) -> str:
-    """What the sides said, what the floor asked them and what a clerk found of it, for a reviewer: without votes,
-    scores, verdict and models."""
+    """The transcript for a reviewer: speeches, questions from the floor and a clerk's findings, without votes, scores,
+    verdict and names of models."""
     return _render_template(report, "for_review.md.j2", title=Markup(TO_REVIEW), speeches=speeches_for_review(report))
 
 

@@ -103,7 +103,7 @@ def _with_spans(line: str) -> str:
 
 
 def quote_line(text: str) -> str:
-    """A text on one line as a block quote of its own; empty if there is none."""
+    """A text on one line as a block quote; empty if the text is empty."""
     line = prose(text)
     return f"> {line}" if line else ""
 

@@ -234,7 +234,7 @@ def _cast(debate: DebateState) -> str:
 
 
 def public_cast(specs: tuple[str, ...]) -> str:
-    """A seat's cast, as far as it is shown."""
+    """The cast of a seat, as reports show it."""
     return ", ".join(map(model_spec.public_name, specs))
 
 

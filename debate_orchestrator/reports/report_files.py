@@ -72,7 +72,7 @@ class ReportFileType(NamedTuple):
         return re.compile(rf"{pattern}\Z".encode()).search(data, 0, max(0, end))
 
     def with_sentence(self, text: str, sentence: str) -> str:
-        """The rendered text with that sentence in its place."""
+        """The rendered text with that sentence inserted."""
         if self.around is None:
             return text
         at = text.rfind(self.end) if self.end else len(text)
@@ -285,7 +285,7 @@ class Verification(NamedTuple):
 
     @property
     def data(self) -> dict[str, object]:
-        """The same for a program; what is not known is None."""
+        """The result as plain data; None stands for what is not known."""
         checksum = self.checksum
         return {
             "report": self.path,

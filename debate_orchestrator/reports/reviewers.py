@@ -23,7 +23,7 @@ NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdic
 
 
 class ReviewReason(Part):
-    """Why a reviewer holds what they do."""
+    """The reason for a reviewer's position."""
 
     reviewer: str
     """The name that they sign with."""
@@ -32,7 +32,7 @@ class ReviewReason(Part):
 
 
 class ReviewerReport(Part):
-    """People who reviewed the debate afterwards. Nothing of it changes the verdict."""
+    """The reviews of people who read the debate afterwards. They do not change the verdict."""
 
     count: int
     """Ballots that count."""

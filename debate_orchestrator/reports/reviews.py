@@ -143,7 +143,8 @@ class ReviewForm:
         return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
 
     def problems(self, value: Mapping[str, Any], where: str = "", only: Collection[str] = ()) -> list[str]:
-        """Every problem of a value as a ballot on this debate, or of its fields in `only`; empty if it has none."""
+        """Every problem of a value as a ballot on this debate; with `only`, those of these fields. Empty if it is
+        valid."""
         shape, values = self.shape, {"before": None, "after": None, **_plain(value)}
         if only:
             shape = {name: field for name, field in shape.items() if name in only}
@@ -220,7 +221,7 @@ def review_texts() -> ReviewTexts:
 
 
 def question_text(form: ReviewForm, field_path: tuple[str, ...], about: str) -> QuestionText:
-    """The question about one field of a ballot, which is known by its path in the form; `about` says what it is."""
+    """The question for one field of a ballot, given by its path in the form; `about` describes the field."""
     final, of_round = field_path[0] == "final", field_path[0] == "rounds"
     name = field_path[1] if final else field_path[2] if of_round else field_path[0]
     format = form.debate.format
@@ -240,7 +241,7 @@ def question_text(form: ReviewForm, field_path: tuple[str, ...], about: str) -> 
 
 
 def in_order(form: ReviewForm, ballot: Mapping[str, Any]) -> dict[str, Any]:
-    """A ballot as it is filed: its parts in one order, and null for what another answer makes pointless."""
+    """A ballot as it is filed: its parts in a fixed order, with null for parts that do not apply."""
     rounds = {n: _with_nulls(form.rounds[n], part) for n, part in ballot.get("rounds", {}).items() if n in form.rounds}
     parts: dict[str, Any] = {"rounds": rounds} if "rounds" in ballot else {}
     parts |= {"final": _with_nulls(form.final, ballot["final"])} if "final" in ballot else {}
@@ -253,7 +254,7 @@ def _with_nulls(shape: Shape, part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def new_ballot(digest: str, reviewer: str, day: str) -> dict[str, Any]:
-    """A ballot of which nothing is filled in but what is known."""
+    """An empty ballot, with only the debate, the reviewer and the date filled in."""
     return {"ballot": VERSION, "journal": digest, "reviewer": reviewer, "date": day}
 
 

@@ -146,7 +146,7 @@ class FieldText:
         self._seats = seats
 
     def block(self, shape: Shape, fields: Mapping[str, Any]) -> list[FieldPart]:
-        """A side's structured speech: where its evidence is from, what is quoted, the rest, and the argument last."""
+        """The fields of a side's structured speech in reading order: source, quote, the rest, and the argument last."""
         parts, speeches = list[FieldPart](), list[FieldPart]()
         for name, field in shape.items():
             value = fields.get(name)

@@ -95,8 +95,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
 
 
 def own_issues(report: ReportModel) -> tuple[IssueReport, ...]:
-    """The list of issues that the user drew up, which stands before the first turn; empty where a turn has the list, or
-    there is none."""
+    """The list of issues that the user drew up; empty if a turn drew it up, or there is none."""
     return report.issues.issues if report.issues and report.issues.by == "user" else ()
 
 
@@ -301,7 +300,7 @@ _DIGITS = 12
 
 
 class EvidenceText(NamedTuple):
-    """The section on evidence: a row for each page, with what a clerk found there and what the judges think of it."""
+    """The section on evidence: a row for each page, with the clerk's findings and the judges' ratings."""
 
     table: PhraseTable | None
     sentences: tuple[Phrase, ...]

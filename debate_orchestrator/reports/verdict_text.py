@@ -82,8 +82,8 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 
 def result_line(report: ReportModel) -> str:
-    """Who argued better, what that is worth, and whether the advice of the decision brief follows it; empty if there is
-    none."""
+    """Who argued better, how reliable that is, and whether the decision brief follows it; empty if there is no
+    result."""
     decision_brief = report.decision_brief
     if decision_brief is None:
         return ""
@@ -131,7 +131,7 @@ def remarks(report: ReportModel) -> list[str]:
 
 
 def worked_out(report: ReportModel) -> str:
-    """How the numbers come about; empty if there are none."""
+    """How the numbers are computed; empty if there are none."""
     verdict, judging = report.verdict, report.judging
     if verdict is None or not judging.has_scores or report.stand_ins_judged:
         return ""
@@ -331,7 +331,7 @@ def _finals(report: ReportModel) -> list[TurnReport]:
 
 
 def firmness(report: ReportModel) -> Iterator[str]:
-    """How firm the answer is, or why there is none, computed from the ballots, a sentence each."""
+    """Sentences, computed from the ballots, on how firm the answer is, or why there is none."""
     verdict, judging = report.verdict, report.judging
     if verdict is None:
         return

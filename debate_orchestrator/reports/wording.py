@@ -66,7 +66,7 @@ def scales(format: Format) -> Scales:
 
 
 def winner_word(winner: str) -> str:
-    """A winner as reports write it: A, B, Tie, Consensus, no decision; a label as it is."""
+    """A winner as reports write it: A, B, Tie, Consensus, no decision; a label is written unchanged."""
     return winner.upper() if len(winner) == 1 else winner.capitalize() if winner in (TIE, CONSENSUS) else winner
 
 

@@ -442,7 +442,7 @@ def message_line(key: str, text: str) -> str:
 
 
 def sample() -> str:
-    """A commented answers file to start from, which is good as it is."""
+    """A commented answers file to start from. It is valid without changes."""
     return _SAMPLE_HEAD + "".join(_sample_lines(name, texts) for name, texts in SETTING_TEXTS.items())
 
 

@@ -88,7 +88,7 @@ def _numbered_paths(stem: str, suffix: str) -> Iterator[str]:
 
 
 def newest_unfinished() -> tuple[KeptAnswers, SetupState] | None:
-    """The conversation that was left last in this working directory, if there is one that can be continued."""
+    """The newest unfinished conversation in this working directory; None if none can be continued."""
     paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
         try:

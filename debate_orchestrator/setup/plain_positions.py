@@ -30,8 +30,8 @@ _QUESTION_MARKS = ("?", "？", "؟")
 
 
 def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
-    """Side to its position on a topic, the first for it and the second against it; empty where the topic asks for more
-    than yes or no, or there are not two sides."""
+    """Side to its position on a topic: the first affirms it, the second denies it. Empty if the topic is not a
+    yes-or-no question, or there are not two sides."""
     topic, sides = _OR_NOT.sub("?", one_line(topic)), tuple(sides)
     if not topic or _CHOICE.search(topic) or len(sides) != 2:
         return {}

@@ -219,7 +219,7 @@ class SetupQuestions:
         return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(given)]
 
     def who(self, side: str) -> str:
-        """What a side is called, with what it stands for: `Researcher A (Pro)`."""
+        """The name of a side with its label: `Researcher A (Pro)`."""
         seat = self.format.seats[side]
         return f"{seat.name} ({seat.side})" if seat.side else seat.name
 

@@ -1,4 +1,4 @@
-"""What a setup does besides the debate: programs, servers, other files, prompts from elsewhere.
+"""The risks of a setup: the programs, servers, other files and foreign prompts that it would use.
 
 A value that the user typed is the user's own. A value from an answers file or a journal may be a stranger's: what is
 listed here of it needs the user's consent, for which `cli.consent` asks.
@@ -161,8 +161,8 @@ def of_settings(
 
 
 def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of taking turns in such a debate with that cast. Besides the cast and the prompts, these are more
-    rounds than a user may choose."""
+    """The risks of taking turns in this debate with that cast: those of the cast, those of the prompts, and more rounds
+    than a user may choose."""
     risks = list(_of_cast(cast))
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):

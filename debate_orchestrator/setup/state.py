@@ -1,5 +1,5 @@
-"""What a setup conversation is made of: its words, the answers so far, what it needs next, and how it is read from an
-answers file and saved there."""
+"""The state of a setup conversation: its texts, the answers so far and the progress, read from an answers file and
+saved there."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def is_whole(state: SetupState, before: SetupState) -> bool:
 
 
 def with_valid_progress(state: SetupState, sides: tuple[str, ...]) -> SetupState:
-    """The state without confirmations of what it does not hold, such as a user may have taken out of its file."""
+    """The state without confirmations of answers that it does not have: a user may have removed them from the file."""
     if state.progress.topic_ok and "topic" not in state.given:
         state = with_progress(state, topic_ok=False)
     if state.progress.positions_ok and set(state.given.get("positions", {})) != set(sides):

@@ -82,7 +82,7 @@ class Display:
         return columns or _FALLBACK[0], rows or _FALLBACK[1]
 
     def acquire(self) -> None:
-        """Takes the end of the screen, and prints what has waited."""
+        """Takes over the bottom of the screen, and prints the lines that were held back meanwhile."""
         self._held = True
         self._write(_HIDE)
         self.paint([], [])

@@ -69,8 +69,7 @@ class Drafts:
         self.keep_speech(brief, f"[\n{lines}\n]\n" if lines else "")
 
     def others(self, brief: Brief) -> list[str]:
-        """What was written for that turn in answer to another brief of it. It is not offered, and lies there until the
-        debate is complete."""
+        """The drafts of that turn for an earlier brief. They are not offered, and stay until the debate is complete."""
         mine = self.path_of(brief)
         return [path for path, turn, _ in self._all() if turn == brief.turn_id and path != mine]
 
@@ -96,7 +95,7 @@ T = TypeVar("T")
 
 
 class DraftWriter(Generic[T]):
-    """Writes down what is being typed, a moment after it has changed."""
+    """Saves a draft a moment after each change."""
 
     def __init__(self, write: Callable[[T], None]):
         self._write = write

@@ -294,7 +294,7 @@ def _completer(question: Question) -> Completer | None:
 
 
 def show_in_pager(text: str) -> bool:
-    """Shows a text in the pager; False if there is none."""
+    """Shows a text in the pager; returns False if there is no pager."""
     try:
         command = shlex.split(os.environ.get("PAGER") or "") or [next(filter(shutil.which, _PAGERS), "")]
     except ValueError:  # a quotation mark without its other
@@ -317,7 +317,7 @@ def matching_choice(question: Question, text: str) -> str:
 
 
 def unknown_choice(question: Question) -> str:
-    """What to say about an answer that is none of the choices."""
+    """The message about an answer that matches no choice."""
     return f"Choose one of: {', '.join(f'{n} {value}' for n, (value, _) in enumerate(question.choices, 1))}."
 
 

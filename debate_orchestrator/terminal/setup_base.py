@@ -279,7 +279,7 @@ class SetupBase:
 
 
 def stated_cast(answers: Mapping[str, Any]) -> Cast:
-    """Seat to who fills it, of answers that are not checked; of a cast that is one model, it is the judge's."""
+    """The cast in unchecked answers, by seat; a cast that names one model is taken as the judge's."""
     cast = answers.get(_CAST)
     return cast if isinstance(cast, dict) else {JUDGE: cast} if isinstance(cast, str) else {}
 

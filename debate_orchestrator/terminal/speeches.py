@@ -46,7 +46,7 @@ def _wrapped(line: str, style: str, indent: int, width: int) -> tuple[Text, ...]
 
 
 class SpeechView:
-    """One turn while it is taken: what came of it, attempt after attempt."""
+    """The view of one turn: its attempts and their outcome."""
 
     def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = ""):
         """`since` is when it was asked, in seconds; `tag` the format's own tag of private working."""
@@ -76,7 +76,7 @@ class SpeechView:
         self._redacted.take(text)
 
     def wait(self, until: float | None) -> None:
-        """The turn will be asked again: what came of this attempt no longer counts."""
+        """Marks the current attempt as failed: the turn will be asked again."""
         self.until = until
         self.begun = False
         """Whether the answer has begun, even if no word of it has come."""
@@ -92,7 +92,7 @@ class SpeechView:
         self.wait(until)
 
     def show_recorded(self, text: str, note: str = "") -> None:
-        """Shows the speech as it is on record, and a note below it."""
+        """Shows the recorded speech, and a note below it."""
         self._text = redact(without_private(sanitize(text), self._tag)).strip()
         self._end(note)
         self.is_final, self.until = True, None

@@ -182,7 +182,7 @@ class TurnForm(Form):
         return computed_answers(self._person_turn.debate, self._person_turn.turn, entered)
 
     def prompt_for(self, question: FormQuestion) -> Question:
-        """A question with what it means and what may be chosen."""
+        """A question with its explanation and its options."""
         options, expected = question.options(self.shape_context), hint(question, self.shape_context)
         unheard = (
             question.field_path[0] == "feedback" and self._person_turn.turn.round == self._person_turn.debate.rounds

@@ -203,8 +203,8 @@ def must_be_new(folder: str) -> None:
 
 
 def must_hold_no_link(folder: str) -> None:
-    """BadFile if a part of a tournament's folder is a symbolic link. The folder may come from elsewhere, and what is
-    written to it would end up where the link leads."""
+    """Raises BadFile if a part of a tournament's folder is a symbolic link. The folder may come from elsewhere, and
+    files would be written where the link leads."""
     for part in linked_parts(folder)[:1]:
         problem = f"{name_of(os.path.join(folder, part))} is a symbolic link, which no part of a tournament may be."
         raise BadFile(problem, hint="put the file or folder itself in its place")
@@ -329,7 +329,7 @@ def _is_schedule(data: bytes) -> bool:
 
 
 def read_json(path: str) -> Any:
-    """The value in a JSON file of a folder. BadFile if there is none."""
+    """The value in a JSON file of a folder. Raises BadFile if the file is missing or is not JSON."""
     try:
         return strict_json(read_text(path, MAX_FILE_SIZE))
     except ValueError as error:

@@ -92,7 +92,7 @@ class Limiter:
 
     @property
     def buckets(self) -> dict[str, Bucket]:
-        """The allowances in force, by what is limited: one that the spec sets replaces one that a server states."""
+        """The allowances in force, by kind: a limit in the spec replaces one that a server states."""
         return {**self._stated, **self._configured}
 
     def share(self, workers: int) -> None:
@@ -159,7 +159,7 @@ class Limiter:
 
 
 def read_rates(headers: Mapping[str, str]) -> dict[str, tuple[int, int | None]]:
-    """The limits a minute that headers tell, by what they limit, each with what is left of it now."""
+    """The limits per minute that a server's headers state, by kind, each with the rest that is left now."""
     rates = {}
     for name, words in _HEADERS.items():
         for word in words:

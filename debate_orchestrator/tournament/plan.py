@@ -185,7 +185,7 @@ def open_scheduled(spec: TournamentSpec, scheduled: ScheduledDebate, topic: Topi
 
 
 def number(what: str, spec: TournamentSpec, *parts: object) -> int:
-    """A number that depends on the spec's tag and seed and on what it is for, and on nothing else."""
+    """A pseudo-random number that depends only on the spec's tag and seed and on its purpose."""
     return _hash(what, spec.tag, spec.seed, *parts)
 
 

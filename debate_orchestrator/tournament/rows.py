@@ -133,7 +133,7 @@ class BallotRow(FrozenModel):
 
     @property
     def lead(self) -> float | None:
-        """Mean points of pro less those of con; None where sides are not scored."""
+        """The mean points of pro minus those of con; None if sides are not scored."""
         if not self.scores:
             return None
         return math.fsum(pro - con for pro, con in self.scores.values()) / len(self.scores)

@@ -356,7 +356,8 @@ def stopped_by_internal_error(error: Exception, before: DebateStatus) -> DebateS
 
 
 def internal_error(error: Exception) -> str:
-    """The sentence on an error in this program. Its message may quote anything, so only its kind and place are told."""
+    """The sentence on an error in this program. The error's message may quote anything, so the sentence has only its
+    kind and place."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{INTERNAL_ERROR}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
 

@@ -58,7 +58,7 @@ _ID = re.compile(rf"[^\s\x00-\x1f{sanitize.NONCHARACTERS}]{{1,80}}")
 
 
 def sample() -> str:
-    """A commented spec to start from, which is good as it is."""
+    """A commented spec to start from. It is valid without changes."""
     return (Path(__file__).parent / "sample.yaml").read_text(encoding="utf-8")
 
 

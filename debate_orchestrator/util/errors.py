@@ -51,7 +51,8 @@ def with_hint(problem: str, hint: str) -> str:
 
 
 def short_repr(value: object, max_length: int = 60) -> str:
-    """`value` for a message: cut to about `max_length` characters, and with what is not printable or hides escaped."""
+    """`value` for a message: cut to about `max_length` characters, with unprintable and invisible characters
+    escaped."""
     text = UNSEEN.sub(lambda match: ascii(match[0])[1:-1], repr(value))
     # Redact before the cut: the remains of a secret behind it would not be recognised any more.
     text = redact(text) if len(text) > max_length else text
@@ -104,8 +105,8 @@ class DebateError(Exception):
 
 
 def reason(error: Exception) -> str:
-    """Why something that a format asks for can't be done, as one line: the first problem of an error of this program,
-    and else the kind of the error and what it says."""
+    """Why a format's request can't be met, in one line: the first problem of an error of this program, otherwise the
+    kind of the error and its message."""
     if isinstance(error, DamagedJournal) and isinstance(error.__cause__, Exception):
         error = error.__cause__  # there is no journal, and the user has to know what is wrong with the format
     if isinstance(error, DebateError):

@@ -20,6 +20,7 @@ def and_joined(names: Sequence[str]) -> str:
 
 
 def command(verb: str, path: str | os.PathLike[str]) -> str:
-    """`debate VERB PATH`, as it is typed. The verb may have several words, a flag for the path included."""
+    """The command `debate VERB PATH`, quoted for a shell. The verb may have several words, including a flag before the
+    path."""
     name = os.fspath(path)
     return shlex.join(["debate", *verb.split(), f"./{name}" if name.startswith("-") else name])

@@ -1,4 +1,4 @@
-"""Model specs: the words of a cast, `KIND:REST`, and what they say about who fills a seat."""
+"""Model specs: the strings in a cast, `KIND:REST`, which name the model, program or person that fills a seat."""
 
 from __future__ import annotations
 

@@ -28,14 +28,14 @@ def plain_integer(text: str) -> int | None:
 
 
 def decimals(value: Fraction) -> str:
-    """A number as it is shown: two decimals, halves away from zero, trailing zeros dropped."""
+    """A number with at most two decimals, rounded half away from zero, without trailing zeros."""
     hundredths = int(abs(value) * 100 + Fraction(1, 2))
     text = f"{hundredths // 100}.{hundredths % 100:02d}".rstrip("0").rstrip(".")
     return f"-{text}" if value < 0 and hundredths else text
 
 
 def percent(share: Fraction) -> str:
-    """A share as it is shown: per cent, as `decimals` shows numbers."""
+    """A share in per cent, formatted by `decimals`."""
     return f"{decimals(share * 100)}%"
 
 

@@ -233,7 +233,7 @@ class Redactor:
         return self(text[:begins]), text[begins:]
 
     def cut(self, text: str) -> str:
-        """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""
+        """`text`, which is cut off: if the larger part of a secret stands at its end, it is redacted too."""
         text = self(text)
         begins, end = self._unfinished(text) if self._forms else (len(text), "")
         variant = next((variant for variant in self._forms if variant.startswith(end)), "")
@@ -274,7 +274,7 @@ def map_leaves(data: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def redact_values(value: Any) -> Any:
-    """Plain data with `[key]` in place of every secret in its texts; the same object where there is none."""
+    """Plain data with every secret in its texts replaced by `[key]`; the same object if there is none."""
     redact = redactor()
     return map_leaves(value, lambda leaf: redact(leaf) if isinstance(leaf, str) else leaf)
 

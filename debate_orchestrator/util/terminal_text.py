@@ -39,8 +39,8 @@ def moves(environment: Mapping[str, str]) -> bool:
 
 
 def match_option(options: Sequence[str], answer: str, *, begun: bool = True) -> str | None:
-    """The option that was meant: by its name, its number, or, where `begun` lets it, a beginning that no other has;
-    None if it is none of them."""
+    """The option that an answer names: by its name, its number or, if `begun`, a beginning that only one option has;
+    None if it names none."""
     answer = answer.strip()
     if answer in options:
         return answer
@@ -54,7 +54,7 @@ def match_option(options: Sequence[str], answer: str, *, begun: bool = True) -> 
 
 
 def option_number(answer: str, maximum: int) -> int | None:
-    """The number from 1 to `maximum` that was typed; None if it is none of them."""
+    """The number from 1 to `maximum` in an answer; None if there is none."""
     if not (answer.isascii() and answer.isdigit() and len(answer) <= 6):
         return None
     return n if 1 <= (n := int(answer)) <= maximum else None

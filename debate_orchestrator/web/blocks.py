@@ -85,7 +85,7 @@ def hidden_turns(debate: DebateState) -> set[str]:
 
 
 def check_nothing_hidden(debate: DebateState) -> None:
-    """OutOfTurn where a report would show what is hidden."""
+    """Raises OutOfTurn if a report would show hidden turns."""
     if hidden_turns(debate):
         problem = "This debate has turns on record that are held back while a person writes or judges."
         raise OutOfTurn(problem, hint="read its page, and the report once they are shown there")
@@ -97,8 +97,8 @@ def render_all(debate: DebateState) -> str:
 
 
 def render_block(debate: DebateState, block: Block) -> str:
-    """The block as HTML. If the program fails there, it tells of it, and a sentence stands in its place: neither the
-    debate nor its other blocks depend on it."""
+    """The block as HTML. If rendering fails, the error is reported and a sentence takes the block's place, so that the
+    debate and its other blocks go on."""
     try:
         return _render_block(debate, block)
     except Exception as error:

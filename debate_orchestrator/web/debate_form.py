@@ -37,7 +37,7 @@ class SettingField(NamedTuple):
 
 
 def form_values(models: FoundModels, form_data: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
-    """What the form shows: what was sent, and every problem beside its field."""
+    """The values that the form shows: the submitted fields, and every problem beside its field."""
     try:
         format = chosen_format(form_data)
     except DebateError as error:
@@ -194,7 +194,7 @@ def expected_cost(prepared: Prepared) -> str:
 
 
 def by_field(problems: list[str], is_field: Callable[[str], bool]) -> dict[str, list[str]]:
-    """Problems by the field that they stand beside; under an empty name those of no field."""
+    """Problems by the field to which they belong; those of no field under an empty name."""
     by_name: dict[str, list[str]] = {}
     for problem in problems:
         name, _, rest = problem.partition(":")

@@ -22,7 +22,7 @@ def tell_error(error: BaseException) -> None:
 
 
 def take_records() -> None:
-    """Has what is logged printed in the same way where no other handler takes it."""
+    """Prints log records in the same way, if no other handler takes them."""
     logging.lastResort = _Handler(logging.WARNING)
 
 

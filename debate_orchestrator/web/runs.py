@@ -53,7 +53,7 @@ def error_sentences(error: Exception) -> list[str]:
 
 
 def must_be_among(agreed_risks: Iterable[Risk], risks_found: Iterable[Risk]) -> None:
-    """BadSettings if any of the risks of a journal, as it is when it is opened, was not shown to the user."""
+    """Raises BadSettings if a journal has a risk that was not shown to the user."""
     if not {risk.digest for risk in risks_found} <= {risk.digest for risk in agreed_risks}:
         problem = "The journal has changed since you agreed to what it does besides the debate."
         raise BadSettings(problem, hint="do it again: the page then shows what the journal does now")
@@ -280,7 +280,7 @@ class Forms:
             del self._begun[old]
 
     async def end(self) -> None:
-        """Cancels what is not done, and waits for its end."""
+        """Cancels the tasks that are not done, and waits for them."""
         working = [task for task in self._begun.values() if not task.done()]
         for task in working:
             task.cancel()

@@ -32,7 +32,7 @@ _MAX_FORM_SIZE = 12 * MAX_SIZE + 100_000
 
 
 class Visit(NamedTuple):
-    """A request for the page of a seat, with what that shows."""
+    """A request for the page of a seat, with the values that the page shows."""
 
     request: Request
     state: DebateState

@@ -1,4 +1,4 @@
-"""What a tournament is to run: `new` writes a spec to start from, `plan` shows its schedule and what it takes, and
+"""Planning a tournament: `new` writes a spec to start from, `plan` shows its schedule and what it takes, and
 `add` adds a model to it."""
 
 from __future__ import annotations

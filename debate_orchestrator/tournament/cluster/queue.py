@@ -41,7 +41,7 @@ def _queue_of(tournament: str) -> str:
 
 
 def register(app: App, run_debate: RunDebate) -> None:
-    """Makes `run_debate` what is done for each job, which is queued again after Requeue, and after no other error."""
+    """Makes `run_debate` the task of every job. A job is queued again after Requeue, and after no other error."""
     from procrastinate import BaseRetryStrategy, RetryDecision
 
     class RequeueAlone(BaseRetryStrategy):

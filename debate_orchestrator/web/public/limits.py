@@ -57,8 +57,8 @@ def address(scope: Scope) -> str:
 
 
 class Limits:
-    """What was used. Counts of debates are those of the day, and begin anew with the process; dollars are counted from
-    the journals of the folder."""
+    """The amounts used so far. Debates are counted per day, from zero in each process; dollars are counted from the
+    journals of the folder."""
 
     def __init__(self, rules: SiteRules, spent: Costs):
         self._rules, self._spent = rules, spent
@@ -99,7 +99,7 @@ class Limits:
         self._counts.update(counters)
 
     def charge(self, debate: str, dollars: float) -> None:
-        """Has a debate count for so many US dollars, in place of what it counted for."""
+        """Charges so many US dollars for a debate, instead of the amount charged before."""
         day = self._spent.get(debate, (today(), 0.0))[0]
         self._spent[debate] = day, dollars
 
