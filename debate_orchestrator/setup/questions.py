@@ -244,17 +244,10 @@ class SetupQuestions:
         """The state without its invalid answers, such as a user may have written into its file; and their problems. A
         cast keeps the models that are valid, seat by seat."""
         cast, problems = answers.usable_cast(state.given.get("cast"), self.format)
-        answered = [
-            key for key in ("topic", "positions", "rounds", "context", *self.plain_settings) if key in state.given
-        ]
-        unset = [
-            key
-            for key in answered
-            if state.given[key] is None or (key, state.given[key]) == ("positions", answers.AUTO)
-        ]
-        wrong = [key for key in answered if key not in unset and not self._has_type(key, state.given[key])]
-        problems += [value_problem(key, state.given[key], self.format) for key in wrong]
-        state = without_answers(state, *unset, *wrong, *(["cast"] if cast is None else []))
+        keys = ("topic", "positions", "rounds", "context", *self.plain_settings)
+        wrong = [key for key in keys if key in state.given and not self._has_type(key, state.given[key])]
+        problems += [value_problem(key, given, self.format) for key in wrong if (given := state.given[key]) is not None]
+        state = without_answers(state, *wrong, *(["cast"] if cast is None else []))
         context = state.given.get("context")
         valid = {"cast": cast} if cast is not None else {}
         valid |= {"context": [context]} if isinstance(context, str) else {}
@@ -275,9 +268,8 @@ class SetupQuestions:
     def _has_type(self, key: str, value: Any) -> bool:
         """Whether a value has a type that its setting may have in a file; what else it must be is checked later."""
         if key == "positions":
-            return isinstance(value, dict) and all(
-                side in self.format.sides and isinstance(value[side], str) for side in value
-            )
+            sides = self.format.sides
+            return isinstance(value, dict) and all(side in sides and isinstance(value[side], str) for side in value)
         types = answers.types_of(key)
         if isinstance(value, list):
             return tuple in types and all(isinstance(item, str) for item in value)
@@ -400,7 +392,8 @@ class SetupQuestions:
     def _take_topic_ok(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() in _YES:
             restated = sanitize.one_line(str((state.progress.proposal or {}).get("restated") or state.given["topic"]))
-            return self._with_confirmed_topic(state, restated, source if restated == _last(state) else "derived")
+            unchanged = bool(state.progress.topics) and restated == sanitize.one_line(state.progress.topics[-1])
+            return self._with_confirmed_topic(state, restated, source if unchanged else "derived")
         if text.lower() in _NO:
             return with_progress(self._without_topic(state), topics=())
         if meant := suggest(text.lower(), (_YES[0], _NO[0])):
@@ -483,8 +476,3 @@ def _yes(key: str, text: str, hint: str = "") -> bool:
     if text.lower() not in (*_YES, *_NO):
         raise BadSettings(f"{key}: {short_repr(text)} is neither yes nor no.", hint=hint)
     return text.lower() in _YES
-
-
-def _last(state: SetupState) -> str:
-    """What the user called the topic last."""
-    return sanitize.one_line(state.progress.topics[-1]) if state.progress.topics else ""
