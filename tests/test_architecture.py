@@ -26,7 +26,6 @@ PLACES = {
     "anthropic": ("providers/anthropic.py",),
     "openai": ("providers/openai.py",),
     "prompt_toolkit": ("terminal/prompt.py",),
-    "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
     "starlette": (
         "web/application.py",

@@ -1,8 +1,7 @@
 """Finds the JSON object in a model's reply, and mends its punctuation where that can't change the meaning.
 
 A reply that is JSON as a whole is read as it is. In any other, private working is left out first, and the rest must
-hold one object. A repair guesses, and a guess must never decide a debate: a repaired object counts only if its words
-are those of the reply, in the same order, and if it has no bracket that the reply lacks.
+hold one object. A guess must never decide a debate: `json_punctuation` says what a repair may change.
 """
 
 from __future__ import annotations
@@ -13,19 +12,14 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.prompting.json_punctuation import repaired_json
 from debate_orchestrator.prompting.reply_code import ReplyCode
 from debate_orchestrator.util.data import strict_json
 
-MAX_REPAIRED_LENGTH = 8_000
-"""Characters of an object that is repaired; a longer one must be JSON as it stands."""
 _MAX_STARTS = 50
 """Places of a text from which an object is looked for."""
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
-_ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
-_ESCAPED_SIGN = re.compile(r"""\\(["'/\\])""")
-_WORD = re.compile(r"""\w+|[^\w\s"'“”‘’,:{}\[\]]""")
-"""A word, or a character that a repair of the punctuation may not drop."""
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
 
 
@@ -157,22 +151,8 @@ def _without_fence(text: str) -> str:
 
 
 def _repaired(text: str) -> dict[str, Any] | None:
-    """The object that a text is after a repair of its punctuation; None if more would have to change."""
-    from json_repair import repair_json
-
-    if not text or len(text) > MAX_REPAIRED_LENGTH:
-        return None
-    try:
-        value = repair_json(text, return_objects=True, skip_json_loads=True, strict=True)
-        json_text = json.dumps(value, ensure_ascii=False)
-        if not isinstance(value, dict) or any(text.count(bracket) != json_text.count(bracket) for bracket in "{}[]"):
-            return None
-        return dict(strict_json(json_text)) if _words(text) == _words(json_text) else None
-    except Exception:  # the text is hostile and the library no validator: whatever it raises, there is no object
-        return None
-
-
-def _words(text: str) -> list[str]:
-    """The words and signs of a JSON text, without regard to case and to the punctuation of JSON."""
-    plain = _ESCAPED_SIGN.sub(r"\1", _ESCAPED_SPACE.sub(" ", text)).casefold()
-    return ["null" if word == "none" else word for word in _WORD.findall(plain)]
+    """The object that a text is after a repair of its punctuation; None if more would have to change. Raises
+    ValueError if a text of it may have swallowed a field."""
+    json_text = repaired_json(text)
+    value = None if json_text is None else _strict(json_text)[0]
+    return value if isinstance(value, dict) else None
