@@ -9,6 +9,8 @@ import random
 import re
 import string
 from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -56,6 +58,45 @@ def test_every_form() -> None:
             assert made.startswith("before ") and made.endswith(" after") and "[key]" in made, form
             left = made.removeprefix("before ").removesuffix(" after").replace("[key]", "")
             assert len(left) <= 30 and "0/1+2" not in left, form
+
+
+LIKE_ESCAPES = [
+    "p*ssw/ord@12345xY", "a`b\"c9876543210", "S3cr~~t<Pa$$w0rd>", "x%41y/z-0123456789", "x%2541y&z-0123456789",
+    'q7&amp;w9"0123456789', "k\U0001f600y/p\u00e9ss*1234567", r"back\nslash/\x41-0123456",
+]  # fmt: skip
+ENCODERS: dict[str, Callable[[str], str]] = {
+    "as it is": str, "JSON": json.dumps, "JSON in JSON": lambda key: json.dumps(json.dumps(key)), "HTML": html.escape,
+    "an address": quote, "a whole address": partial(quote, safe=""), "a script's address": partial(quote, safe="!*'()"),
+    "an address in an address": lambda key: quote(quote(key)), "HTML of JSON": lambda key: html.escape(json.dumps(key)),
+    "entities": lambda key: "".join(f"&#{ord(char)}" for char in key) + " ", "repr": repr,
+    "markdown": lambda key: re.sub(r"([!-/:-@[-`{-~])", r"\\\1", key),
+    "bold letters": lambda key: f"{key[:9]}**{key[9:]}",
+    "a hidden character": lambda key: json.dumps(f"{key[:9]}\U000e0100{key[9:]}"),
+    "a hard break": lambda key: f"{key[:12]}\\\n{key[12:]}",
+    "a percent-encoded end": lambda key: key[:9] + quote(key[9:]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_keys_that_look_like_escapes(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key with signs that escapes and emphasis are made of is taken out whole whichever of them were escaped, also
+    where it comes one character at a time."""
+    for key in LIKE_ESCAPES:
+        monkeypatch.setenv("DEBATE_KEY_MINE", key)
+        text = f"before {ENCODERS[encoder](key)} after"
+        for redacted in (redact(text), stream_text(*text)):
+            assert re.fullmatch(r"before (\W|quot)*\[key](\W|quot)* after", redacted), (key, text, redacted)
+
+
+@pytest.mark.parametrize("gap", [" " * 3_000, "\u200b" * 3_000, "*" * 40, "\n" * 30_000])
+def test_a_gap_within_a_key(gap: str) -> None:
+    """However much that is not searched stands within a key, no half of it is passed on."""
+    heard: list[str] = []
+    stream = StreamRedactor(heard.append)
+    for piece in ("It is ", KEY[:9], *re.findall("(?s).{1,500}", gap), KEY[9:], " indeed."):
+        stream.take(piece)
+    stream.end()
+    assert "".join(heard) == redact(f"It is {KEY[:9]}{gap}{KEY[9:]} indeed.") == "It is [key] indeed."
 
 
 NO_SECRETS = [

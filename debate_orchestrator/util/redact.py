@@ -13,7 +13,7 @@ import html
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import is_
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -91,140 +91,177 @@ def _looks_random(value: str) -> bool:
 
 
 def forms(secret: str) -> set[str]:
-    """Every form in which a secret is searched for, without white space. Of base64 these are the characters that depend
-    on the secret alone, at each of the three places where it may begin in what was encoded."""
+    """Every form in which a secret is searched for. Of base64 these are the characters that depend on the secret alone,
+    at each of the three places where it may begin in what was encoded."""
     variants: set[str] = set()
-    for text in {secret, _bare(secret)}:
+    for text in {secret, "".join(secret.split())}:
         raw = text.encode("utf-8", "surrogateescape")
-        # Escapes of addresses stand for bytes.
-        variants |= {text, raw.decode("latin-1"), raw.hex(), raw.hex().upper()}
-        variants |= {re.sub(r"\s", "+", variant) for variant in (text.strip(), raw.decode("latin-1").strip())}
+        variants |= {_bare(text), "".join(raw.decode("latin-1").split()), raw.hex(), raw.hex().upper()}
+        variants |= {_bare(re.sub(r"\s", "+", text.strip())), text.encode("latin-1", "ignore").decode("latin-1")}
         for before in range(3):
-            encoded = base64.b64encode(b"\0" * before + raw).decode()
-            inner = encoded[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
+            padded = base64.b64encode(b"\0" * before + raw).decode()
+            inner = padded[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
             variants |= {inner, inner.translate({ord("+"): "-", ord("/"): "_"})}
-    return {variant for variant in map(_bare, variants) if len(variant) >= _SHORTEST}
+    # A text is read as its escapes mean it, where a secret may hold what looks like an escape.
+    variants = {reading for variant in variants for reading in _readings(variant)}
+    return {form for form in variants if len(form) >= _SHORTEST}
 
 
 def _bare(text: str) -> str:
-    """`text` without white space and characters that are not seen."""
+    """`text` as it is searched: without white space and characters that are not seen, the others as the bytes of their
+    UTF-8, each as one character. So an escape of a byte and one of a character stand for the same."""
     text = "".join(text.split())
-    return text if text.isascii() else UNSEEN.sub("", text)
+    return text if text.isascii() else UNSEEN.sub("", text).encode("utf-8", "surrogatepass").decode("latin-1")
 
 
 _ESCAPE = re.compile(
-    r"%(?P<byte>[0-9A-Fa-f]{2})|\\u(?P<code>[0-9A-Fa-f]{4})|\\x(?P<hex>[0-9A-Fa-f]{2})|\\(?P<blank>[nrt])"
-    r"|\\(?P<sign>[!-/:-@\[-`{-~])|(?P<entity>&#?\w{1,31};)"
+    r"%(?P<byte>[0-9A-Fa-f]{2})|\\x(?P<hex>[0-9A-Fa-f]{2})"
+    r"|\\u(?P<high>[dD][89abAB][0-9A-Fa-f]{2})\\u(?P<low>[dD][c-fC-F][0-9A-Fa-f]{2})"
+    r"|\\(?:u(?P<code>[0-9A-Fa-f]{4})|U000(?P<long>[01][0-9A-Fa-f]{4}))|\\(?P<blank>[nrt])"
+    r"|\\(?P<sign>[!-/:-@\[-`{-~])|(?P<entity>&(?:#\d{1,31}|#[xX][0-9A-Fa-f]{1,31}|\w{1,31}(?=;));?)"
 )
-_EMPHASIS = re.compile(r"[*`]+|~~")
-_UNFINISHED_ESCAPE = re.compile(r"(?:%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?|&#?\w{0,31})\Z")
-_STEPS = (("%\\&", _ESCAPE), ("*`~", _EMPHASIS)) * 3
-"""What is read as what it means, in this order, and the signs of which each has one; what is escaped may be escaped
-twice more. Most texts have none of the signs, and to look for a sign takes no time."""
-_MAX_ESCAPE = 6
-"""Characters of the longest escape that is expected within a secret."""
-_MAX_GAP = 500
-"""Characters of white space within a secret that comes in pieces; in a whole text there is no limit."""
+_UNFINISHED_ESCAPE = re.compile(
+    r"(?:%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
+    r"|U[0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|&#?\w{0,31})\Z"
+)
+_EMPHASIS = {ord(sign): None for sign in "*`~\\"}
+"""What markdown leaves out: its emphasis, and a backslash before the end of a line."""
+_MAX_NESTED = 3
+"""How often what is escaped may be escaped again."""
+_WINDOW = 20_000
+"""Half the characters of a text that are read with their places at once, for which memory is needed."""
+_MAX_HELD = 20_000
+"""Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
 
 
 def _unescape(escape: re.Match[str]) -> str:
     """What an escape stands for; nothing where that is left out of the search."""
-    if escape.re is _EMPHASIS:
-        return ""
-    if digits := escape["byte"] or escape["code"] or escape["hex"]:
-        return _bare(chr(int(digits, 16)))
-    if escape["entity"]:
-        return _bare(html.unescape(escape[0]))
-    return escape["sign"] or ""
+    if byte := escape["byte"] or escape["hex"]:
+        return "".join(chr(int(byte, 16)).split())
+    if escape["high"]:
+        pair = bytes.fromhex(escape["high"] + escape["low"])
+        return _bare(pair.decode("utf-16-be", "surrogatepass"))
+    if code := escape["code"] or escape["long"]:
+        return _bare(chr(int(code, 16)))
+    return _bare(html.unescape(escape["entity"])) if escape["entity"] else escape["sign"] or ""
+
+
+def _has_escapes(text: str) -> bool:
+    """Whether there may be an escape in a text. Most have none, and to look for a sign takes no time."""
+    return "%" in text or "\\" in text or "&" in text
+
+
+def _readings(bare: str) -> Iterator[str]:
+    """A bare text as it is, and as its escapes mean it, each also without the signs of emphasis."""
+    for _ in range(_MAX_NESTED + 1):
+        yield bare
+        if (plain := bare.translate(_EMPHASIS)) != bare:
+            yield plain
+        if not _has_escapes(bare) or (unescaped := _ESCAPE.sub(_unescape, bare)) == bare:
+            return
+        bare = unescaped
 
 
 class _Reading(NamedTuple):
-    """A text as it is searched, with the place in the original text where each of its characters begins and ends."""
+    """A reading of a text, with the place in the original text where each of its characters begins and ends."""
 
     text: str
     starts: list[int]
     stops: list[int]
 
-    def unescape(self, pattern: re.Pattern[str]) -> _Reading:
-        """The same with what its escapes of one kind stand for."""
-        pieces, starts, stops, at = list[str](), list[int](), list[int](), 0
-        for escape in pattern.finditer(self.text):
-            first, end, characters = escape.start(), escape.end(), _unescape(escape)
-            pieces += [self.text[at:first], characters]
-            starts += self.starts[at:first] + [self.starts[first]] * len(characters)
-            stops += self.stops[at:first] + [self.stops[end - 1]] * len(characters)
+    @classmethod
+    def of(cls, text: str) -> _Reading:
+        """The bare text."""
+        places = range(len(text))
+        reading = cls(text, [*places], [place + 1 for place in places])
+        return reading._replaced((place, place + 1, _bare(text[place])) for place in places)
+
+    def plain(self) -> _Reading:
+        """The same without the signs of emphasis."""
+        return self._replaced((place, place + 1, "") for place, sign in enumerate(self.text) if ord(sign) in _EMPHASIS)
+
+    def unescaped(self) -> _Reading:
+        """The same as its escapes mean it."""
+        return self._replaced((match.start(), match.end(), _unescape(match)) for match in _ESCAPE.finditer(self.text))
+
+    def _replaced(self, pieces: Iterable[tuple[int, int, str]]) -> _Reading:
+        texts, starts, stops, at = list[str](), list[int](), list[int](), 0
+        for first, end, meaning in pieces:
+            texts += [self.text[at:first], meaning]
+            starts += self.starts[at:first] + [self.starts[first]] * len(meaning)
+            stops += self.stops[at:first] + [self.stops[end - 1]] * len(meaning)
             at = end
-        text = "".join([*pieces, self.text[at:]])
+        text = "".join([*texts, self.text[at:]])
         return _Reading(text, starts + self.starts[at:], stops + self.stops[at:])
 
-
-def _readings(text: str) -> Iterator[_Reading]:
-    """A text without white space as it is, and as its escapes mean it."""
-    places = [place for place, char in enumerate(text) if _bare(char)]
-    reading = _Reading(_bare(text), places, [place + 1 for place in places])
-    yield reading
-    for signs, pattern in _STEPS:
-        if any(sign in reading.text for sign in signs):
-            reading = reading.unescape(pattern)
-            yield reading
+    def up_to(self, end: int) -> _Reading:
+        """The first `end` characters."""
+        return _Reading(self.text[:end], self.starts[:end], self.stops[:end])
 
 
 class Redactor:
     """Takes certain secrets out of texts."""
 
     def __init__(self, secrets: Iterable[str]):
-        self._forms = sorted({variant for secret in secrets for variant in forms(secret)}, key=len, reverse=True)
-        self._beginnings = {variant[:length] for variant in self._forms for length in range(1, len(variant))}
+        self._forms = sorted({form for secret in secrets for form in forms(secret)}, key=len, reverse=True)
         self._longest = max(map(len, self._forms), default=0)
+
+    @cached_property
+    def _beginnings(self) -> set[str]:
+        return {form[:length] for form in self._forms for length in range(1, len(form))}
 
     def __call__(self, text: str) -> str:
         """`text` with `[key]` in place of every secret."""
-        pieces, end = [], 0
-        for start, stop in self._spans(text):
-            if stop > end:
-                pieces += [text[end:start], KEY] if start >= end else []
-                end = stop
-        return "".join([*pieces, text[end:]]) if pieces else text
-
-    def _holds_one(self, text: str) -> bool:
-        """Whether there is a secret in a text; most have none, and are read without places."""
-        bare = _bare(text)
-        if any(variant in bare for variant in self._forms):
-            return True
-        for signs, pattern in _STEPS:
-            if any(sign in bare for sign in signs):
-                bare = pattern.sub("" if pattern is _EMPHASIS else _unescape, bare)
-                if any(variant in bare for variant in self._forms):
-                    return True
-        return False
+        while spans := self._spans(text):
+            pieces, end = [], 0
+            for start, stop in spans:
+                if stop > end:
+                    pieces += [text[end:start], KEY] if start >= end else []
+                    end = stop
+            text = "".join([*pieces, text[end:]])
+        return text
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Where secrets begin and end in a text."""
-        if not self._holds_one(text):
-            return []
-        spans = list[tuple[int, int]]()
-        for reading in _readings(text):
-            if present := [variant for variant in self._forms if variant in reading.text]:
-                matches = re.finditer("|".join(map(re.escape, present)), reading.text)
-                spans += [(reading.starts[match.start()], reading.stops[match.end() - 1]) for match in matches]
+        """Where secrets begin and end in a text; of a long one perhaps only some of them, but none only if there is
+        none."""
+        if not self._forms or not any(form in reading for reading in _readings(_bare(text)) for form in self._forms):
+            return []  # most texts, which are read without places
+        if len(text) > 2 * _WINDOW:
+            spans = [
+                (start + first, start + stop)
+                for start in range(0, len(text), _WINDOW)
+                for first, stop in self._spans(text[start : start + 2 * _WINDOW])
+            ]
+            if spans:
+                return sorted(spans)
+        spans, reading = [], _Reading.of(text)
+        for _ in range(_MAX_NESTED + 1):
+            for variant in (reading, reading.plain()):
+                if present := [form for form in self._forms if form in variant.text]:
+                    matches = re.finditer("|".join(map(re.escape, present)), variant.text)
+                    spans += [(variant.starts[match.start()], variant.stops[match.end() - 1]) for match in matches]
+            if not _has_escapes(reading.text):
+                break
+            reading = reading.unescaped()
         return sorted(spans)
 
     def _unfinished(self, text: str) -> tuple[int, str]:
         """Where the longest end of a text begins that may go on as a secret, and that end as it is read; the length of
         the text and nothing if there is none."""
-        begins = max(0, len(text) - _MAX_ESCAPE * self._longest - _MAX_GAP)
-        tail = text[begins:]
-        best = len(tail), ""
-        for reading in _readings(tail):
-            end = len(reading.text)
+        best, reading = (len(text), ""), _Reading.of(text)
+        for _ in range(_MAX_NESTED + 1):
             if partial := _UNFINISHED_ESCAPE.search(reading.text):
-                end = partial.start()
-                best = min(best, (reading.starts[end], ""))
-            for place in range(max(0, end - self._longest), end):
-                if reading.text[place:end] in self._beginnings:
-                    best = min(best, (reading.starts[place], reading.text[place:end]))
-                    break
-        return begins + best[0], best[1]
+                best = min(best, (reading.starts[partial.start()], ""))
+                reading = reading.up_to(partial.start())
+            for variant in (reading, reading.plain()):
+                size = len(variant.text)
+                ends = ((place, variant.text[place:]) for place in range(max(0, size - self._longest), size))
+                if end := next((end for end in ends if end[1] in self._beginnings), None):
+                    best = min(best, (variant.starts[end[0]], end[1]))
+            if not _has_escapes(reading.text):
+                break
+            reading = reading.unescaped()
+        return best
 
     def split(self, text: str) -> tuple[str, str]:
         """The redacted beginning of a text, and its end as it is, which may become a secret as the text goes on."""
@@ -233,11 +270,12 @@ class Redactor:
         return self(text[:begins]), text[begins:]
 
     def cut(self, text: str) -> str:
-        """`text`, which is cut off: if the larger part of a secret stands at its end, it is redacted too."""
+        """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""
         text = self(text)
-        begins, end = self._unfinished(text) if self._forms else (len(text), "")
-        variant = next((variant for variant in self._forms if variant.startswith(end)), "")
-        return text[:begins] + KEY if _SHORTEST <= len(end) >= len(variant) / 2 else text
+        tail = text[-_MAX_HELD:]
+        begins, end = self._unfinished(tail) if self._forms else (len(tail), "")
+        form = next((form for form in self._forms if form.startswith(end)), "")
+        return text[: len(text) - len(tail) + begins] + KEY if _SHORTEST <= len(end) >= len(form) / 2 else text
 
 
 def redactor() -> Redactor:
@@ -274,7 +312,7 @@ def map_leaves(data: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def redact_values(value: Any) -> Any:
-    """Plain data with every secret in its texts replaced by `[key]`; the same object if there is none."""
+    """Plain data with `[key]` in place of every secret in its texts; the same object where there is none."""
     redact = redactor()
     return map_leaves(value, lambda leaf: redact(leaf) if isinstance(leaf, str) else leaf)
 
@@ -286,16 +324,24 @@ class StreamRedactor:
     def __init__(self, on_text: Callable[[str], None], *, withheld: bool = False):
         self._on_text, self._withheld, self._held = on_text, withheld, list[str]()
         self._redactor: Redactor | None = None
+        self._size, self._next_size = 0, 0
 
     def take(self, piece: str) -> None:
         """Takes the next piece, and passes on what is certainly no secret; an empty text if nothing is."""
         # The first piece answers a request, with which a secret may have been learned.
         self._redactor = self._redactor or redactor()
-        self._held.append(piece)
         certain = ""
-        if not self._withheld:
-            certain, end = self._redactor.split("".join(self._held))
-            self._held = [end]
+        for start in range(0, len(piece), _MAX_HELD):
+            part = piece[start : start + _MAX_HELD]
+            self._held.append(part)
+            self._size += len(part)
+            # What is held back is read again once it has grown by a quarter, so that reading it takes linear time.
+            if not self._withheld and self._size >= self._next_size:
+                safe, end = self._redactor.split("".join(self._held))
+                certain += safe
+                self._held, self._size = [end], len(end)
+                self._next_size = self._size * 5 // 4
+                self._withheld = self._size > _MAX_HELD
         self._on_text(certain)
 
     def end(self) -> None:
