@@ -97,6 +97,14 @@ def test_what_will_not_do_is_not_started(visitor: PublicVisitor) -> None:
     assert list(Path().iterdir()) == []
 
 
+def test_a_guess_of_a_secret_comes_back_as_it_was(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a visitor typed is shown again unchanged, whether or not it is a secret of the server's environment."""
+    monkeypatch.setenv("DB_PASSWORD", "Summer-2026-Paris!")
+    for guess in ("Summer-2026-Paris!", "Summer-2025-Paris!"):
+        answer = visitor.start({**TOPIC, "position.a": f"<b>{guess}</b>"})
+        assert answer.status_code == 422 and f"&lt;b&gt;{guess}&lt;/b&gt;" in answer.text
+
+
 def test_positions_follow_from_the_topic(here: Path) -> None:
     """A question of yes or no, and a claim, need no positions; for others the visitor is asked for them."""
     with visiting_public(rules(offers={"one": spoken_by("command:true")})) as visitor:

@@ -25,7 +25,7 @@ from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Sp
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, secrets
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, redact_json, secrets
 
 KEY = 'sk-Ab "0/1+2\\3 é=&zQ7'
 
@@ -97,6 +97,15 @@ def test_a_gap_within_a_key(gap: str) -> None:
         stream.take(piece)
     stream.end()
     assert "".join(heard) == redact(f"It is {KEY[:9]}{gap}{KEY[9:]} indeed.") == "It is [key] indeed."
+
+
+def test_json_stays_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The escape of a line break before most of a key is none; a key in a text or in a name is taken out."""
+    monkeypatch.setenv("NVIDIA_API_KEY", "nvapi-Ab3dE5gH7jK9mN1p")
+    value = {"text": "this is\nvapi-Ab3dE5gH7jK9mN1p, and nvapi-Ab3dE5gH7jK9mN1p"}
+
+    assert json.loads(redact_json(json.dumps(value))) == {"text": "this is\nvapi-Ab3dE5gH7jK9mN1p, and [key]"}
+    assert json.loads(redact_json('{"nvapi-Ab3dE5gH7jK9mN1p": 1}')) == {"[key]": 1}
 
 
 NO_SECRETS = [

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.redact import redact, redact_json
 from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, fill_line, moves
 
@@ -38,6 +38,10 @@ class _Redacted:
         name = self._stream.encoding or "utf-8"
         self._stream.write(redact(text).encode(name, "backslashreplace").decode(name))
         return len(text)
+
+    def write_redacted(self, text: str) -> None:
+        """Writes ASCII text that is without secrets."""
+        self._stream.write(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
         self.write("".join(lines))
@@ -83,13 +87,20 @@ def at_terminal(stream: TextIO) -> bool:
 def print_json(value: dict[str, Any]) -> None:
     """Prints one JSON object on stdout, with the version of its schema. It is ASCII, so that any terminal shows
     it, and compact, since agents pay for every character."""
-    print(json.dumps({"schema": 1, **value}, ensure_ascii=True, separators=(",", ":")))
+    _print_json(value, sys.stdout, separators=(",", ":"))
 
 
 def print_json_line(value: dict[str, Any]) -> None:
     """Prints what happens in a run as one JSON object on a line of stderr, for a program."""
     with suppress(OSError):  # stderr can't be written to; the run goes on
-        print(json.dumps({"schema": 1, **value}), file=sys.stderr, flush=True)
+        _print_json(value, sys.stderr)
+        sys.stderr.flush()
+
+
+def _print_json(value: dict[str, Any], stream: TextIO, **options: Any) -> None:
+    text = redact_json(json.dumps({"schema": 1, **value}, **options), **options)
+    write = stream.write_redacted if isinstance(stream, _Redacted) else stream.write
+    write(f"{text}\n")
 
 
 def say(*lines: str) -> None:

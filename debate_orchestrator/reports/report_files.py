@@ -30,7 +30,7 @@ from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
 from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.redact import redact, redact_json
 
 BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
@@ -151,7 +151,8 @@ def render_file(report: ReportModel, suffix: str, version: str = __version__) ->
     same."""
     file_type = FILE_TYPES[suffix]
     # Words of a journal that are shown without what stands between them may make a secret.
-    text = redact(importlib.import_module(file_type.module).render(report))
+    text = importlib.import_module(file_type.module).render(report)
+    text = f"{redact_json(text, indent=2).rstrip()}\n" if suffix == ".json" else redact(text)
     text = file_type.with_sentence(text, checksum_sentence(report))
     if version != __version__ and (match := file_type.find_checksum(text.encode())):
         names = text.encode()

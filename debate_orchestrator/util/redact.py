@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import html
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -174,17 +175,17 @@ class _Reading(NamedTuple):
         """The bare text."""
         places = range(len(text))
         reading = cls(text, [*places], [place + 1 for place in places])
-        return reading._replaced((place, place + 1, _bare(text[place])) for place in places)
+        return reading._replace((place, place + 1, _bare(text[place])) for place in places)
 
     def plain(self) -> _Reading:
         """The same without the signs of emphasis."""
-        return self._replaced((place, place + 1, "") for place, sign in enumerate(self.text) if ord(sign) in _EMPHASIS)
+        return self._replace((place, place + 1, "") for place, sign in enumerate(self.text) if ord(sign) in _EMPHASIS)
 
-    def unescaped(self) -> _Reading:
+    def unescape(self) -> _Reading:
         """The same as its escapes mean it."""
-        return self._replaced((match.start(), match.end(), _unescape(match)) for match in _ESCAPE.finditer(self.text))
+        return self._replace((match.start(), match.end(), _unescape(match)) for match in _ESCAPE.finditer(self.text))
 
-    def _replaced(self, pieces: Iterable[tuple[int, int, str]]) -> _Reading:
+    def _replace(self, pieces: Iterable[tuple[int, int, str]]) -> _Reading:
         texts, starts, stops, at = list[str](), list[int](), list[int](), 0
         for first, end, meaning in pieces:
             texts += [self.text[at:first], meaning]
@@ -242,7 +243,7 @@ class Redactor:
                     spans += [(variant.starts[match.start()], variant.stops[match.end() - 1]) for match in matches]
             if not _has_escapes(reading.text):
                 break
-            reading = reading.unescaped()
+            reading = reading.unescape()
         return sorted(spans)
 
     def _unfinished(self, text: str) -> tuple[int, str]:
@@ -260,7 +261,7 @@ class Redactor:
                     best = min(best, (variant.starts[end[0]], end[1]))
             if not _has_escapes(reading.text):
                 break
-            reading = reading.unescaped()
+            reading = reading.unescape()
         return best
 
     def split(self, text: str) -> tuple[str, str]:
@@ -270,7 +271,7 @@ class Redactor:
         return self(text[:begins]), text[begins:]
 
     def cut(self, text: str) -> str:
-        """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""
+        """`text`, which is cut off: if the larger part of a secret stands at its end, it is redacted too."""
         text = self(text)
         tail = text[-_MAX_HELD:]
         begins, end = self._unfinished(tail) if self._forms else (len(tail), "")
@@ -312,9 +313,20 @@ def map_leaves(data: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def redact_values(value: Any) -> Any:
-    """Plain data with `[key]` in place of every secret in its texts; the same object where there is none."""
+    """Plain data with every secret in its texts replaced by `[key]`; the same object if there is none."""
     redact = redactor()
     return map_leaves(value, lambda leaf: redact(leaf) if isinstance(leaf, str) else leaf)
+
+
+def redact_json(text: str, **options: Any) -> str:
+    """JSON text with `[key]` in place of every secret, which is still JSON: an escape and the letters behind it are no
+    secret if only both together look like one. `options` are those of `json.dumps` that made the text."""
+    redacted = redact(text)
+    try:
+        json.loads(redacted)
+    except ValueError:
+        redacted = json.dumps(redact_values(json.loads(text)), **options)
+    return redacted
 
 
 class StreamRedactor:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, lru_cache, partial
+from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -33,9 +35,16 @@ STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; ch
 """The files that pages load, and their types."""
 
 
-def render(template: str, **values: Any) -> str:
-    """A template of `web/templates` as HTML, redacted. Every value is escaped that is not HTML already."""
-    return redact(_environment().get_template(template).render(values))
+def render(template: str, *, sent: Mapping[str, str] | None = None, **values: Any) -> str:
+    """A template of `web/templates` as HTML, redacted. Every value is escaped that is not HTML already.
+
+    `sent` is a form as a person has filled it in. Its texts, which templates have as `typed`, are put into the page
+    after it is redacted: by what is redacted of a guess, a visitor could find out keys."""
+    typed = {name: secrets.token_hex(16) for name in sent or ()}
+    page = redact(_environment().get_template(template).render(sent=sent or {}, typed=typed, **values))
+    for name, mark in typed.items():
+        page = page.replace(mark, escape((sent or {})[name]))
+    return page
 
 
 def money(total: CostLine) -> str:
