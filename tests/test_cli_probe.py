@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Run
@@ -151,3 +154,21 @@ def test_an_interrupt_waits_for_what_is_under_way(here: Path, tmp_path_factory: 
 
     assert ended.code == 130 and asked <= probe.CONCURRENCY
     assert f"{asked} of 39 ballots are saved. Run the same command again" in ended.err
+
+
+def test_an_interrupt_is_told_at_the_end(debate: Run, few: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C the exit code is 130, also where every ballot under way was the last one; the same command then
+    writes the scorecard."""
+    ask = probe.ProbeRun.run
+
+    async def interrupted(*arguments: Any) -> list[Any]:
+        failures = await ask(*arguments)
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0.1)
+        return failures
+
+    monkeypatch.setattr(probe.ProbeRun, "run", interrupted)
+    ran = debate("probe", "--judge=rehearse")
+    assert ran.code == 130 and "5 of 5 ballots are saved. Run the same command again for the scorecard." in ran.err
+    monkeypatch.setattr(probe.ProbeRun, "run", ask)
+    assert debate("probe", "--judge=rehearse").code == 0

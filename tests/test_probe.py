@@ -25,8 +25,9 @@ from debate_orchestrator.prompting.replies import parse_reply as read_reply
 from debate_orchestrator.providers import rehearse
 from debate_orchestrator.reports import scorecard
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, other
+from debate_orchestrator.storage import journal as journal_module
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError
+from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, JournalWriteError
 from debate_orchestrator.util.numbers import wilson_interval
 
 CASES = probe.load()
@@ -300,3 +301,28 @@ def test_table_and_document() -> None:
     assert "- **Polished.** One side's speeches" in document and "Wilson" in document
     assert "\n# Forged" not in document and "<b>" not in document.replace("\\<b\\>", "")
     assert json.loads(json.dumps(shown)) == shown
+
+
+def test_a_ballot_that_is_lost_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ballot that could not be saved, since the disk stayed full, is not counted: a run tells of what the next one
+    finds there."""
+    run = ProbeRun(FEW, ["rehearse"], str(tmp_path))
+    write = journal_module.append_line
+
+    def full(handle: int, line: bytes, size: int, name: str) -> int:
+        if name == run.ballots[0].path and b'"kind":"voted"' in line:
+            raise JournalWriteError("no room", why="no room")
+        return write(handle, line, size, name)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(run.run(asyncio.Event()))
+        monkeypatch.setattr(JournalWriter, "tell", staticmethod(lambda sentence: task.cancel()))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    monkeypatch.setattr(journal_module, "append_line", full)
+    asyncio.run(cancelled())
+    again = ProbeRun(FEW, ["rehearse"], str(tmp_path))
+
+    assert run.ballots[0] in run.pending() and run.scorecard()["status"] == "stopped"
+    assert (run.pending(), run.scorecard()) == (again.pending(), again.scorecard())

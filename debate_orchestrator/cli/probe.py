@@ -164,9 +164,9 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     def remember(journal: JournalWriter) -> None:
         consent.remember(consent.source_of_journal(journal.path, journal.entries), _BALLOT)
 
-    with graceful_stop_of_calls(stop):
+    with graceful_stop_of_calls(stop) as interruption:
         failures = await run.run(stop, on_event, remember)
-    if stop.is_set() and run.pending():
+    if interruption.came:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         print_problems(list(problems))
         raise Interrupted(_saved_sentence(run))
@@ -175,6 +175,5 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
 
 def _saved_sentence(run: ProbeRun) -> str:
     saved_count = len(run.ballots) - len(run.pending())
-    return (
-        f"{saved_count} of {len(run.ballots)} ballots are saved. Run the same command again to go on with the others."
-    )
+    next_step = "to go on with the others" if run.pending() else "for the scorecard"
+    return f"{saved_count} of {len(run.ballots)} ballots are saved. Run the same command again {next_step}."

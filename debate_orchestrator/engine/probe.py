@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from string import Template
 from typing import Annotated, NamedTuple, TypeVar
 
@@ -47,7 +48,7 @@ from debate_orchestrator.storage.journal_lines import Entry, stored_state
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import read_mapping
-from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError
+from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, UserError
 from debate_orchestrator.util.messages import ignore
 
 CONCURRENCY = 6  # ballots under way at the same time, of all judges together
@@ -240,27 +241,33 @@ class ProbeRun:
         on_event: OnEvent,
         on_begin: Callable[[journal.JournalWriter], None],
     ) -> None:
-        """Asks for one ballot."""
+        """Asks for one ballot. What of it is lost, since the disk stayed full, is missing afterwards."""
         opened, speeches = make_opened(ballot.case, ballot.judge)
         make_folder(os.path.dirname(ballot.path))
         if ballot.path in self._debates:
             session = continue_debate(ballot.path, ignore)  # the user agreed to the judges of the whole run
         else:
             session = create_debate(opened, DebateFiles.of_journal(ballot.path))
-        with session:
-            _checked_debate(ballot, session.journal.events)  # it may have changed since
-            self._debates[ballot.path] = session.current
-            on_begin(session.journal)
-            for event in speeches:
-                session.record(event)
-            session.journal.sync()
-            budget = self._shared_budget.budget(ballot.path, session.current)
-            providers = casting.make_providers(session.current, permissions=self._permissions)
-            # A judge without a usable ballot is a result here, and no reason to stop.
-            options = RunOptions(on_event=on_event, stop=stop, budget=budget, required_judges="none")
-            await drive(session, providers, options)
-            if session.state.complete:
-                self._shared_budget.freeze(ballot.path)
+        try:
+            with session:
+                _checked_debate(ballot, session.journal.events)  # it may have changed since
+                self._debates[ballot.path] = session.current
+                on_begin(session.journal)
+                for event in speeches:
+                    session.record(event)
+                session.journal.sync()
+                budget = self._shared_budget.budget(ballot.path, session.current)
+                providers = casting.make_providers(session.current, permissions=self._permissions)
+                # A judge without a usable ballot is a result here, and no reason to stop.
+                options = RunOptions(on_event=on_event, stop=stop, budget=budget, required_judges="none")
+                await drive(session, providers, options)
+                if session.state.complete:
+                    self._shared_budget.freeze(ballot.path)
+        finally:
+            if session.journal.lost:
+                self._debates.pop(ballot.path, None)
+                with suppress(UserError):  # another program changed the file
+                    self._read(ballot)
 
     def _state(self, ballot: Ballot) -> DebateState | None:
         current = self._debates.get(ballot.path)
