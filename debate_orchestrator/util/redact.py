@@ -175,17 +175,19 @@ class _Reading(NamedTuple):
         """The bare text."""
         places = range(len(text))
         reading = cls(text, [*places], [place + 1 for place in places])
-        return reading._replace((place, place + 1, _bare(text[place])) for place in places)
+        return reading._substitute((place, place + 1, _bare(text[place])) for place in places)
 
     def plain(self) -> _Reading:
         """The same without the signs of emphasis."""
-        return self._replace((place, place + 1, "") for place, sign in enumerate(self.text) if ord(sign) in _EMPHASIS)
+        return self._substitute(
+            (place, place + 1, "") for place, sign in enumerate(self.text) if ord(sign) in _EMPHASIS
+        )
 
     def unescape(self) -> _Reading:
         """The same as its escapes mean it."""
-        return self._replace((match.start(), match.end(), _unescape(match)) for match in _ESCAPE.finditer(self.text))
+        return self._substitute((match.start(), match.end(), _unescape(match)) for match in _ESCAPE.finditer(self.text))
 
-    def _replace(self, pieces: Iterable[tuple[int, int, str]]) -> _Reading:
+    def _substitute(self, pieces: Iterable[tuple[int, int, str]]) -> _Reading:
         texts, starts, stops, at = list[str](), list[int](), list[int](), 0
         for first, end, meaning in pieces:
             texts += [self.text[at:first], meaning]
