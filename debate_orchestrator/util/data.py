@@ -24,9 +24,11 @@ _MAX_DEPTH = 32
 _YAML_HINTS = {
     "mapping values are not allowed": 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"; '
     "or indent line {line} as the lines that it belongs with",
-    r"character '\t'": "indent with blanks, not with tabs",
+    "tab character": "indent with blanks, not with tabs",
+    "cannot start any token": "quote a text that begins with a sign such as @ or `, and indent with blanks, not with tabs",
     "could not find expected ':'": "write every line as `key: value`; a colon may be missing on the line before",
-    "expected <block end>": "indent line {line} as the lines that it belongs with; quote a text of several lines",
+    "did not find expected key": "indent line {line} as the lines that it belongs with; quote a text of several lines",
+    "expected '-' indicator": "indent line {line} as the lines that it belongs with",
     "unexpected end of stream": "end every quoted text with its quote",
 }
 """Words of the YAML parser, and what usually helps."""
