@@ -25,7 +25,7 @@ _YAML_HINTS = {
     "mapping values are not allowed": 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"; '
     "or indent line {line} as the lines that it belongs with",
     "tab character": "indent with blanks, not with tabs",
-    "cannot start any token": "quote a text that begins with a sign such as @ or `, and indent with blanks, not with tabs",
+    "cannot start any token": "quote a text that begins with a sign such as @, and indent with blanks, not with tabs",
     "could not find expected ':'": "write every line as `key: value`; a colon may be missing on the line before",
     "did not find expected key": "indent line {line} as the lines that it belongs with; quote a text of several lines",
     "expected '-' indicator": "indent line {line} as the lines that it belongs with",
