@@ -233,8 +233,8 @@ class Controls:
     def _offer_issues(self, *, print_list: bool = False) -> None:
         """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to. A
         rehearsal's list is not worth it."""
-        wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
-        if not wanted or self.user_quit or not schedule.can_change_issues(self._debate):
+        is_wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
+        if not is_wanted or self.user_quit or not schedule.can_change_issues(self._debate):
             return
         self._offered, self._mode = True, Mode.OFFER
         asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)

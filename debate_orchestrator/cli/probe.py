@@ -119,12 +119,12 @@ def _list(cases: Sequence[ProbeCase], *, as_json: bool) -> int:
 def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. BadSettings with everything that is wrong."""
     judges, times, max_cost = list(dict.fromkeys(arguments.judge or ())), arguments.times or "1", None
-    reachable = tuple(judge for judge in judges if model_spec.speaker(judge) not in ("host", "recording", "person"))
+    reachable = tuple(spec for spec in judges if model_spec.speaker(spec) not in ("host", "recording", "person"))
     problems = [
-        f"--judge {model_spec.kind(judge)} can't be probed, since that takes dozens of calls. Name a model, or a "
+        f"--judge {model_spec.kind(spec)} can't be probed, since that takes dozens of calls. Name a model, or a "
         'program such as "command:claude -p". To have one debate judged, use `debate judge JOURNAL`.'
-        for judge in judges
-        if judge not in reachable
+        for spec in judges
+        if spec not in reachable
     ]
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")

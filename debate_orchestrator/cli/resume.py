@@ -86,4 +86,4 @@ def _in_place_of_failed(
     if len(new_specs) != 1 or len(panel) < 2 or not failed & {*debate.judges}:
         return cast_changes
     pairs = zip(debate.judges, panel, strict=True)
-    return cast_changes | {JUDGE: tuple(new_specs[0] if judge in failed else spec for judge, spec in pairs)}
+    return cast_changes | {JUDGE: tuple(new_specs[0] if seat in failed else spec for seat, spec in pairs)}

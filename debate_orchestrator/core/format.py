@@ -242,8 +242,8 @@ class Format(FrozenModel):
                     (field, section) for field in answerable
                 }:
                     place = "of the round" if phase.triggered_by == "convergence" else "after the rounds"
-                    answered = f"phase {phase.name!r} answers {phase.triggered_by}"
-                    problem = f"{answered}, but no phase {place} before it looks for that"
+                    where = f"phase {phase.name!r} answers {phase.triggered_by}"
+                    problem = f"{where}, but no phase {place} before it looks for that"
                     yield (section, n, "on"), problem
                 answerable |= set(self.shapes.get(phase.reply, {}))
             voting = [n for n, phase in enumerate(phases) if self.is_vote(phase)]

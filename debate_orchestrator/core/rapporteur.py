@@ -191,8 +191,12 @@ def _words(shape: Shape, record: Mapping[str, Any]) -> int:
 
 def decision_brief_problems(debate: DebateState) -> list[str]:
     """What is wrong with the decision brief as it was written last; empty if there is none (yet)."""
-    written = decision_brief(debate)
-    return [] if written is None else quality_problems(debate, debate.turns_reached[written.turn_id], written.data)
+    brief_reply = decision_brief(debate)
+    return (
+        []
+        if brief_reply is None
+        else quality_problems(debate, debate.turns_reached[brief_reply.turn_id], brief_reply.data)
+    )
 
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
@@ -202,8 +206,8 @@ def was_sent_back(debate: DebateState, turn: Turn) -> bool:
 
 def sent_back(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not mend."""
-    written = decision_brief(debate)
-    replies = debate.rejected_replies(written.turn_id) if written else ()
+    brief_reply = decision_brief(debate)
+    replies = debate.rejected_replies(brief_reply.turn_id) if brief_reply else ()
     earlier_problems = {problem.partition(": ")[2] for reply in replies for problem in reply.problems}
     return [problem for problem in decision_brief_problems(debate) if problem in earlier_problems]
 
@@ -258,8 +262,8 @@ def _dissent_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterato
         yield f"dissent_row {number:g}: the dissent record has {plural(len(rows), 'row')}."
         return
     row = rows[int(number) - 1]
-    heard = _heard_each_other(debate, *debate.format.sides[:2])
-    if reason["mark"] != "not challenged" or heard:  # openings at once may disagree, and challenge nothing
+    heard_each_other = _heard_each_other(debate, *debate.format.sides[:2])
+    if reason["mark"] != "not challenged" or heard_each_other:  # openings at once may disagree, and challenge nothing
         where = f"row {number:g} of the dissent record ({short_repr(row.get('claim'), 80)})"
         yield from _contradiction(reason["mark"], row.get("status"), where)
 

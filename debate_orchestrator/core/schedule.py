@@ -195,8 +195,8 @@ def can_change_issues(debate: DebateState) -> bool:
         return False
     stage = debate.stages[-1]
     called = any(brief.called for turn in stage for brief in debate.calls_intended(turn.id))
-    begun = called or any(turn.id in debate.replies for turn in stage)
-    return bool(debate.due) and not begun and rapporteur.issue_list(debate) is not None
+    has_begun_stage = called or any(turn.id in debate.replies for turn in stage)
+    return bool(debate.due) and not has_begun_stage and rapporteur.issue_list(debate) is not None
 
 
 def will_hear(debate: DebateState, seat: str) -> bool:

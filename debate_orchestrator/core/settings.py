@@ -258,10 +258,10 @@ def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = Fal
         return f"{sentence} Give a number, such as 2."
     digits = str(value).strip()
     too_many = digits.isdecimal() and int(digits[:9]) > format.rounds.maximum
-    return f"{sentence}{_fewer_rounds(format, asked=in_setup)}" if too_many else sentence
+    return f"{sentence}{_fewer_rounds(format, in_setup=in_setup)}" if too_many else sentence
 
 
-def _fewer_rounds(format: Format, *, asked: bool) -> str:
+def _fewer_rounds(format: Format, *, in_setup: bool) -> str:
     limits = format.rounds
     if limits.maximum <= 1:
         return ""
@@ -270,7 +270,7 @@ def _fewer_rounds(format: Format, *, asked: bool) -> str:
     if limits.maximum_if_insisted <= limits.maximum:
         return f"{advice}."
     beyond = " to ".join(str(n) for n in dict.fromkeys((limits.maximum + 1, limits.maximum_if_insisted)))
-    return with_hint(f"{advice}.", f"{beyond}, if you insist" if asked else f"`insist` for {beyond}")
+    return with_hint(f"{advice}.", f"{beyond}, if you insist" if in_setup else f"`insist` for {beyond}")
 
 
 def line_problems(name: str, text: str) -> list[str]:

@@ -62,11 +62,11 @@ class OpenDebate:
         if not self.journal.is_in_place():
             gone = "the journal is gone: it was deleted, moved or replaced meanwhile."
             return f"{gone} Put it back, or a copy of it, then go on with `{continuing}`."
-        lost = len(self.journal.unsaved)
-        first = f"{plural(lost, 'reply', 'replies')} lost, as named above. " if lost else ""
+        lost_count = len(self.journal.unsaved)
+        first = f"{plural(lost_count, 'reply', 'replies')} lost, as named above. " if lost_count else ""
         replies = {event.turn_id for event in self.journal.saved_events() if isinstance(event, ReplyEvent)}
-        saved = plural(len(replies & self.state.replies.keys()), "reply", "replies")
-        return f"{first}{saved} saved. Go on with `{continuing}`."
+        saved_text = plural(len(replies & self.state.replies.keys()), "reply", "replies")
+        return f"{first}{saved_text} saved. Go on with `{continuing}`."
 
     def with_saved(self, error: ExternalError) -> ExternalError:
         """The error, extended by what is saved and how to continue."""

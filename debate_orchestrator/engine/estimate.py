@@ -230,7 +230,7 @@ def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
     turn_brief, price = brief(debate, turn, code=code), pricing.price_of(spec)
     *shared, last = _blocks(turn_brief)
     if price is None or not price.min_cacheable_tokens <= sum(shared) or not price.min_cacheable_tokens:
-        sent = Usage(uncached_input=sum(shared) + last)
+        usage_sent = Usage(uncached_input=sum(shared) + last)
     else:
-        sent = Usage(uncached_input=last, cached=cached, cache_write_5m=max(sum(shared) - cached, 0))
-    return _PlannedCall(turn, spec, sent.model_copy(update={"output": expected_tokens(turn_brief)[1]}))
+        usage_sent = Usage(uncached_input=last, cached=cached, cache_write_5m=max(sum(shared) - cached, 0))
+    return _PlannedCall(turn, spec, usage_sent.model_copy(update={"output": expected_tokens(turn_brief)[1]}))

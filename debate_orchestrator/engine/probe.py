@@ -137,11 +137,11 @@ def _validate(model: type[_Model], name: str, fields: object) -> _Model:
         raise BadFile([f"prompts/probes: {where}: {message}." for where, message in mistakes]) from None
 
 
-def make_opened(case: ProbeCase, judge: str) -> tuple[Opened, list[Spoke | Declined]]:
+def make_opened(case: ProbeCase, spec: str) -> tuple[Opened, list[Spoke | Declined]]:
     """The first event of the judging of a case, and its speeches as the events that follow."""
     transcript = case.transcript
     digest = hashlib.sha256(transcript.model_dump_json().encode()).hexdigest()
-    opened, speeches = rejudge.opened_from_transcript(transcript, case.name, digest, (judge,))
+    opened, speeches = rejudge.opened_from_transcript(transcript, case.name, digest, (spec,))
     # A final verdict and a dissent record would cost twice as much again and show no more than the ballot does.
     return opened.model_copy(update={"format": opened.format.model_copy(update={"after": ()})}), speeches
 
@@ -165,10 +165,10 @@ class ProbeRun:
         self._permissions = permissions
         self._debates: dict[str, CurrentState] = {}  # by the path of their journal
         self.ballots = [
-            Ballot(judge, case, repeat, os.path.join(folder, _names(judge)[1], f"{case.name}.{repeat}{JOURNAL}"))
+            Ballot(spec, case, repeat, os.path.join(folder, _names(spec)[1], f"{case.name}.{repeat}{JOURNAL}"))
             for repeat in range(1, repeats + 1)
             for case in cases
-            for judge in judges
+            for spec in judges
         ]
         for ballot in self.ballots:
             self._read(ballot)
@@ -199,7 +199,7 @@ class ProbeRun:
         ]
         return estimate.CostEstimate(
             bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
-            unknown=tuple(dict.fromkeys(judge for ballot in expected for judge in ballot.unknown)),
+            unknown=tuple(dict.fromkeys(spec for ballot in expected for spec in ballot.unknown)),
             seconds=sum(ballot.seconds for ballot in expected) / CONCURRENCY,
             has_slow_seats=False,
             searches=False,
@@ -282,11 +282,11 @@ class ProbeRun:
             "confidence": 0.95,
             "debates": {case.debate.name: case.debate.title for case in cases},
             "probes": [probe.model_dump() for probe in probes],
-            "judges": [self._judge_result(judge, probes) for judge in self._judges],
+            "judges": [self._judge_result(spec, probes) for spec in self._judges],
         }
 
-    def _judge_result(self, judge: str, probes: Sequence[Probe]) -> Data:
-        ballots = [ballot for ballot in self.ballots if ballot.judge == judge]
+    def _judge_result(self, spec: str, probes: Sequence[Probe]) -> Data:
+        ballots = [ballot for ballot in self.ballots if ballot.judge == spec]
         debates = {(ballot.case.name, ballot.repeat): self._state(ballot) for ballot in ballots}
         results = {
             key: (tally.result(debate, debate.rounds) or NO_BALLOT) if debate and debate.complete else PENDING
@@ -299,11 +299,11 @@ class ProbeRun:
             if case.probe
         ]
         cost = Costs(lines=tuple(costs_of(debate).total for debate in debates.values() if debate)).total
-        name, folder = _names(judge)
+        name, folder = _names(spec)
         return {
             "judge": name,
             "folder": folder,
-            "stand_in": model_spec.is_stand_in(judge),
+            "stand_in": model_spec.is_stand_in(spec),
             "calls": cost.calls,
             "calls_of_unknown_price": cost.unpriced_calls,
             "usd": cost.cost,
@@ -324,11 +324,11 @@ def _checked_debate(ballot: Ballot, events: Sequence[Event]) -> DebateState:
     return debate
 
 
-def _names(judge: str) -> tuple[str, str]:
+def _names(spec: str) -> tuple[str, str]:
     """How a scorecard calls a judge, and its folder. A digest stands for the arguments of a program, often secret."""
     name, digest = (
-        model_spec.public_name(judge),
-        hashlib.sha256(judge.encode("utf-8", "surrogatepass")).hexdigest()[:8],
+        model_spec.public_name(spec),
+        hashlib.sha256(spec.encode("utf-8", "surrogatepass")).hexdigest()[:8],
     )
     slug = re.sub("[^A-Za-z0-9]", "-", name)[:60].strip("-")
-    return name if name == judge else f"{name} ({digest})", f"{slug}-{digest}"
+    return name if name == spec else f"{name} ({digest})", f"{slug}-{digest}"

@@ -164,8 +164,8 @@ def opened_from_journal(
         context=old.context,
         earlier_debate=earlier,
     )
-    asked = _earlier_questions(debate, make_plan(opened).slot_indexes)
-    return opened.model_copy(update={"earlier_debate": earlier.model_copy(update={"questions": asked})}), []
+    earlier_questions = _earlier_questions(debate, make_plan(opened).slot_indexes)
+    return opened.model_copy(update={"earlier_debate": earlier.model_copy(update={"questions": earlier_questions})}), []
 
 
 def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[EarlierQuestion, ...]:

@@ -44,8 +44,8 @@ def as_rehearsal(settings: Settings, *, people: bool = False) -> Settings:
         seat: tuple(spec if spec in unchanged else model_spec.stand_in(spec) for spec in specs)
         for seat, specs in settings.cast.items()
     }
-    chosen = [name for name in (ISSUES, DECISION_BRIEF) if getattr(settings, name) is True]
-    if left_out := without_stand_in_rapporteur(cast, chosen):
+    names = [name for name in (ISSUES, DECISION_BRIEF) if getattr(settings, name) is True]
+    if left_out := without_stand_in_rapporteur(cast, names):
         del cast[RAPPORTEUR]
     return settings.model_copy(update={"cast": cast, **left_out})
 
@@ -123,8 +123,8 @@ async def opened_with_positions(
 
 def with_positions_of(settings: Settings, opened: Opened) -> Settings:
     """The settings with the positions with which their debate was opened."""
-    chosen = opened.settings
-    return settings.model_copy(update={"positions": chosen.positions, "sources": chosen.sources})
+    opened_settings = opened.settings
+    return settings.model_copy(update={"positions": opened_settings.positions, "sources": opened_settings.sources})
 
 
 def without_model(settings: Settings) -> tuple[Settings, str]:

@@ -50,22 +50,22 @@ def _whole(name_or_path: str) -> tuple[Format, dict[str, str]]:
 def carried_templates(format_source: source.FormatSource) -> dict[str, str]:
     """The templates that are copied into a debate of a format, path to text: all of a user's format, and a line that
     includes an inherited system text. Empty for most shipped formats."""
-    home, own = f"formats/{format_source.name}", format_source.folders[0]
-    templates = {} if own.shipped else {f"{home}/{file}": text for file, text in format_source.texts.items()}
+    home, own_folder = f"formats/{format_source.name}", format_source.folders[0]
+    templates = {} if own_folder.shipped else {f"{home}/{file}": text for file, text in format_source.texts.items()}
     holders = [folder for folder in format_source.folders if (folder.path / source.SYSTEM).is_file()]
-    if holders[:1] != [own] and (holders or not own.shipped):
+    if holders[:1] != [own_folder] and (holders or not own_folder.shipped):
         system = f"formats/{holders[0].name}/{source.SYSTEM}" if holders else _SHARED_SYSTEM
         templates[f"{home}/{source.SYSTEM}"] = f'{{% include "{system}" %}}'
     return templates
 
 
-def digests(format: Format, own: Mapping[str, str]) -> dict[str, str]:
-    """The sha256 of every template that a debate's briefs may be made of, by its path; `own` are the copied ones.
+def digests(format: Format, templates: Mapping[str, str]) -> dict[str, str]:
+    """The sha256 of every template that a debate's briefs may be made of, by its path; `templates` are the copied ones.
     BadFormat if they name a shipped format that does not exist."""
-    texts = [*own.values(), *(task_template(format, phase) for phase in format.phases())]
-    named = {name for text in texts for name in re.findall(rf"\bformats/({NAME_PATTERN[1:-1]})/", text)}
-    shipped = named & {*resources.format_names()} if own else named
-    copied = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in own.items()}
+    texts = [*templates.values(), *(task_template(format, phase) for phase in format.phases())]
+    format_names = {name for text in texts for name in re.findall(rf"\bformats/({NAME_PATTERN[1:-1]})/", text)}
+    shipped = format_names & {*resources.format_names()} if templates else format_names
+    copied = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in templates.items()}
     return resources.digests(*sorted(shipped)) | copied
 
 
@@ -90,13 +90,13 @@ def unrolled(
     stages: list[tuple[str, str, list[str]]] = []
     for slot in slots_of(format, rounds, strictness, format.optional_phases):
         section = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
-        taken = slot.stages(format.sides, judge_seats(1))
-        how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
+        slot_stages = slot.stages(format.sides, judge_seats(1))
+        how = "alone" if sum(len(seats) for seats in slot_stages) < 2 else str(slot.phase.order)
         if slot.phase.triggered_by:
             how = f"only on {slot.phase.triggered_by}{', those it names' * (slot.phase.triggered_by == 'convergence')}"
         how = "with the one before" if slot.phase.with_previous else how
         if option := slot.phase.option:
             setting = option.replace(" ", "_")
             how = f"{how}, {option_text(setting, bool(default_of(setting, format)))}"
-        stages += [(section, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
+        stages += [(section, how, [slot.turn_id(seat) for seat in seats]) for seats in slot_stages]
     return stages

@@ -74,11 +74,13 @@ def _files(folders: Sequence[source.FormatFolder], name: str) -> dict[str, str]:
 def _rubric(folders: Sequence[source.FormatFolder]) -> str | None:
     """The text of the rubric's file; None if the rubric is in format.yaml itself."""
     for folder in folders:
-        given = read_mapping(folder.path / source.FILE).get("rubric")
-        if isinstance(given, dict):
+        rubric = read_mapping(folder.path / source.FILE).get("rubric")
+        if isinstance(rubric, dict):
             return None
-        if given is not None:
-            path = folder.path / given if given.endswith(".yaml") else resources.prompts() / "judges" / f"{given}.yaml"
+        if rubric is not None:
+            path = (
+                folder.path / rubric if rubric.endswith(".yaml") else resources.prompts() / "judges" / f"{rubric}.yaml"
+            )
             return read_text(path, source.MAX_TEMPLATES)
     return None
 

@@ -189,23 +189,23 @@ def _must_be_its_own(folder: FormatFolder, file: str) -> None:
         raise BadFile(f"{folder.shown_path}/{file}: this link leads out of the format's folder. Copy the file there.")
 
 
-def _rubric(given: Any, folder: FormatFolder, locations: Locations) -> Any:
+def _rubric(value: Any, folder: FormatFolder, locations: Locations) -> Any:
     """The rubric that a format names, or is given in it; its own locations are added to `locations`. BadFile if the
     named one can't be read."""
-    if isinstance(given, dict):
-        return {"name": folder.name, **given}
-    if isinstance(given, str) and given.endswith(".yaml") and os.path.basename(given) == given:
-        home, file = folder, given
-        name = folder.name if given == "rubric.yaml" else given.removesuffix(".yaml")
+    if isinstance(value, dict):
+        return {"name": folder.name, **value}
+    if isinstance(value, str) and value.endswith(".yaml") and os.path.basename(value) == value:
+        home, file = folder, value
+        name = folder.name if value == "rubric.yaml" else value.removesuffix(".yaml")
         names = sorted(path.name for path in folder.path.glob("*.yaml") if path.name != FILE)
         expected = f"a file in {folder.shown_path}/"
     else:
-        home, file = FormatFolder("judges", resources.prompts() / "judges", "prompts/judges", True), f"{given}.yaml"
-        name, names = str(given), sorted(path.stem for path in home.path.glob("*.yaml"))
+        home, file = FormatFolder("judges", resources.prompts() / "judges", "prompts/judges", True), f"{value}.yaml"
+        name, names = str(value), sorted(path.stem for path in home.path.glob("*.yaml"))
         expected = f"one of {', '.join(names)}, a file such as rubric.yaml beside it, or a mapping"
-    if given not in names:
+    if value not in names:
         where = location(locations, ("rubric",))
-        raise BadFile(f"{where}: {short_repr(given)} should be {expected}. {suggest(given, names)}".rstrip())
+        raise BadFile(f"{where}: {short_repr(value)} should be {expected}. {suggest(value, names)}".rstrip())
     data, inner = _read_located(home, file)
     locations.update({("rubric", *keys): at for keys, at in inner.items()})
     return {"name": name, **data}
@@ -220,8 +220,10 @@ def merge(
         deeper = key in ONE_DEEPER and isinstance(value, dict) and isinstance(base.get(key), dict)
         merged[key] = {**base[key], **value} if deeper else value
         heads |= {(key, str(inner)) for inner in value} if deeper else {(key,)}
-    kept = {keys: at for keys, at in base_locations.items() if keys[:1] not in heads and keys[:2] not in heads}
-    return merged, kept | layer_locations
+    locations_kept = {
+        keys: at for keys, at in base_locations.items() if keys[:1] not in heads and keys[:2] not in heads
+    }
+    return merged, locations_kept | layer_locations
 
 
 def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
@@ -255,15 +257,20 @@ def _inherit(data: Mapping[str, Any], locations: Locations, folders: Sequence[Fo
         if not isinstance(file, str) or not re.fullmatch(rf"([a-z0-9-]+/)?{NAME_PATTERN[1:-1]}", file):
             continue  # the model says what is wrong with it
         if "/" in file:
-            home, known = "prompts/formats", _templates(resources.prompts() / "formats", "*/*")
+            home, template_names = "prompts/formats", _templates(resources.prompts() / "formats", "*/*")
         else:
-            home, known = folders[0].shown_path, [name for folder in folders for name in _templates(folder.path, "*")]
+            home, template_names = (
+                folders[0].shown_path,
+                [name for folder in folders for name in _templates(folder.path, "*")],
+            )
             homes = [folder for folder in folders if (folder.path / f"{file}{SUFFIX}").is_file()]
             if homes and homes[0] is not folders[0]:
                 phase["template"] = f"{homes[0].name}/{file}"
-        if file not in known:
+        if file not in template_names:
             where = location(locations, (*keys, "template" if phase.get("template") else "name"))
-            errors.append(f"{where}: there is no template {home}/{file}{SUFFIX}. {suggest(file, known)}".rstrip())
+            errors.append(
+                f"{where}: there is no template {home}/{file}{SUFFIX}. {suggest(file, template_names)}".rstrip()
+            )
 
 
 def _templates(folder: Path, pattern: str) -> list[str]:

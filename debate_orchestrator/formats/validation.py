@@ -83,9 +83,9 @@ def _values(
             yield f"{where(keys)}: {message} {suggest(keys[-1], _all_keys(model))}".rstrip()
         elif not isinstance(item.get("ctx", {}).get("error"), InvalidFormat):
             expected.setdefault(keys, []).append(item)
-    for keys, tried in expected.items():
-        wanted = " or ".join(dict.fromkeys(map(_expected, tried)))
-        yield f"{where(keys)}: {_got(tried[0])} should be {wanted}. {_hint(tried)}".rstrip()
+    for keys, options in expected.items():
+        alternatives = " or ".join(dict.fromkeys(map(_expected, options)))
+        yield f"{where(keys)}: {_got(options[0])} should be {alternatives}. {_hint(options)}".rstrip()
 
 
 def _got(item: Any) -> str:

@@ -80,9 +80,9 @@ FormGenerator = Generator[FormQuestion, None, Any]
 """Yields the questions, and returns the value that the answers amount to, or `_MISSING` where one is still missing."""
 
 
-def form_questions(shape: Shape, shape_context: ShapeContext, entered: Entered) -> list[FormQuestion]:
+def form_questions(shape: Shape, shape_context: ShapeContext, entries: Entered) -> list[FormQuestion]:
     """The questions of a form, as far as they are known from what was entered."""
-    questions = _Form(shape_context, entered).record(shape, ())
+    questions = _Form(shape_context, entries).record(shape, ())
     return [question._replace(titles=tuple(_titles(shape, question.field_path))) for question in questions]
 
 
@@ -94,15 +94,15 @@ def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
         shape = field.fields if field else shape
 
 
-def form_value(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[str, Any] | None:
+def form_value(shape: Shape, shape_context: ShapeContext, entries: Entered) -> dict[str, Any] | None:
     """What was entered, as a structured reply; None while something is missing."""
-    reply = _run(_Form(shape_context, entered).record(shape, ()))
+    reply = _run(_Form(shape_context, entries).record(shape, ()))
     return None if reply is _MISSING else reply
 
 
-def with_defaults(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[FieldPath, str]:
+def with_defaults(shape: Shape, shape_context: ShapeContext, entries: Entered) -> dict[FieldPath, str]:
     """What was entered, with the defaults of all questions that have one and were not answered."""
-    full = dict(entered)
+    full = dict(entries)
     while missing := {
         question.field_path: question.default
         for question in form_questions(shape, shape_context, full)
@@ -183,12 +183,12 @@ def parse_answer(question: FormQuestion, shape_context: ShapeContext, text: str)
     )
 
 
-def has_valid_answer(question: FormQuestion, shape_context: ShapeContext, entered: Entered) -> bool:
+def has_valid_answer(question: FormQuestion, shape_context: ShapeContext, entries: Entered) -> bool:
     """Whether a question has a valid answer."""
     try:
         return (
-            question.field_path in entered
-            and parse_answer(question, shape_context, entered[question.field_path]) is not _MISSING
+            question.field_path in entries
+            and parse_answer(question, shape_context, entries[question.field_path]) is not _MISSING
         )
     except BadReply:
         return False
@@ -386,10 +386,10 @@ class _Form(NamedTuple):
                     return items if item is None else _MISSING
             else:
                 question = self._first(field, here)._replace(lacking=missing_count)
-                begun = _run(self.leaf(question))
-                if begun is None or begun is False or begun is _MISSING:
+                value = _run(self.leaf(question))
+                if value is None or value is False or value is _MISSING:
                     yield question
-                    return _MISSING if begun is _MISSING else items
+                    return _MISSING if value is _MISSING else items
                 if question.field_path[-1] == WHETHER_ANY:
                     yield question
                 item = yield from self.record(field.fields, here, question)

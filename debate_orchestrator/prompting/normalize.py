@@ -133,12 +133,12 @@ class _Normalizer:
             return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
         return self._single(field, value, where)
 
-    def _each(self, keys: tuple[str, ...], value: Any, where: str, read: Callable[[Any, str], Any]) -> Any:
+    def _each(self, keys: tuple[str, ...], value: Any, where: str, read_value: Callable[[Any, str], Any]) -> Any:
         """A value for each key."""
         if not isinstance(value, dict):
             return value
         keyed = self._keyed(value, keys)
-        return {key: read(item, f"{where}.{key}") if key in keys else item for key, item in keyed.items()}
+        return {key: read_value(item, f"{where}.{key}") if key in keys else item for key, item in keyed.items()}
 
     def _single(self, field: Field, value: Any, where: str) -> Any:
         match field.kind:
@@ -148,8 +148,8 @@ class _Normalizer:
                 return self._each(self.shape_context.sides, value, where, self._points)
             case "list" | "choices" | "turns":
                 return self._list(field, value, where)
-        read = self._scalar(field, value)
-        return value if read is None else self._change(where, value, read)
+        normalized = self._scalar(field, value)
+        return value if normalized is None else self._change(where, value, normalized)
 
     def _scalar(self, field: Field, value: Any) -> Any:
         """What a single value means; None if it has no other meaning than its own."""
@@ -173,8 +173,8 @@ class _Normalizer:
             return value
         points = self._keyed(value, self.shape_context.criteria)
         for name in self.shape_context.criteria:
-            if name in points and (read := _number(points[name], *self.shape_context.scale(name))) is not None:
-                points[name] = self._change(f"{where}.{name}", points[name], read)
+            if name in points and (number := _number(points[name], *self.shape_context.scale(name))) is not None:
+                points[name] = self._change(f"{where}.{name}", points[name], number)
         return points
 
     def _list(self, field: Field, value: Any, where: str) -> Any:
@@ -185,8 +185,8 @@ class _Normalizer:
         if field.kind == "turns":
             return self._turns(value, where)
         if field.kind == "choices":
-            read = [self._option(field, item) or item for item in value]
-            return value if read == value else self._change(where, value, read)
+            items = [self._option(field, item) or item for item in value]
+            return value if items == value else self._change(where, value, items)
         if not field.fields:
             return value
         return [self.record(field.fields, item, f"{where}[{i}].") for i, item in enumerate(value, start=1)]
@@ -195,13 +195,13 @@ class _Normalizer:
         """The turns of the transcript that a list names; a text that is none is dropped."""
         if not all(isinstance(item, str) for item in value):
             return value
-        read = [self._turn(item) for item in value]
-        unknown = [item for item, turn in zip(value, read, strict=True) if turn is None]
+        turn_ids = [self._turn(item) for item in value]
+        unknown = [item for item, turn in zip(value, turn_ids, strict=True) if turn is None]
         if any(_SEVERAL.search(item) for item in unknown):  # a comma between two of them is missing
             return value
         for item in unknown:
             self.note(where, f"{{}} {_DROPPED}", item)
-        return [turn for turn in read if turn is not None]
+        return [turn for turn in turn_ids if turn is not None]
 
     def _turn(self, value: Any) -> str | None:
         turn_id = value.strip(" `'\"[]().").casefold() if isinstance(value, str) else ""

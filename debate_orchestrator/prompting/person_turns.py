@@ -137,10 +137,10 @@ def question_label(question: FormQuestion, shape_context: ShapeContext, format: 
     return f"{text}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
 
 
-def computed_answers(debate: DebateState, turn: Turn, entered: Entered) -> dict[FieldPath, str]:
+def computed_answers(debate: DebateState, turn: Turn, entries: Entered) -> dict[FieldPath, str]:
     """Answers that arithmetic gives, so that no person is asked for them: how firm a final verdict is, by the scores of
     the rounds and the winner that was entered. A verdict for neither side counts as narrow."""
-    shape, winner = debate.shape(turn) or {}, entered.get(("winner",))
+    shape, winner = debate.shape(turn) or {}, entries.get(("winner",))
     if not {"winner", "strength"} <= set(shape) or not any(
         "scores" in other for other in debate.format.shapes.values()
     ):
@@ -205,10 +205,10 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
 
 def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     """Remarks on a speech before it is handed in: words that others will not hear, and the effect of its last line."""
-    dropped, lines = speech_rules.visible_as_quoted(debate, text, turn.phase).dropped, debate.format.lines
+    dropped_words, lines = speech_rules.visible_as_quoted(debate, text, turn.phase).dropped, debate.format.lines
     reply = Reply(text=text, brief_digest="", spec=model_spec.HUMAN)
-    over = f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
-    remarks = [over] if dropped else []
+    over = f"The last {dropped_words:,} words are over the limit: they are on record, and no seat hears them."
+    remarks = [over] if dropped_words else []
     if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply):
         remarks.append("It declines to argue this position, which is put on record.")
     elif turn.speaking and speech_rules.says(debate, lines.concede, turn, reply):

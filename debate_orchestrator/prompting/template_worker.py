@@ -53,9 +53,9 @@ def _load(shipped: dict[str, str]) -> None:
     After `confine` nothing can be imported.
     """
     for text in ("{{ 'x' | json }}{{ 1 // 0 }}", "{% if %}"):
-        own = {"sample.j2": text}
-        task = {"own": own, "names": ["sample.j2"], "values": {}, "function_context": ["", {}, {}]}
-        _answer(templates.Sandbox(own, shipped), task)
+        templates_by_path = {"sample.j2": text}
+        task = {"own": templates_by_path, "names": ["sample.j2"], "values": {}, "function_context": ["", {}, {}]}
+        _answer(templates.Sandbox(templates_by_path, shipped), task)
 
 
 def _allow_more() -> None:
@@ -66,17 +66,17 @@ def _allow_more() -> None:
 
 
 def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
-    own = task["own"]
+    templates_by_path = task["own"]
     if "names" not in task:
-        return {"mistakes": templates.syntax_problems(sandbox, own)}
-    first = templates.shown_path(task["names"][0], own)
+        return {"mistakes": templates.syntax_problems(sandbox, templates_by_path)}
+    first = templates.shown_path(task["names"][0], templates_by_path)
     try:
         text = sandbox.render(task["names"], task["values"], templates.FunctionContext(*task["function_context"]))
     except MemoryError:
         raise
     except Exception as error:
         return {
-            "place": templates.error_location(error, own) or first,
+            "place": templates.error_location(error, templates_by_path) or first,
             "reason": templates.error_text(error),
         }
     if any("\ud800" <= char <= "\udfff" for char in text):

@@ -47,48 +47,48 @@ def quote(text: object, longest: int = _QUOTED, *, end: bool = False) -> str:
     return f"...{line[-longest:]}" if end else f"{line[:longest]}..."
 
 
-def http_error(who: str, status: int, message: str, headers: Mapping[str, str], error_code: str = "") -> ExternalError:
+def http_error(name: str, status: int, message: str, headers: Mapping[str, str], error_code: str = "") -> ExternalError:
     """The error for an HTTP status. `message` is what the server said, as `quote` gives it; `error_code` is the
     server's own word for the error. Status 200 is an error within a stream."""
     reason = f"HTTP {status}: {message}" if status != 200 else message
     lowered = f"{error_code} {message}".lower()
     if status == 402 or (status in (200, 400, 403, 429) and any(sign in lowered for sign in _OUT_OF_CREDIT)):
-        return Paused(f"{who} has no credit left: {reason}. Try: add credit, then resume.")
+        return Paused(f"{name} has no credit left: {reason}. Try: add credit, then resume.")
     if status == 413 or (status in (200, 400, 422) and any(sign in lowered for sign in _TOO_LONG)):
         hint = f"Try: {REASSIGN}, with a larger context."
-        return ProviderFailed(f"{who}: the transcript does not fit its context: {reason}. {hint}")
+        return ProviderFailed(f"{name}: the transcript does not fit its context: {reason}. {hint}")
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
         return TransientError(
-            f"{who} gave no answer: {reason}.",
+            f"{name} gave no answer: {reason}.",
             after=retry_after(headers),
             maybe_billed=status == 200,
             refused=status in (425, 429, 503, 529),
         )
     if status in (401, 403):
-        names = " or ".join(servers.key_names(who)) or "the environment (`debate models` names the variable)"
-        return ProviderFailed(f"{who} refused the key: {reason}. Try: set the key in {names}, then resume.")
+        names = " or ".join(servers.key_names(name)) or "the environment (`debate models` names the variable)"
+        return ProviderFailed(f"{name} refused the key: {reason}. Try: set the key in {names}, then resume.")
     if status == 404:
-        return ProviderFailed(f"{who}: model or address unknown: {reason}. Try: {REASSIGN}.")
-    return ProviderFailed(f"{who} refused the request: {reason}.")
+        return ProviderFailed(f"{name}: model or address unknown: {reason}. Try: {REASSIGN}.")
+    return ProviderFailed(f"{name} refused the request: {reason}.")
 
 
-def broken_answer(who: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
+def broken_answer(name: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
     """The error for an answer that broke off; `partial` is the part that had come."""
-    problem = f"{who} gave no complete answer: {what}."
+    problem = f"{name} gave no complete answer: {what}."
     return TransientError(f"{problem} {hint}" if hint else problem, maybe_billed=True, partial=partial)
 
 
-def oversized_answer(who: str, what: str, partial: Reply | None = None) -> TransientError:
+def oversized_answer(name: str, what: str, partial: Reply | None = None) -> TransientError:
     """The error for an answer that went over a limit and was stopped."""
-    return TransientError(f"{who} gave no complete answer: {what}.", maybe_billed=True, partial=partial, tries=TRIES)
+    return TransientError(f"{name} gave no complete answer: {what}.", maybe_billed=True, partial=partial, tries=TRIES)
 
 
-def unreachable_server(who: str, what: str, *, reached: bool) -> TransientError:
+def unreachable_server(name: str, what: str, *, reached: bool) -> TransientError:
     """The error for a server that is not there. One that never answered is not waited for long."""
     if reached:
-        return TransientError(f"{who} can't be reached: {what}.", refused=True)
+        return TransientError(f"{name} can't be reached: {what}.", refused=True)
     hint = "Try: check that it runs and that its address is right."
-    return TransientError(f"{who} can't be reached: {what}. {hint}", retry_for=_UNREACHED, refused=True)
+    return TransientError(f"{name} can't be reached: {what}. {hint}", retry_for=_UNREACHED, refused=True)
 
 
 def with_partial(error: ExternalError, partial: Reply | None) -> ExternalError:

@@ -89,7 +89,7 @@ def _earlier_debate(debate: DebateState) -> Iterator[Note]:
         return
     text = f"This is a judging of a recorded debate: {earlier_debate.source} (digest {earlier_debate.digest[:12]})."
     yield _warning("recorded", text)
-    if speakers := "; ".join(f"{name_of(side)}: {who}" for side, who in earlier_debate.speakers.items()):
+    if speakers := "; ".join(f"{name_of(side)}: {speaker}" for side, speaker in earlier_debate.speakers.items()):
         yield _info("recorded", f"Who spoke in it: {speakers}.")
     yield from (_info("recorded", note) for note in earlier_debate.notes)
     for n, side in earlier_debate.conceded.items():
@@ -338,7 +338,8 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     }
     if debate.opened.earlier_debate is not None:
         speakers |= {
-            side: _known_speakers(who.split(", ")) for side, who in debate.opened.earlier_debate.speakers.items()
+            side: _known_speakers(speaker_text.split(", "))
+            for side, speaker_text in debate.opened.earlier_debate.speakers.items()
         }
     conflicts: list[str] = []
     for judge, side in product(debate.judges, debate.format.sides):

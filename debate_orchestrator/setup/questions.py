@@ -84,7 +84,7 @@ class SetupQuestions:
 
     def next(self, state: SetupState) -> SetupQuestion | ModeratorTask | Ready:
         """What the conversation needs now."""
-        step = next((key for key, done in self._steps(state) if not done), None)
+        step = next((key for key, is_done in self._steps(state) if not is_done), None)
         if step is None:
             return Ready(show=self.confirmed(state.given))
         if step == _TOPIC:
@@ -101,8 +101,8 @@ class SetupQuestions:
         if not isinstance(now, SetupQuestion):
             return ()
         together = () if now.key == "topic" else (*_ASKED_TOGETHER, *self.plain_settings)
-        left = [key for key, done in self._steps(state) if not done and key in together]
-        keys = dict.fromkeys((now.key, *left))
+        keys_left = [key for key, is_done in self._steps(state) if not is_done and key in together]
+        keys = dict.fromkeys((now.key, *keys_left))
         return tuple(self.question(state, key) for key in [*keys][:_MAX_TOGETHER])
 
     def _steps(self, state: SetupState) -> Iterator[tuple[str, bool]]:
@@ -131,20 +131,20 @@ class SetupQuestions:
         """A question as it is put, also once more: one that comes next, or one that was answered."""
         wording = self.words.questions[key]
         values = self._values(state, key)
-        filled = {name: sanitize.one_line(str(value)).rstrip(".") for name, value in values.items()}
-        filled |= {name: values[name] for name in ("argued", "keys") if name in values}
-        choices = {value: about.format(**filled) for value, about in self._choices(key).items()}
-        options = {label.format(**filled): about.format(**filled) for label, about in wording.options.items()}
+        texts = {name: sanitize.one_line(str(value)).rstrip(".") for name, value in values.items()}
+        texts |= {name: values[name] for name in ("argued", "keys") if name in values}
+        choices = {value: about.format(**texts) for value, about in self._choices(key).items()}
+        options = {label.format(**texts): about.format(**texts) for label, about in wording.options.items()}
         if key == "rounds" and not self.format.can_say_no_new_ground:
             options.pop(answers.AUTO, None)
         return SetupQuestion(
             key=key,
             header=wording.header,
-            text=wording.text.format(**filled),
+            text=wording.text.format(**texts),
             choices=tuple(choices.items()),
             options=tuple((choices or options).items()),
             default=values.get("default") if wording.default else None,
-            help=wording.help.format(**filled),
+            help=wording.help.format(**texts),
         )
 
     def _choices(self, key: str) -> dict[str, str]:
@@ -293,8 +293,8 @@ class SetupQuestions:
             problem = f"{key}: {short_repr(value)} is not an answer that a person gave."
             raise BadSettings(problem, hint="ask the user, and pass on what they say")
         if key not in self.words.questions:
-            known = suggest(key, self.words.questions) or f"The questions are {', '.join(self.words.questions)}."
-            raise BadSettings(f"{short_repr(key)} is not a question of the setup. {known}")
+            sentence = suggest(key, self.words.questions) or f"The questions are {', '.join(self.words.questions)}."
+            raise BadSettings(f"{short_repr(key)} is not a question of the setup. {sentence}")
         if key in _RESTATED_BY and state.progress.asked.get(key) != self.question(state, key).text:
             if not self._is_confirmed(state, key):
                 problem = f"{key}: this answer came before its question was put."
@@ -373,15 +373,15 @@ class SetupQuestions:
         return with_progress(self._without_topic(state), topics=(line,))
 
     def _take_framing(self, state: SetupState, text: str) -> SetupState:
-        chosen = self._framing(state, text)
-        return self._correct(state, text) if chosen is None else self._with_confirmed_topic(state, chosen, "derived")
+        framing = self._framing(state, text)
+        return self._correct(state, text) if framing is None else self._with_confirmed_topic(state, framing, "derived")
 
     def _framing(self, state: SetupState, text: str) -> str | None:
         """The framing of those proposed that an answer chooses; None if it chooses none."""
         offered = state.progress.proposal or {}
         names = {"recommended": "recommended", "1": "recommended", "alternative": "alternative", "2": "alternative"}
-        chosen = offered.get(names.get(text.lower(), "")) or (text if text in offered.values() else None)
-        return None if chosen is None else sanitize.one_line(str(chosen))
+        framing = offered.get(names.get(text.lower(), "")) or (text if text in offered.values() else None)
+        return None if framing is None else sanitize.one_line(str(framing))
 
     def _is_confirmed(self, state: SetupState, key: str) -> bool:
         """Whether a confirmation was given, and what it confirms has not changed since."""
@@ -396,8 +396,8 @@ class SetupQuestions:
             return self._with_confirmed_topic(state, restated, source if unchanged else "derived")
         if text.lower() in _NO:
             return with_progress(self._without_topic(state), topics=())
-        if meant := suggest(text.lower(), (_YES[0], _NO[0])):
-            raise BadSettings(f"topic_ok: {short_repr(text)} is not yes, no, or the topic in other words. {meant}")
+        if suggestion := suggest(text.lower(), (_YES[0], _NO[0])):
+            raise BadSettings(f"topic_ok: {short_repr(text)} is not yes, no, or the topic in other words. {suggestion}")
         return self._correct(state, text)
 
     def _with_confirmed_topic(self, state: SetupState, topic: str, source: Source) -> SetupState:
@@ -417,18 +417,18 @@ class SetupQuestions:
         return with_progress(self._without_topic(state), topics=topics[-MAX_KEPT:])
 
     def _take_positions(self, state: SetupState, text: str) -> SetupState:
-        chosen = text.lower()
-        if chosen not in ("auto", "own"):
+        choice = text.lower()
+        if choice not in ("auto", "own"):
             hint = "give positions of the user's own as position_a=... and position_b=..."
             raise BadSettings(f"positions: {short_repr(text)} is neither auto nor own.", hint=hint)
-        if chosen == state.progress.positions:
+        if choice == state.progress.positions:
             return state
         # Positions of the user's own are kept, to be offered again.
         current, progress = state.given.get("positions", {}), state.progress
         aside = progress.set_aside_positions
         aside = {**aside, **current} if progress.positions == "own" else aside or current
         after = without_answers(state, "positions")
-        return with_progress(after, set_aside_positions=aside, positions_ok=False, positions=chosen)
+        return with_progress(after, set_aside_positions=aside, positions_ok=False, positions=choice)
 
     def _take_position(self, state: SetupState, text: str, source: Source, side: str) -> SetupState:
         before = state.given.get("positions", {})

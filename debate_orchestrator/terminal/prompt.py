@@ -154,7 +154,7 @@ class Prompter:
         """What is typed in answer to a question."""
         values = [value for value, _ in question.choices]
         self._selected = values.index(question.default) if question.default in values else None
-        self._question = question._replace(changed=lambda typed: None)
+        self._question = question._replace(changed=lambda text: None)
         if not question.private and (lines := question_lines(question)):
             self.tell("", *lines)
         session = self._session = self._new_session(question)
@@ -163,14 +163,14 @@ class Prompter:
             self._question = question
 
         try:
-            typed = await session.prompt_async(
+            text = await session.prompt_async(
                 default=Document(question.now, len(question.now)), handle_sigint=False, pre_run=begin
             )
         except (EOFError, KeyboardInterrupt, Quit):
             raise Quit(session.default_buffer.text) from None
-        if not typed.strip() and self._selected is not None:
+        if not text.strip() and self._selected is not None:
             return values[self._selected]
-        return typed
+        return text
 
     def _new_session(self, question: Question) -> PromptSession[str]:
         placeholder = f"(Enter: {one_line(question.default)})" if question.default and not question.choices else ""
@@ -312,7 +312,7 @@ def show_in_pager(text: str) -> bool:
 
 def matching_choice(question: Question, text: str) -> str:
     """The value of the choice that was meant, by its value, its number or its beginning; otherwise what was typed."""
-    match = match_option([value for value, _ in question.choices], text, begun=":" not in text)
+    match = match_option([value for value, _ in question.choices], text, by_beginning=":" not in text)
     return text.strip() if match is None else match
 
 

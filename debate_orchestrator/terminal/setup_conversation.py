@@ -147,13 +147,13 @@ class SetupConversation(SetupBase):
     def _before(self, key: str) -> str:
         """The question before that one; the same where none is before."""
         progress, answers = self.state.progress, self.state.given
-        answered = {
+        is_answered_by_name = {
             "topic": bool(progress.topics),
             _CAST: _CAST in answers and not self.rehearse,  # a rehearsal asks nothing there
             "positions_ok": progress.positions_ok,
             _CONTEXT: _CONTEXT in answers,
         }
-        trail = [name for name, is_answered in answered.items() if is_answered]
+        trail = [name for name, is_answered in is_answered_by_name.items() if is_answered]
         if key == "position_b":
             return "position_a"
         earlier = trail[: trail.index(key)] if key in trail else trail

@@ -317,18 +317,18 @@ def _strengths(
     met = coo_array((np.ones(len(data.pro)), (data.pro, data.con)), shape=(size, size))
     count, groups = connected_components(met, directed=False)
     numbers = {int(group): n for n, group in enumerate(np.argsort(-np.bincount(groups), kind="stable"), start=1)}
-    votes, won, lost = Counter[str](), Counter[str](), Counter[str]()
+    votes, wins, losses = Counter[str](), Counter[str](), Counter[str]()
     for debate, vote in used:
         votes.update({str(debate.pro), str(debate.con)})
         if debate.pro != debate.con and vote.winner != "tie":
             winner, loser = (debate.pro, debate.con) if vote.winner == "pro" else (debate.con, debate.pro)
-            won[str(winner)] += 1
-            lost[str(loser)] += 1
+            wins[str(winner)] += 1
+            losses[str(loser)] += 1
     strengths = []
     for n, name in enumerate(data.models):
         value, low, high = figures[n]
         others = [figures[int(other)] for other in np.flatnonzero(groups == groups[n])]
         above = sum(other.low is not None and high is not None and other.low > high for other in others)
-        one_sided = votes[name] in (won[name], lost[name])
+        one_sided = votes[name] in (wins[name], losses[name])
         strengths.append(Strength(name, value, low, high, 1 + above, numbers[int(groups[n])], votes[name], one_sided))
     return tuple(sorted(strengths, key=lambda one: (one.group, -one.strength, one.model))), int(count)

@@ -306,6 +306,6 @@ def _missing_notes(
         yield f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that can be read yet."
     last_hashes = {debate.report.journal.last_hash for debate in run_debates}
     earlier_debates = [debate.report.earlier_debate for debate in again]
-    lost = [debate for debate in earlier_debates if debate and debate.speeches_digest not in last_hashes]
-    if lost:
-        yield f"{len(lost)} journals judge a debate again that is not in this folder, and are left out."
+    lost_debates = [debate for debate in earlier_debates if debate and debate.speeches_digest not in last_hashes]
+    if lost_debates:
+        yield f"{len(lost_debates)} journals judge a debate again that is not in this folder, and are left out."

@@ -224,8 +224,8 @@ class TournamentRun:
         if self._capped and before.status == "waiting":
             return before  # what the cap leaves is for debates that have begun
         names = (scheduled.pro, scheduled.con, *scheduled.judges)
-        model_specs = [self.tournament.spec.model_named(name).spec for name in names]
-        if broken := [spec for spec in model_specs if self._failures[spec] >= _MAX_FAILURES]:
+        specs = [self.tournament.spec.model_named(name).spec for name in names]
+        if broken := [spec for spec in specs if self._failures[spec] >= _MAX_FAILURES]:
             why = f"{broken[0]} failed in {_MAX_FAILURES} debates in a row, so no more are begun with it."
             return self._set_status(scheduled, before._replace(why=(why,), permanent=True))
         try:
@@ -323,8 +323,8 @@ class TournamentRun:
                 used.update(event.cast.get(JUDGE, ()))
             elif isinstance(event, Reassigned) and event.seat == JUDGE:
                 used.update(event.specs)
-        model_specs = [self.tournament.spec.model_named(name).spec for name in scheduled.reserve]
-        return [spec for spec in model_specs if spec not in used]
+        specs = [self.tournament.spec.model_named(name).spec for name in scheduled.reserve]
+        return [spec for spec in specs if spec not in used]
 
     def _record_status(self, scheduled: ScheduledDebate, current: CurrentState) -> None:
         """Records the status and the cost of a debate that does not run now."""

@@ -224,8 +224,8 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"interrupted; {message or saved_but_for(0)}")
 
 
-def saved_but_for(lost: int) -> str:
-    """Says that every reply is saved but for those that are `lost`, each of which was named before."""
-    if not lost:
+def saved_but_for(lost_count: int) -> str:
+    """Says that every reply is saved but for `lost_count` of them, each of which was named before."""
+    if not lost_count:
         return "every reply that was accepted is saved."
-    return f"{lost:,} {'reply' if lost == 1 else 'replies'} lost, as named above. Every other one is saved."
+    return f"{lost_count:,} {'reply' if lost_count == 1 else 'replies'} lost, as named above. Every other one is saved."

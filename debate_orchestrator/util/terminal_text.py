@@ -38,9 +38,9 @@ def moves(environment: Mapping[str, str]) -> bool:
     return environment.get("TERM", "").lower() not in _DUMB
 
 
-def match_option(options: Sequence[str], answer: str, *, begun: bool = True) -> str | None:
-    """The option that an answer names: by its name, its number or, if `begun`, a beginning that only one option has;
-    None if it names none."""
+def match_option(options: Sequence[str], answer: str, *, by_beginning: bool = True) -> str | None:
+    """The option that an answer names: by its name, its number or, if `by_beginning`, the beginning of only one
+    option; None if it names none."""
     answer = answer.strip()
     if answer in options:
         return answer
@@ -49,7 +49,7 @@ def match_option(options: Sequence[str], answer: str, *, begun: bool = True) -> 
         return alike[0]
     if (n := option_number(answer, len(options))) is not None:
         return options[n - 1]
-    matches = [option for option in options if begun and answer and option.lower().startswith(answer.lower())]
+    matches = [option for option in options if by_beginning and answer and option.lower().startswith(answer.lower())]
     return matches[0] if len(matches) == 1 else None
 
 

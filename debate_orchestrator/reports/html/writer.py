@@ -123,12 +123,12 @@ class HtmlWriter:
         markup = Markup()
         for first, *rest in table.rows:
             cells = [(head, cell) for head, cell in zip(table.heads[1:], rest, strict=True) if cell]
-            given = Markup().join(
+            values = Markup().join(
                 Markup("<div><dt>{}</dt><dd>{}</dd></div>\n").format(self.line(head), self.line(cell))
                 for head, cell in cells
             )
             title = Markup("<p><strong>{}</strong></p>").format(self.line(first))
-            markup += Markup('<li>{}\n<dl class="particulars">\n{}</dl></li>\n').format(title, given)
+            markup += Markup('<li>{}\n<dl class="particulars">\n{}</dl></li>\n').format(title, values)
         return Markup('<ul class="cards">\n{}</ul>').format(markup)
 
     def block(self, parts: Iterable[FieldPart]) -> Markup:
