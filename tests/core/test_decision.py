@@ -162,15 +162,23 @@ def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
     assert mirrored.due[1].mirrored and ballot == {"issues": {"I1": "b", "I2": "even"}}
 
 
-@pytest.mark.parametrize(("dry", "rounds"), [((True,), 1), ((True, False, False), 3), ((True, True, False), 1)])
+@pytest.mark.parametrize(
+    ("dry", "rounds"), [((True,), 1), ((True, False), 3), ((True, False, False), 3), ((True, True, False), 1)]
+)
 def test_a_dry_debate_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -> None:
     """With until_dry the rounds end once most judges find no new ground, and what follows them follows."""
-    seats = ["judge"] if len(dry) == 1 else [f"judge-{n}" for n in range(1, 4)]
+    seats = ["judge"] if len(dry) == 1 else [f"judge-{n}" for n in range(1, len(dry) + 1)]
     script = {f"1.verdict.{seat}": {"dry": word} for seat, word in zip(seats, dry, strict=True)}
     debate, played = play(fold([opened(3, len(dry), until_dry=True)]), script)
     assert {turn.round for turn in debate.turns.values() if turn.round} == set(range(1, rounds + 1))
     assert debate.complete and played[-1][0].startswith("final.dissent")
     assert (schedule.round_without_new_ground(debate) or "")[:1] == ("1" if rounds == 1 else "")
+
+
+def test_issues_can_not_be_changed_before_there_are_any() -> None:
+    """At the first stage of a debate, with a list of issues to come or without one, there is nothing to change."""
+    assert not schedule.can_change_issues(fold([opened(1, issues=True)]))
+    assert not schedule.can_change_issues(fold([opened(1)]))
 
 
 @for_each(

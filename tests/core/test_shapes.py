@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.json_schema import json_schema
-from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH, check
+from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH, beyond_limits, check
 from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext
 
 SHAPES = ADVERSARIAL.shapes
@@ -327,3 +327,10 @@ def test_what_is_left_out_unless() -> None:
         "turns",
     ]
     assert wrong(GOOD | {"claim": None, "url": None, "turns": []}) == ["claim", "url", "turns"]
+
+
+@pytest.mark.parametrize(("words", "problems"), [(15, 0), (16, 1)])
+def test_a_text_may_be_half_as_long_again(words: int, problems: int) -> None:
+    """A text is sent back for its length only beyond one and a half times the words that were asked for."""
+    shape = {"why": Field(kind="text", asked_words=10)}
+    assert len([*beyond_limits(shape, {"why": "word " * words})]) == problems
