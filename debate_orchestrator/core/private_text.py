@@ -83,7 +83,7 @@ class PublicText(NamedTuple):
 
 def public_text(text: str, tag: str = "") -> PublicText:
     """What of a reply, sanitized already, is meant for others; `tag` is the format's own."""
-    public = _scan(text, tag, whole=True)
+    public = _scan(text, tag, is_complete=True)
     return public._replace(text=public.text.strip()) if public.private else public
 
 
@@ -115,16 +115,16 @@ class PrivateFilter:
         self._scan_at = len(self._text) + len(self._text) // 20  # a long text is not read again for every word
         unfinished = _UNFINISHED.search(self._text, max(0, len(self._text) - 300))
         complete = self._text[: unfinished.start()] if unfinished else self._text
-        before, self._public = self._public, _scan(complete, self._tag, whole=False).text
+        before, self._public = self._public, _scan(complete, self._tag, is_complete=False).text
         if self._public.startswith(before):
             return self._public[len(before) :]
         self.restarts += 1
         return self._public
 
 
-def _scan(text: str, tag: str, *, whole: bool) -> PublicText:
-    """The text without its private working. Of one that is not `whole`, all behind an open tag is left out: it may be
-    closed yet."""
+def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
+    """The text without its private working. In a text that is not yet complete, everything after an open tag is left
+    out, since the tag may still be closed."""
     tags, public, at, position = _tags(tag), list[str](), 0, 0
     private = restarted = False
     unclosed, outside_code, pairings = set[str](), _with_code_blanked(text), 0
@@ -142,7 +142,7 @@ def _scan(text: str, tag: str, *, whole: bool) -> PublicText:
             continue
         closes = _closing_of(opened) if match["name"] else tags.closing[kind]
         closing = closes.search(text, position)
-        if closing is None and whole and kind != _OWN and "".join((*public, text[at : match.start()])).strip():
+        if closing is None and is_complete and kind != _OWN and "".join((*public, text[at : match.start()])).strip():
             unclosed.add(opened)
             continue
         public += [text[at : match.start()], "\n"] if closing else [text[at : match.start()]]

@@ -86,7 +86,7 @@ def ask(
 
     def keep(state: SetupState) -> None:
         nonlocal is_saved
-        save(path, state, tell, whole=is_saved)
+        save(path, state, tell, may_replace=is_saved)
         is_saved = True  # what is there from now on is what was saved
 
     keep(state)  # before the wait too, in which this call may be ended

@@ -38,7 +38,7 @@ class KeptAnswers:
         self.lost = ""
         """Why it could not be kept; empty if it could."""
         self.saved = False
-        self.whole = True
+        self.may_replace = True
         """Whether everything in the file was taken; if not, the file is moved aside before it is written again."""
         self.asides: list[str] = []
         """A sentence for each file that was moved aside."""
@@ -46,8 +46,8 @@ class KeptAnswers:
     def keep(self, state: SetupState) -> None:
         """Writes the answers so far; if that fails, `lost` says why, and the conversation continues."""
         try:
-            save(self.path, state, self.asides.append, whole=self.whole)
-            self.saved, self.whole, self.lost = True, True, ""
+            save(self.path, state, self.asides.append, may_replace=self.may_replace)
+            self.saved, self.may_replace, self.lost = True, True, ""
         except DebateError as error:
             self.lost = " ".join(error.problems)
 

@@ -71,16 +71,16 @@ def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, text) for name, text in texts if isinstance(text, str)]
 
 
-def save(path: str, state: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:
-    """Keeps the conversation in its file. A file there that `save` did not write, or of which the state is not the
-    `whole`, is moved aside, and `tell` gets a sentence."""
+def save(path: str, state: SetupState, tell: Tell = ignore, *, may_replace: bool = True) -> None:
+    """Keeps the conversation in its file. A file there is moved aside, and `tell` gets a sentence, if `save` did not
+    write it or it holds more than the state (not `may_replace`)."""
     data = {
         **state.given,
         "sources": dict(state.sources),
         "setup": state.progress.model_dump(mode="json", by_alias=True),
     }
     text = _text(path, redact_values(data))
-    if path_kept := write_atomic(path, text, ours=lambda there: whole and _is_conversation(path, there)):
+    if path_kept := write_atomic(path, text, ours=lambda there: may_replace and _is_conversation(path, there)):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(path_kept)}.")
 
 

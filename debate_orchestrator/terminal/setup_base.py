@@ -134,7 +134,7 @@ class SetupBase:
             raise BadSettings(problems)
         self.kept, self.setup_questions = kept_answers, setup_questions
         self.state, wrong = self.setup_questions.checked(state)
-        kept_answers.whole = is_whole(self.state, state)
+        kept_answers.may_replace = is_whole(self.state, state)
         return wrong
 
     def settings(self) -> Settings:
