@@ -38,8 +38,11 @@ _PHRASES: dict[Kind, str] = {
 }
 _INSTRUCTIONS = frozenset(
     f"{name}.md"
-    for name in ("agent", "agents", "agents.override", "claude", "claude.local", "copilot-instructions", "gemini")
-) | {"skill.md"}
+    for name in (
+        *("agent", "agents", "agents.override", "claude", "claude.local", "conventions", "copilot-instructions"),
+        *("crush", "gemini", "qwen", "replit", "skill", "warp"),
+    )
+)
 """Names of files from which agents take orders in the folder where they work, in small letters: where a file system
 does not tell letters by their size, these are such files too. Otherwise their names are in capitals."""
 
