@@ -9,9 +9,9 @@ from typing import Any
 import puppets
 from corpus import NextText, TextGroup
 
-from debate_orchestrator.core.events import Event, Noted, Opened, Rejected
+from debate_orchestrator.core.events import ContextFile, Event, Noted, Opened, Rejected
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.phases import Quotes, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.start import make_opened
@@ -53,6 +53,17 @@ def opened_event(
     settled["context"] = tuple(file.name for file in context)
     fixed = {"context": context, "nonce": NONCE, "seed": 1, "version": "0"}
     return made.model_copy(update=fixed).with_settings(**settled)
+
+
+QUOTING = "It says <quote>tabs are one character</quote>, and <v_quote>tabs are always best</v_quote>."
+"""A speech with a quote that the material of `opened_with_quotes` holds, and with a tag that says so of another."""
+
+
+def opened_with_quotes() -> Opened:
+    """The event that opens a debate of one round in a format in which quotes are looked up."""
+    notes = ContextFile(name="notes.md", text="Tabs are one character wide in every file.")
+    first = opened_event(rounds=1, context=(notes,))
+    return first.model_copy(update={"format": first.format.model_copy(update={"quotes": Quotes(least_words=1)})})
 
 
 def play_events(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:

@@ -143,3 +143,8 @@ def test_other_turns_in_a_line() -> None:
     assert line(adversarial(rounds=1), "1.verdict.judge").startswith("A (A 7, B 6). ")
     assert line(claim, "1.argument.a") == "It follows from the page alone."
     assert line(claim, "1.check.clerk") == "2 verified"
+
+
+def test_a_line_shows_the_names_of_characters() -> None:
+    """A line, in which a tag of what was looked up is text, shows the name of a character as it was written."""
+    assert "&amp;lt;v_quote&gt;" in str(writer.line("&lt;v_quote>so"))

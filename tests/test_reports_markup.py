@@ -245,3 +245,21 @@ def test_texts_on_one_line_keep_apart(first: str, second: str) -> None:
     both = f"{prose(first)} *Then:* {prose(second)}"
     assert reading.forged(both) == []
     assert shown_alone(both) == shown_alone(prose(first)) + shown_alone(prose(second))
+
+
+@for_each(["&lt;v_quote>so&lt;/v_quote>", "`&lt;`v_quote>", "a &#60;v_quote>", "a &#x3c;v_quote>", "**&LT;v_quote**>"])
+def test_no_name_of_a_character_becomes_one(text: str) -> None:
+    """A speech, and a line, that names a character shows the name: a tag that says what was looked up stands only where
+    this program wrote it."""
+    for markdown in (quote_speech(text), prose(text)):
+        for reader in reading.READERS:
+            tokens = reading.parsed(markdown, reader)
+            assert "<v_quote" not in "".join(child.content for token in tokens for child in token.children or [])
+    assert "AT&T, R&D; so" in quote_speech("AT&T, R&D; so").replace(markup._APART, "")
+
+
+@for_each(["[TOC]", "[toc]", "[[_TOC_]]", "`[TOC]`"])
+def test_no_table_of_contents_is_asked_for(text: str) -> None:
+    """No speech, sentence or cell is what some programs replace with a table of contents."""
+    for markdown in (quote_speech(text), prose(text)):
+        assert not re.search(r"(?<!\\)\[_?toc_?\]", markdown, re.IGNORECASE)

@@ -170,7 +170,7 @@ def test_private_working() -> None:
     shown.speak(turn.id, "\n<thinking>my weak spot</thinking>\nI hold <em>that</em> it is so.")
     lines = shown.close()
 
-    assert "  I hold <em>that</em> it is so." in lines
+    assert "  I hold &lt;em>that&lt;/em> it is so." in lines
     assert not any("on record is not" in line or "weak" in line for line in lines)
 
 
@@ -245,3 +245,13 @@ def test_a_ballot() -> None:
         "  6.5",
     ]
     assert [row.spans[0].style for row in rows[:2]] == list(SIDES)
+
+
+def test_no_tag_of_a_speaker_says_that_a_quote_was_found() -> None:
+    """At the terminal, too, the tags of what was looked up are those that others read."""
+    shown = Shown(events=[debates.opened_with_quotes()])
+    shown.ask("1.opening.a")
+    shown.speak("1.opening.a", debates.QUOTING)
+    text = " ".join(" ".join(shown.close()).split())
+    assert "<v_quote>tabs are one character</v_quote>" in text
+    assert "&lt;v_quote>tabs are always best" in text

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from debates import play_events
+from debates import QUOTING, opened_with_quotes, play_events
 
-from debate_orchestrator.core import schedule
+from debate_orchestrator.core import schedule, speech_rules
+from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.storage.paths import DebateFiles
@@ -90,3 +92,16 @@ def test_a_block_that_fails_to_render_ends_no_debate(
     assert ballots == re.findall(r'id=\\"([^"]+)\\" class=\\"said warning missing\\">This part can', told)
     assert 'id=\\"turn-1.opening.b\\" class=\\"speech b' in told
     assert "no ballot can be shown" in capsys.readouterr().err
+
+
+def test_a_looked_up_quote_is_marked_as_in_the_report() -> None:
+    """On every page with speeches a quote that was looked up stands in an element, and no tag of a speaker's does."""
+    state = fold([opened_with_quotes()])
+    for turn in ("1.opening.a", "1.opening.b"):
+        state = apply(state, Spoke(turn=turn, reply=Reply(text=QUOTING, brief_digest="0" * 64, by="host")))
+    turn = state.turns["1.opening.a"]
+    text = speech_rules.visible_speech(state, turn).text
+    shown_to_people = blocks.article(state, turn, "Opening", text, structured=False, floor=())["body"]
+    for page in (blocks.render_all(state), str(shown_to_people)):
+        assert '<q class="held">tabs are one character</q>' in page
+        assert page.count("<q ") == page.count('<q class="held">tabs are one')

@@ -2,8 +2,8 @@
 
 A speech stands in a block quote: every line of it begins with `>`, and no line of the report's own does. So nothing in
 it can pass for a line of the report. It keeps its paragraphs, emphasis, lists, tables, code and links; headings, HTML,
-images, formulas and links to odd places are shown as text, in every program that shows markdown. Elsewhere a text is
-one line, in which nothing but closed emphasis, code and links is kept.
+names of characters, images, formulas and links to odd places are shown as text, in every program that shows
+markdown. Elsewhere a text is one line, in which nothing but closed emphasis, code and links is kept.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
 _STRUCTURE = re.compile(
     r"<(?=[A-Za-z/!?])"  # HTML and comments, and addresses, which some programs take for HTML
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
+    r"|&(?=#?\w+;)"  # names of characters, which would show a tag that was not written
+    r"|\[(?=_?toc_?\])"  # a table of contents
     r"|\](?=:)"  # definitions of links, notes and abbreviations
     rf"|\](?=\()(?!\({_ADDRESS}\))"  # links to odd places
     r"|\\(?=[A-Za-z(\[])|\$(?=\$)",  # TeX, without which a formula says nothing but its letters
@@ -97,7 +99,7 @@ def _with_spans(line: str) -> str:
         if span["marks"]:
             parts.append(f"{span['marks']}{_with_spans(span['inside'])}{span['marks']}")
         else:
-            parts.append(_apart(span[0]) if span["code"] else span[0])
+            parts.append(span[0] if span["link"] else _apart(span[0]))
         end = span.end()
     return "".join([*parts, _escape_signs(line[end:])])
 

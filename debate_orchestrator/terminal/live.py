@@ -81,7 +81,9 @@ class Live:
             case events.Spoke() | events.Declined():
                 speech = self._speech(event.turn_id)
                 if debate.shape(speech.turn) is None:
-                    text = event.reply.text
+                    # In formats with quotes a tag of the speaker's own would pass for what was found of one.
+                    heard = speech_rules.visible_speech(debate, speech.turn).text if debate.format.quotes else ""
+                    text = heard or event.reply.text
                     text_shown = wording.filler_in_place(text) if self._is_stand_in(speech.turn) else text
                     speech.show_recorded(text_shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined

@@ -115,7 +115,7 @@ def _render_block(debate: DebateState, block: Block) -> str:
     if isinstance(reply_event, StructuredReplyGiven):
         values |= _ballot(debate, turn, reply_event.data)
     else:
-        values["body"] = html.speech(speech_rules.visible_speech(debate, turn).text)
+        values["body"] = html.speech(speech_rules.visible_speech(debate, turn).text, html.quote_tags(format))
     heading = format.heading_of(turn)
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 
@@ -134,7 +134,7 @@ def article(
         "id": turn.id,
         "side": side(debate, turn),
         "heading": heading,
-        "body": "" if structured else html.speech(text),
+        "body": "" if structured else html.speech(text, html.quote_tags(debate.format)),
         "lines": text.split("\n") if structured else [],
         "floor": floor,
     }

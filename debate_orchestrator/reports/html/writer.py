@@ -15,6 +15,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, TextRun
 from debate_orchestrator.util import sanitize
@@ -200,13 +201,21 @@ class _Renderer(RendererHTML):
 
 
 @cache
-def _parser() -> MarkdownIt:
-    """A parser without HTML, images and definitions; rules are text."""
+def _parser(*, of_lines: bool = False) -> MarkdownIt:
+    """A parser without HTML, images and definitions; rules are text. In lines names of characters are text too, since
+    a quote that was looked up has its tag there."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline", "hr"])
     parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
     parser.inline.ruler.before("autolink", "quote", _quote)
+    if of_lines:
+        parser.disable("entity")
     return parser
+
+
+def quote_tags(format: Format) -> tuple[str, str] | None:
+    """The tags of what was looked up in the context files, found and not, where a format has them."""
+    return (format.quotes.verified, format.quotes.unverified) if format.quotes else None
 
 
 def speech(text: str, quotes: tuple[str, str] | None = None) -> Markup:
@@ -261,7 +270,7 @@ def _drops_cells(tokens: Sequence[Token], text: str) -> bool:
 def line(text: str) -> Markup:
     """A sentence on one line, with its emphasis, code and links."""
     plain = sanitize.one_line(text)
-    tokens = _parser().parseInline(plain) if _is_laid_out(plain) else []
+    tokens = _parser(of_lines=True).parseInline(plain) if _is_laid_out(plain) else []
     return escape(plain) if not tokens or _is_deep(tokens) else _render(tokens)
 
 
