@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -17,7 +18,9 @@ import pytest
 from conftest import Run, finish
 
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.storage import journal as journal_module
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import JournalWriteError
 
 J = "report.journal.jsonl"
 
@@ -195,6 +198,39 @@ def test_standard_input(debate: Run, opened: dict[str, Any], monkeypatch: pytest
     ran = debate("step", J, "--json", "1.opening.a=-")
 
     assert ran.json["accepted"] == [{"turn": "1.opening.a", "words": 3}]
+
+
+@pytest.mark.parametrize("interrupts", [(), (3, 6)], ids=["room again", "Ctrl-C twice"])
+def test_standard_input_waits_for_room(
+    debate: Run,
+    opened: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    interrupts: tuple[int, ...],
+) -> None:
+    """A reply that only this program has waits for room on a full disk, as those of models do. It is saved once there
+    is room; a second Ctrl-C gives it up, and names it."""
+    write, attempts = journal_module.append_line, 0
+
+    def full(*arguments: Any) -> int:
+        nonlocal attempts
+        attempts += 1
+        if attempts in interrupts:
+            os.kill(os.getpid(), signal.SIGINT)
+        if interrupts or attempts < 5:
+            raise JournalWriteError("no room", why="no room")
+        return write(*arguments)
+
+    monkeypatch.setattr(journal_module, "append_line", full)
+    monkeypatch.setattr(journal_module, "WRITE_AGAIN", 0.01)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grüße, said A.".encode())))
+    ran = debate("step", J, "--json", "1.opening.a=-")
+
+    assert "1.opening.a: its reply (3 words) for report.journal.jsonl can't be saved: no room." in caplog.text
+    if interrupts:
+        assert ran.code == 130 and "Lost: 1.opening.a: its reply" in caplog.text and "1 reply lost, as named" in ran.err
+    else:
+        assert ran.json["accepted"] == [{"turn": "1.opening.a", "words": 3}] and "Saved: 1.opening.a" in caplog.text
 
 
 def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None:

@@ -72,9 +72,9 @@ class OpenDebate:
         """The error, extended by what is saved and how to continue."""
         return type(error)([*error.problems, f"{self.files.journal}: {self.saved_message}"])
 
-    def record(self, event: Event, on_event: OnEvent = ignore) -> bool:
+    def record(self, event: Event, on_event: OnEvent = ignore, *, queue_if_disk_full: bool = False) -> bool:
         """Writes an event and folds it into the state, as `record_event` does; False if it is on record already."""
-        return record_event(self.journal, self.current, event, on_event)
+        return record_event(self.journal, self.current, event, on_event, queue_if_disk_full=queue_if_disk_full)
 
     def __enter__(self) -> OpenDebate:
         return self

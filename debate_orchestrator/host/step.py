@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 from debate_orchestrator.core import schedule, speech_rules
-from debate_orchestrator.core.events import CallIntended, Noted, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.events import CallIntended, Noted, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -28,7 +30,7 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines, model_spec, sanitize
-from debate_orchestrator.util.errors import BadJournal, BadReply, DiskFull, OutOfTurn, short_repr
+from debate_orchestrator.util.errors import BadJournal, BadReply, DiskFull, JournalWriteError, OutOfTurn, short_repr
 
 _FIRST_LINE = re.compile(r"[\s\ufeff]*\[(?:sub)?agent hand-?back\b[^\]\r\n]*\]?", re.IGNORECASE)
 _LAST_LINE = re.compile(r"[ \t\ufeff]*agentId: ?[\w-]+", re.IGNORECASE)
@@ -157,14 +159,17 @@ class Stepper:
         self.session, self.providers = session, seat_providers(session, self.permissions)
 
     def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False) -> None:
-        """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken."""
-        if one_agent and (note := Noted(note="one agent")) not in self.state.notes:
-            self.session.record(note)
+        """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken. Nobody
+        else may have them, so they wait for room on a full disk, and an interrupt names what is lost."""
         for turn_id, text in reply_texts.items():
             try:
-                self._take(turn_id, text)
+                self._take(turn_id, text, queue_if_disk_full=True)
             except (BadReply, OutOfTurn) as error:
                 self._reject(turn_id, error.problems)
+        if self.session.journal.unsaved:
+            coroutines.run(self.session.journal.wait_for_room(), asyncio.Event(), self.folder.tell)
+        if one_agent and (note := Noted(note="one agent")) not in self.state.notes:
+            self.session.record(note)
         self.session.journal.sync()
 
     def step(self, reply_texts: Mapping[str, str]) -> StepResult:
@@ -220,8 +225,9 @@ class Stepper:
             coroutines.run(driving, options.stop, self.folder.tell)
         return len(self.state.replies) > before
 
-    def _take(self, turn_id: str, text: str) -> None:
-        """Takes a reply. Raises BadReply or OutOfTurn if it can't be taken."""
+    def _take(self, turn_id: str, text: str, *, queue_if_disk_full: bool = False) -> None:
+        """Takes a reply. Raises BadReply or OutOfTurn if it can't be taken, and JournalWriteError if it can't be
+        written and is not to wait for room."""
         turn = schedule.turn(self.state, turn_id)
         if turn.seat in self.providers:
             raise OutOfTurn(f"{turn_id}: this seat is filled by {self.providers[turn.seat].name}, not by the host.")
@@ -233,27 +239,27 @@ class Stepper:
             problem = f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line)})."
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
         reply = replies.as_stored(Reply(text=text, brief_digest=turn_brief.digest, spec=model_spec.HOST))
-        event = self._parse(turn, turn_brief, reply)
+        event: ReplyEvent | Rejected
+        rejection: BadReply | None = None
+        try:
+            event = replies.parse_reply(self.state, turn, reply, turn_brief.code)
+        except BadReply as error:
+            if self.state.shape(turn) is None:
+                raise
+            # It goes on record, so that the next brief shows it with what is wrong.
+            event, rejection = replies.rejected(turn, reply, error), error
         if turn_id not in self.state.replies:
-            self._record_brief_sent(turn, turn_brief)
-        if self.session.record(event):
+            with suppress(JournalWriteError):  # the reply names its brief too, and is kept in memory
+                self._record_brief_sent(turn, turn_brief)
+        is_new = self.session.record(event, queue_if_disk_full=queue_if_disk_full)
+        if rejection is not None:
+            raise rejection
+        if is_new:
             ignored = speech_rules.ignored_line(self.state, turn, reply)
             remark = self.state.format.lines.advice(ignored) if ignored else None
             words = sanitize.count_words(speech_rules.without_private_working(self.state, text))
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
-
-    def _parse(self, turn: Turn, turn_brief: Brief, reply: Reply) -> ReplyEvent:
-        """The event that a reply makes. A structured reply that can't be used goes on record, so that the next brief
-        shows it with what is wrong."""
-        try:
-            return replies.parse_reply(self.state, turn, reply, turn_brief.code)
-        except BadReply as error:
-            if self.state.shape(turn) is None:
-                raise
-            self._record_brief_sent(turn, turn_brief)
-            self.session.record(replies.rejected(turn, reply, error))
-            raise
 
     def _reject(self, turn_id: str, problems: list[str]) -> None:
         self.rejected.add(turn_id)
