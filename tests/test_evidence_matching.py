@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.evidence import match
-from debate_orchestrator.evidence.match import NEAR, Words, compare, why_unusable
+from debate_orchestrator.evidence.match import NEAR, compare, why_unusable
+from debate_orchestrator.util.words import Words
 
 TEXT = (
     "Nobody expected it. The sea rose by 3.4 millimetres a year between 1993 and 2023, say those who measure it from "
@@ -174,18 +175,18 @@ ALIKE = [
     ("1993–2023", "1993-2023"), ("a wall — is", "a wall - is"), ("en\u00adgi\u200bneer", "engineer"),
     ("ﬁnal oﬃce", "final office"), ("e\u0301te\u0301", "été"), ("３．４", "3.4"), ("m²", "m2"), ("H₂O", "h2o"),
     ("STRASSE", "straße"), ("経済 成長\nは", "経済成長は"), ("5 %", "5%"),
-    ("It grew.[3] It fell[a][note 2]", "it grew it fell"),
 ]  # fmt: skip
 UNLIKE = [
     ("10²", "102"), ("10⁻⁶", "10-6"), ("3½", "31/2"), ("2019¹", "20191"), ("5①", "51"), ("-5", "5"), ("1.5", "15"),
     ("1,5", "1.5"), ("resign", "re-sign"), ("can't", "cant"), ("5%", "5"), ("resume", "résumé"), ("<5", "5"),
-    ("$5", "5"),    ("array[1234]", "array"), ("5e3", "5"), ("20th", "20"), ("5kWh", "5"),
+    ("$5", "5"), ("array[12]", "array"), ("can't", "can t"), ("AT&T", "AT T"),
+    ("ⓝ", "n"), ("5e3", "5"), ("20th", "20"), ("5kWh", "5"),
 ]  # fmt: skip
 
 
 def test_what_makes_a_difference() -> None:
-    """Case, spaces, punctuation, dashes, invisible characters, encodings and reference marks make none; figures, their
-    signs and accents do."""
+    """Case, spaces, punctuation, dashes, invisible characters and encodings make none; figures, their signs,
+    symbols and accents do."""
     for one, other in ALIKE:
         assert Words(one).words == Words(other).words, one
     for one, other in UNLIKE:
@@ -308,6 +309,35 @@ def test_an_address_that_echoes_a_run_of_the_words_proves_nothing() -> None:
         assert found.state == "near match", (quote, asked)
     quote = "people hardly notice what happens elsewhere"
     assert compare(quote, TEXT, ("https://x.example/people-hardly-notice?n=1",)).state == "verified"
+
+
+CLAIM = "vaccines cause autism in most young children"
+DISGUISED = [
+    "?q=vac%3Cb%3Ecines+cau%3Cb%3Ese+aut%3Cb%3Eism+in+mo%3Cb%3Est+yo%3Cb%3Eung+child%3Cb%3Eren",
+    "?q=vac%3Cb+id=x%3Ecines+cau%3C/b%3Ese+aut%3Ci%3Eism+in+most+yo%3Cb%3Eung+children",
+    "?q=%26%23118%3Baccines+%26%2399%3Bause+%26%2397%3Butism+%26%23105%3Bn+most+%26%23121%3Boung+%26%2399%3Bhildren",
+    "?q=%2526%2523118%253Baccines+%2526%252399%253Bause+%2526%252397%253Butism+most+%2526%2523121%253Boung+children",
+    "?q=vacines+couse+autizm+im+moost+yung+childrin", "?q=vaccines+x+cause+x+autism+x+in+x+most+x+young+x+children",
+    "?a=vaccines+cause+autism&b=in+most+young&c=children",
+    "?a=vacc&b=ines+cau&c=se+aut&d=ism+in+mo&e=st+young+children",
+    "children/young/most/autism/cause/vaccines",
+    "?q=vac%E2%80%8Bcines+ca%C2%ADuse+autism+in+mo%E2%80%8Bst+young+children",
+    "?q=v.a.c.c.i.n.e.s+c.a.u.s.e+a.u.t.i.s.m+in+most+young+children",
+    "?q=%F0%9D%90%AFaccines+cause+%EF%BD%81utism+most+young+children",
+]  # fmt: skip
+PLAIN = [
+    "vaccines-and-autism", "2024/05/vaccines-cause-autism-claim-examined", "health/childrens-vaccines-12345678?page=2",
+    "?id=0123456789abcdef0123456789abcdef&session=fedcba9876543210&lang=en", "wiki/MMR_vaccine_and_autism",
+]  # fmt: skip
+
+
+def test_an_address_that_holds_most_of_the_words_proves_nothing() -> None:
+    """Tags, entities, slips of spelling, another order and more parameters hide no word that a site may put right."""
+    for asked in DISGUISED:
+        found = compare(CLAIM, f"You searched: {CLAIM}", (f"https://x.example/{asked}",))
+        assert found.state == "near match", asked
+    for address in PLAIN:
+        assert compare(CLAIM, f"They say that {CLAIM}.", (f"https://x.example/{address}",)).state == "verified", address
 
 
 def test_a_doubtful_end_or_part_is_shown() -> None:

@@ -301,7 +301,7 @@ SEEN = [
     ("5 <math><mi>x</mi><mn>2</mn></math>", "5 [formula]"),
     ("10<sup>2</sup> and <b>10</b><sub>2</sub>", "10^2 and 10^2"),
     ("CO<sub>2</sub>, m<sup>2</sup>, 1<sup>st</sup>", "CO2, m2, 1st"),
-    ("in 2019<sup><a href=#n>1</a></sup>. <sup>1</sup>5 million", "in 2019 [1]. 1 5 million"),
+    ("in 2019<sup><a href=#n>1</a></sup>. <sup>1</sup>5 million", "in 2019[1]. 1 5 million"),
     ("<table><tr><td>5<td>300</table>", "5\n300"),
 ]  # fmt: skip
 

@@ -7,15 +7,14 @@ Private working     what stands in the format's tag, if it has one, and in tags 
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
                     In a format with quotes every other `<` of a speech is heard as `&lt;`, so that no speaker can write
-                    a tag that says a quote was found. Compared without case, punctuation and space, but a figure is one
-                    word with all that stands beside it; a quote of a few words proves nothing, and is
-                    unverified. So are those after the first 200 of a speech.
+                    a tag that says a quote was found. Words are compared (`util.words`), without case, punctuation and
+                    space; a quote of a few words proves nothing, and is unverified. So are one with words struck
+                    out, and those after the first 200 of a speech.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
@@ -23,13 +22,13 @@ from itertools import islice
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.util.figures import CHUNK, figure, join_figures
-from debate_orchestrator.util.sanitize import normalize_unicode, sanitize
+from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.words import Words
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
 _WORD = re.compile(r"\S+")
-_APOSTROPHES = re.compile(r"(?<=[^\W\d])['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=[^\W\d])")
+_BLOCK_QUOTE = re.compile(r"\n[ \t]*+(?:>[ \t]*+)++(?=[^\W\d])")
 _LESS_THAN = re.compile("[<\ufe64\uff1c]")
 
 
@@ -121,51 +120,21 @@ def _mark_quotes(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> t
 
 
 @lru_cache(maxsize=4)
-def _compared(context_texts: tuple[str, ...]) -> str:
-    """The context files of a debate as quotes are compared, a line for each. Made once, at the first quote."""
-    return "\n".join(f" {normalize(document)} " for document in context_texts)
+def _compared(context_texts: tuple[str, ...]) -> tuple[Words, ...]:
+    """The words of each context file of a debate. Made once, at the first quote."""
+    return tuple(map(words_of, context_texts))
 
 
-def _in(quote: str, within: str, least_words: int) -> bool:
-    """Whether a context file holds a quote word for word."""
-    plain = normalize(quote)
-    words = min(len(quote.split()), len(plain.split()))
-    return words >= max(1, least_words) and f" {plain} " in within
+def _in(quote: str, within: Sequence[Words], least_words: int) -> bool:
+    """Whether a context file holds a quote word for word. One that shows words as struck out is held by none."""
+    part = words_of(quote)
+    words = min(len(quote.split()), len(part))
+    return words >= max(1, least_words) and not part.are_struck and any(document.holds(part) for document in within)
 
 
-def normalize(text: str) -> str:
-    """A text as quotes are compared: words of letters and digits in small letters, one space between them.
-
-    A figure is one word with all that stands beside it."""
-    # An apostrophe within a word belongs to it, however it is written; a hyphen parts words, as a space does.
-    plain = join_figures(_APOSTROPHES.sub("", sanitize(text).replace("&lt;", "<")))
-    words, at = list[str](), 0
-    for chunk in CHUNK.finditer(plain):
-        if number := figure(chunk[0]):
-            words += [*_words(plain[at : chunk.start()]), normalize_unicode(number)]
-            at = chunk.end()
-    return " ".join((*words, *_words(plain[at:])))
-
-
-def _words(text: str) -> list[str]:
-    """The words of a text without figures."""
-    letters = normalize_unicode(text.casefold()).translate(_LETTERS)
-    return [word for word in letters.split() if any(map(str.isalnum, word))]
-
-
-class _Letters(dict[int, str]):
-    """Maps a character to what it counts for when quotes are compared. Letters and their combining marks stay.
-    Characters that are hidden, or that only choose between two looks, are dropped. All
-    others separate words."""
-
-    def __missing__(self, code: int) -> str:
-        kind, looks = unicodedata.category(chr(code)), 0xFE00 <= code <= 0xFE0F
-        stays = kind[0] in "LMN"
-        self[code] = letter = "" if kind == "Cf" or looks else chr(code) if stays else " "
-        return letter
-
-
-_LETTERS = _Letters()
+def words_of(text: str) -> Words:
+    """The words of a quote or a context file, without the signs of markdown's block quotes."""
+    return Words(_BLOCK_QUOTE.sub("\n", sanitize(text).replace("&lt;", "<")))
 
 
 def writes_lines_for(text: str, names: Sequence[str]) -> bool:

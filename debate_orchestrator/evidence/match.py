@@ -1,13 +1,13 @@
 """Whether a text holds a quote, and what comes closest to it where it does not.
 
-Both are taken apart into words and figures, without case, punctuation, or the reference marks of encyclopedias. A
-figure is one word with all that stands beside it (`util.figures`): "rose by 5" is not in "rose by 50" or "by 5.2".
+Both are taken apart into words (`util.words`). A figure is one word with all that stands beside it: "rose by 5" is not
+in "rose by 50" or "by 5.2". The page is tried as it is and without the reference marks of encyclopedias.
 
 - verified: the words of the quote stand in the text in a row. An ellipsis divides a quote into parts, which must stand
   in this order.
 - a near match: a passage shares `NEAR` of its characters with the quote, and has the same figures; or all is there, but
-  a part is too short to count, a figure at an end of it may go on ("5" of "5 million"), or the address
-  holds words of it too.
+  a part is too short to count, a figure or word at an end of it may go on ("5" of "5 million"), marks in it strike
+  words out, or the address holds words of it too.
 - not found: no passage is that like it, or the closest one has other figures. A changed figure is the forgery that
   matters, so it is never a match.
 
@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from html import unescape
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from debate_orchestrator.evidence.states import State
-from debate_orchestrator.util.figures import ALONE, CHUNK, figure, join_figures, part_figures
+from debate_orchestrator.util.figures import ALONE, part_figures
+from debate_orchestrator.util.words import Words
 
 NEAR = 0.9
 WORDS = 4
@@ -38,9 +39,16 @@ MAX_LENGTH = 2_000
 """Characters that a quote may have."""
 _ELLIPSIS = re.compile(r"[\[(]\s*(?:\.\s?){2,}[\])]|\.(?:\s?\.){2,}(?!(?<=\d\.{3})\d)|\u2026")
 """What leaves words out; "5...7" is a range."""
-_REFERENCE_MARK = re.compile(r"\[(?:\d{1,3}|[a-z]|note \d{1,3}|citation needed)\]", re.IGNORECASE)
-_WORD = re.compile(rf"[{ALONE}]|[^\W_{ALONE}]+")
-_CHUNK = re.compile(rf"[{ALONE}]+|{CHUNK.pattern}")
+_REFERENCE_MARK = re.compile(
+    rf"(?<=\S)\[(?:\d{{1,3}}|[a-z]|note \d{{1,3}}|citation needed)\](?:(?!\w)|(?=[{ALONE}]))", re.IGNORECASE
+)
+"""A mark of an encyclopedia behind a word or a sentence, without a blank. What stands alone in brackets is a word."""
+ECHO = 0.75
+"""The share of a quote's letters in an address from which on the page may only repeat them."""
+_DECODINGS = 4
+_TAG = re.compile("<[^<>]*>?")
+_NAME = re.compile("[?&;][^?&;=]*=")
+"""The name of a parameter in an address."""
 _END = re.compile(r"\s*\Z|[.!?;](?:\s+(?![\s\d])|\Z)")
 """What ends the text or a sentence, right behind a figure."""
 _YEAR = re.compile(r"1[5-9]\d\d|2[01]\d\d")
@@ -60,46 +68,13 @@ class Match(NamedTuple):
     why: str
 
 
-class Words:
-    """The words and figures of a text, and where they stand in it."""
-
-    def __init__(self, text: str):
-        self.source = join_figures(_REFERENCE_MARK.sub(" ", text))
-        self.spans: list[tuple[int, int]] = []
-        self.words: list[str] = []
-        for chunk in _CHUNK.finditer(self.source):
-            if number := figure(chunk[0]):
-                self.spans.append(chunk.span())
-                self.words.append(number)
-                continue
-            matches = list(_WORD.finditer(self.source, *chunk.span()))
-            self.spans += [match.span() for match in matches]
-            self.words += [match[0].casefold() for match in matches]
-        self.text = "".join(f" {word}" for word in self.words) + " "
-        """The words, with blanks around each."""
-        self.starts: list[int] = []
-        """Where each word, with its blank, begins in `text`."""
-        length = 0
-        for word in self.words:
-            self.starts.append(length)
-            length += len(word) + 1
-
-    def __len__(self) -> int:
-        return len(self.words)
+class Passages(Words):
+    """A text, or a part of a quote, as words of which passages can be shown."""
 
     @property
     def is_enough(self) -> bool:
         weight = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for word in self.words for char in word)
         return len(self) >= WORDS and weight >= CHARACTERS
-
-    def find(self, part: Words, first: int) -> int:
-        """The first word from `first` on where the words of `part` stand; -1 where they don't."""
-        place = self.text.find(part.text, self.starts[first]) if first < len(self) else -1
-        return self.word_at(place) if place >= 0 else -1
-
-    def word_at(self, place: int) -> int:
-        """The number of the word at a place of `text`."""
-        return max(0, bisect_right(self.starts, place) - 1)
 
     def text_of(self, first: int, last: int) -> str:
         return " ".join(self.words[first:last])
@@ -113,13 +88,13 @@ class Words:
     def figures(self, first: int, last: int) -> list[str]:
         return [word for word in self.words[first:last] if any(char.isdigit() for char in word)]
 
-    def ends_whole(self, first: int, last: int) -> bool:
-        """Whether no figure at an end of these words may be a part of a longer one, as "5" in "5 million"."""
+    def is_whole(self, first: int, last: int) -> bool:
+        """Whether no word at an end of these may be a part of a longer one, nor a figure, as "5" in "5 million"."""
         start, end = self.spans[first][0], self.spans[last - 1][1]
         begins = not self.figures(first, first + 1) or _BEGIN.search(self.source[max(0, start - 50) : start])
         ends = not self.figures(last - 1, last) or _END.match(self.source, end)
         is_year = _YEAR.fullmatch(self.words[last - 1]) and _WORD_BEHIND.match(self.source, end)
-        return bool(begins and (ends or is_year))
+        return bool(super().is_whole(first, last) and begins and (ends or is_year))
 
 
 def why_unusable(quote: str) -> str:
@@ -131,41 +106,59 @@ def why_unusable(quote: str) -> str:
     return ""
 
 
-def _parts(quote: str) -> list[Words]:
+def _parts(quote: str) -> list[Passages]:
     """What stands between the ellipses of a quote."""
-    return [part for part in map(Words, _ELLIPSIS.split(quote)) if len(part)]
+    return [part for part in map(Passages, _ELLIPSIS.split(quote)) if len(part)]
 
 
 def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> Match:
     """How far a text, which came from `addresses`, holds `quote`."""
     if why := why_unusable(quote):
         return Match("not found", None, "", why)
-    page, parts = Words(text), _parts(quote)
-    if not len(page):
+    parts = _parts(quote)
+    pages = [Passages(form) for form in dict.fromkeys((_REFERENCE_MARK.sub("", text), text))]
+    if not len(pages[0]):
         return Match("not found", None, "", "the page shows no text without running its scripts")
     doubt = ""
-    if not all(part.is_enough for part in parts):
+    if any(part.are_struck for part in parts):
+        doubt = "words of it are marked as struck out"
+    elif not all(part.is_enough for part in parts):
         doubt = "one of its parts is too short to count"
     elif any(_echoes(address, part) for address in addresses for part in parts):
         doubt = "the address holds words of it too, so that the page may only repeat what it was asked"
-    return _exact(parts, page, doubt) or _closest(parts, page)
+    matches = [match for page in pages if (match := _exact(parts, page, doubt))]
+    verified = [match for match in matches if match.state == "verified"]
+    return next(iter(verified + matches), None) or _closest(parts, pages[0])
 
 
 def _echoes(address: str, part: Words) -> bool:
-    """Whether what a server sees of an address may hold a run of the part's words, of `WORDS` and 8 letters or more.
-    What is not plain UTF-8 there, decoded once or twice, may hold anything."""
-    text = address.partition("#")[0]
-    for _ in range(2):
+    """Whether what a server sees of an address may hold a run of the part's words, of `WORDS` and 8 letters or more, or
+    words with most of its letters, whatever their order and nearly so spelt. A site may decode what it is asked and
+    drop tags. What is not plain UTF-8 there may hold anything."""
+    text, forms = address.partition("#")[0].replace("+", " "), dict[str, None]()
+    for _ in range(_DECODINGS):
         try:
-            text = unquote_to_bytes(text.replace("+", " ")).decode()
+            text = unescape(unquote_to_bytes(text).decode())
         except UnicodeDecodeError:
             return True
         if re.search(r"[\x00-\x1f\x7f]", text):
             return True
-        letters = _letters(Words(text))
-        if any(run in letters for run in _runs(part)):
-            return True
-    return False
+        without_tags = _TAG.sub("", text)
+        forms |= dict.fromkeys(_letters(Words(form)) for form in (text, without_tags, _NAME.sub("", without_tags)))
+    return any(any(run in letters for run in _runs(part)) or _share(part, letters) >= ECHO for letters in forms)
+
+
+def _share(part: Words, letters: str) -> float:
+    """The share of a part's letters that is in words that stand in `letters`, the long ones nearly so spelt."""
+    from rapidfuzz import fuzz
+
+    words = ["".join(filter(str.isalnum, word)) for word in part.words]
+    there = (
+        len(word)
+        for word in words
+        if word in letters or (len(word) > 4 and fuzz.partial_ratio(word, letters, score_cutoff=80))
+    )
+    return sum(there) / max(1, len("".join(words)))
 
 
 def _runs(part: Words) -> Iterator[str]:
@@ -184,18 +177,19 @@ def _letters(words: Words) -> str:
     return "".join(filter(str.isalnum, words.text))
 
 
-def _exact(parts: Sequence[Words], page: Words, doubt: str) -> Match | None:
+def _exact(parts: Sequence[Passages], page: Passages, doubt: str) -> Match | None:
     """The match where all parts stand in the page in order; None where one does not. With a doubt it is a near one."""
     places: list[tuple[int, int]] = []
     for part in parts:
-        first = place = page.find(part, places[-1][1] if places else 0)
-        if first < 0:
+        begin, size = places[-1][1] if places else 0, len(part)
+        first = next(page.places(part, begin), None)
+        if first is None:
             return None
-        while place >= 0 and not page.ends_whole(place, place + len(part)):
-            place = page.find(part, place + 1)
-        if place < 0:
-            place, doubt = first, doubt or "a figure at an end of the quote may be part of a longer one"
-        places.append((place, place + len(part)))
+        whole = next((place for place in page.places(part, begin) if page.is_whole(place, place + size)), None)
+        if whole is None:
+            doubt = doubt or "a figure or a word at an end of the quote may be part of a longer one"
+        place = first if whole is None else whole
+        places.append((place, place + size))
     if not doubt:
         across = f", in {len(parts)} parts with something left out between them" if len(parts) > 1 else ""
         return Match("verified", 1.0, "", f"the page holds the quote word for word{across}")
@@ -203,7 +197,7 @@ def _exact(parts: Sequence[Words], page: Words, doubt: str) -> Match | None:
     return Match("near match", 1.0, _passage(page, wider), f"the page holds the quote, but {doubt}")
 
 
-def _closest(parts: Sequence[Words], page: Words) -> Match:
+def _closest(parts: Sequence[Passages], page: Passages) -> Match:
     """The passages most like each part, in order, and what they amount to."""
     minimum, differing, begin = 1.0, "", 0
     places: list[tuple[int, int]] = []
@@ -223,7 +217,7 @@ def _closest(parts: Sequence[Words], page: Words) -> Match:
     return Match("near match", minimum, _passage(page, places), f"the closest passage is {minimum:.0%} alike")
 
 
-def _most_like(part: Words, page: Words, begin: int) -> tuple[float, int, int]:
+def _most_like(part: Passages, page: Passages, begin: int) -> tuple[float, int, int]:
     """The stretch of words from `begin` on that is most like a part, with its likeness."""
     from rapidfuzz import fuzz
 
@@ -243,5 +237,5 @@ def _most_like(part: Words, page: Words, begin: int) -> tuple[float, int, int]:
     return round(best[0] / 100, 3), best[2], best[2] - best[1]
 
 
-def _passage(page: Words, places: Sequence[tuple[int, int]]) -> str:
+def _passage(page: Passages, places: Sequence[tuple[int, int]]) -> str:
     return " [...] ".join(page.original(first, last) for first, last in places)

@@ -132,7 +132,7 @@ def _raised_marks(node: Any, preceding: str) -> tuple[str, str]:
     if not any(char.isdigit() for char in node.text_content()):
         return "", ""
     if node.tag == "sup" and (node.find(".//a") is not None or node.getparent().tag == "a"):
-        return " [", "]"
+        return "[", "]"
     return ("^" if preceding[-1:].isdigit() else ""), (" " if (node.tail or "")[:1].isdigit() else "")
 
 

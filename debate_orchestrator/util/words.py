@@ -1,0 +1,127 @@
+"""The words of texts that are compared, and whether a text holds those of a quote in a row.
+
+Nothing is dropped that a reader sees as a word. A word is a run of letters, their marks and digits, also with an
+apostrophe between two letters ("won't", "l'eau"); or a figure (`util.figures`); or one symbol. Symbols are those of
+Unicode, the signs that are read aloud (`&`, `@`, `%`, `\u00a7`), and whatever is shown and no letter by its category.
+Only what stands between words may differ: white space, punctuation, dashes, hyphens, marks of emphasis. So may case,
+the kinds of quotation marks and apostrophes, unseen characters, and letters that Unicode encodes twice.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from debate_orchestrator.util.figures import ALONE, CHUNK, figure, join_figures
+from debate_orchestrator.util.sanitize import UNSEEN
+
+_LETTER = rf"[^\W\d_{ALONE}\uac00-\ud7a3]"
+"""A letter that an apostrophe may stand beside within a word. In Korean it is always a quotation mark."""
+_APOSTROPHE = re.compile(
+    rf"(?<={_LETTER})['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07\u05f3](?={_LETTER})"
+    r"|(?<=[\u05d0-\u05ea])[\"\u201c\u201d\u05f4](?=[\u05d0-\u05ea])"  # abbreviations in Hebrew
+)
+_READ_ALOUD = "&@%\u2030\u2031\u066a\u00a7\uff06\uff20\uff05"
+_QUOTATION_MARKS = "`\u00b4"
+"""Symbols that are used as quotation marks."""
+_JOINING = re.compile(r"[-/\u00b7\u2027\u05be\u058a]?")
+"""What stands between the parts of one long word."""
+_STRUCK = re.compile(r"~~|~(?=[^\W\d])")
+
+
+class _Kinds(dict[int, str]):
+    """Maps a character to its kind: `w` a letter or digit, `m` a mark, `a` a letter of a script without spaces, `s` a
+    symbol, a space for what only separates."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        category = unicodedata.category(char)
+        if char in _READ_ALOUD:
+            kind = "s"
+        elif category[0] in "PZ" or category == "Cc" or char in _QUOTATION_MARKS or UNSEEN.match(char):
+            kind = " "
+        elif category[0] == "M":
+            kind = "m"
+        elif category[0] in "LN":
+            kind = "a" if re.match(f"[{ALONE}]", char) else "w"
+        else:
+            kind = "s"
+        self[code] = kind
+        return kind
+
+
+_KINDS = _Kinds()
+_WORD = re.compile("am*|[wm]+|s")
+
+
+class Words:
+    """The words of a text in order, and where they stand in it."""
+
+    def __init__(self, text: str):
+        self.source = join_figures(_APOSTROPHE.sub("\u02bc", UNSEEN.sub("", text)))
+        """What the words were taken from. An apostrophe within a word is a letter there."""
+        self.spans: list[tuple[int, int]] = []
+        self.words: list[str] = []
+        self._glued: set[int] = set()
+        """The words that a sign and no blank joins to the one before them."""
+        kinds = self.source.translate(_KINDS)
+        previous = 0, 0
+        for start, end, word in _parts_of(self.source, kinds):
+            joined = self.words and _JOINING.fullmatch(self.source, previous[1], start)
+            if joined and "a" not in (kinds[previous[0]], kinds[start]):
+                self._glued.add(len(self.words))
+            previous = start, end
+            self.spans.append((start, end))
+            self.words.append(word)
+        self.text = "".join(f" {word}" for word in self.words) + " "
+        """The words, with blanks around each."""
+        self.starts: list[int] = []
+        """Where each word, with its blank, begins in `text`."""
+        length = 0
+        for word in self.words:
+            self.starts.append(length)
+            length += len(word) + 1
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def places(self, part: Words, begin: int = 0) -> Iterator[int]:
+        """The words from `begin` on where those of `part` stand in a row."""
+        while begin < len(self) and (place := self.text.find(part.text, self.starts[begin])) >= 0:
+            yield (first := self.word_at(place))
+            begin = first + 1
+
+    def is_whole(self, first: int, last: int) -> bool:
+        """Whether these words begin and end no word in the middle, as "toxic" does in "non-toxic"."""
+        return first not in self._glued and last not in self._glued
+
+    def holds(self, part: Words) -> bool:
+        """Whether the words of `part` stand here in a row, and are whole."""
+        return any(self.is_whole(first, first + len(part)) for first in self.places(part))
+
+    def word_at(self, place: int) -> int:
+        """The number of the word at a place of `text`."""
+        return max(0, bisect_right(self.starts, place) - 1)
+
+    @property
+    def are_struck(self) -> bool:
+        """Whether the text holds marks that strike words out where it is shown as markdown."""
+        return _STRUCK.search(self.source) is not None
+
+
+def _parts_of(source: str, kinds: str) -> Iterator[tuple[int, int, str]]:
+    """Where each word of a text begins and ends, and how it is compared."""
+    at = 0
+    for chunk in CHUNK.finditer(source):
+        if number := figure(chunk[0]):
+            yield from _plain_words(source, kinds, at, chunk.start())
+            yield chunk.start(), chunk.end(), number
+            at = chunk.end()
+    yield from _plain_words(source, kinds, at, len(source))
+
+
+def _plain_words(source: str, kinds: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    for match in _WORD.finditer(kinds, start, end):
+        yield match.start(), match.end(), source[match.start() : match.end()].casefold()

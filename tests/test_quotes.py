@@ -1,0 +1,152 @@
+"""A quote is verified only where its words can be read: for pages and for material alike, in ten scripts."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+
+from debate_orchestrator.core.phases import Quotes
+from debate_orchestrator.core.visible_text import make_visible
+from debate_orchestrator.evidence.match import compare
+from debate_orchestrator.util.words import Words
+
+SENTENCES = {
+    "Latin": "the minister's new drug was naïvely called safe for all children",
+    "Cyrillic": "новый препарат был признан безопасным для всех детей страны",
+    "Greek": "το νέο φάρμακο θεωρήθηκε ασφαλές για όλα τα παιδιά",
+    "Arabic": "كان الدواء الجديد آمنا لجميع الأطفال في هذه الدراسة",
+    "Hebrew": "התרופה החדשה של צה״ל נמצאה בטוחה לכל הילדים במחקר",
+    "Hindi": "सरकार ने कहा कि इस साल का दान बहुत कम रहा",
+    "Korean": "새로운 약은 모든 어린이에게 안전한 것으로 밝혀졌다",
+    "Thai": "ยา|ใหม่|นี้|ถือว่า|ปลอดภัย|สำหรับ|เด็ก|ทุก|คน",
+    "Chinese": "新|药|在|试验|中|被|认为|对|所有|儿童|都是|安全",
+    "Japanese": "新しい|薬|は|すべて|の|子ども|に|とって|安全|であると|認められた",
+}
+OTHER_WORDS = {
+    "Latin": "not", "Cyrillic": "не", "Greek": "δεν", "Arabic": "ليس", "Hebrew": "לא", "Hindi": "नहीं", "Korean": "안",
+    "Thai": "ไม่", "Chinese": "不", "Japanese": "ない",
+}  # fmt: skip
+SYMBOLS = (
+    "🅝🅞🅣", "🅽🅾🆃", "🄽🄾🅃", "ⓝⓞⓣ", "⒩⒪⒯", "🇳🇴", "⛔", "¬", "≠", "<", ">", "=", "+", "±", "~", "|", "^", "&", "@",
+    "%", "§", "$", "€", "\ue000", "\U0010fffd", "\U000e1fff", "\ufffd", "⠝⠕⠞", "[900]", "[n]", "[citation needed]", "7",
+    "<s>", "𝐧𝐨𝐭", "ｎｏｔ", "ʼ", "ˣ", "\u06dd",
+)  # fmt: skip
+"""What a reader sees between two words, and could read as one."""
+Change = Callable[[list[str], int, str], list[str]]
+"""Changes the word at a place, or what stands before it."""
+
+
+def with_word(word: str) -> Change:
+    return lambda words, at, _: [*words[:at], word, *words[at:]]
+
+
+CHANGES: dict[str, Change] = {
+    "word changed": lambda words, at, other: [*words[:at], other, *words[at + 1 :]],
+    "word added": lambda words, at, other: [*words[:at], other, *words[at:]],
+    "word added in capitals and brackets": lambda words, at, other: [*words[:at], f"[{other.upper()}]", *words[at:]],
+    "word removed": lambda words, at, _: [*words[:at], *words[at + 1 :]],
+    "words exchanged": lambda words, at, _: [*words[:at], words[at + 1], words[at], *words[at + 2 :]],
+    "mark added": lambda words, at, _: [*words[:at], f"{words[at]}\u0323", *words[at + 1 :]],
+    "enclosing mark added": lambda words, at, _: [*words[:at], f"{words[at]}\u20e0", *words[at + 1 :]],
+    "letter replaced": lambda words, at, _: [*words[:at], f"{words[at][:-1]}\u0561", *words[at + 1 :]],
+    "letter removed": lambda words, at, _: [*words[:at], words[at][1:], *words[at + 1 :]],
+    "struck out": lambda words, at, _: [*words[:at], f"~~{words[at]}~~", *words[at + 1 :]],
+    "struck out once": lambda words, at, _: [*words[:at], f"~{words[at]}~", *words[at + 1 :]],
+    "deleted": lambda words, at, _: [*words[:at], f"<del>{words[at]}</del>", *words[at + 1 :]],
+    "other word struck out": lambda words, at, other: [*words[:at], f"~~{other}~~", *words[at:]],
+    **{f"{symbol} added": with_word(symbol) for symbol in SYMBOLS},
+}
+
+
+def is_verified(quote: str, text: str) -> tuple[bool, bool]:
+    """Whether a page, and a context file, hold a quote."""
+    heard = make_visible(f"<quote>{quote}</quote>", None, quotes=Quotes(), context_texts=[text]).quotes
+    return compare(quote, text).state == "verified", [one.verified for one in heard] == [True]
+
+
+def words_of(script: str) -> tuple[list[str], str]:
+    """The words of a sentence, and what stands between them."""
+    between = "" if "|" in SENTENCES[script] else " "
+    return SENTENCES[script].split("|" if not between else None), between
+
+
+@pytest.mark.parametrize("script", SENTENCES)
+def test_no_change_that_a_reader_sees_is_verified(script: str) -> None:
+    """A word, mark, sign or symbol that is changed, added, removed or disguised, in the quote or in the text."""
+    words, between = words_of(script)
+    whole, chance = between.join(words), random.Random(script)
+    least = Quotes().least_words if between else 1
+    for name, change in CHANGES.items():
+        at = chance.randrange(2, len(words) - 2)
+        changed = between.join(change(words, at, OTHER_WORDS[script]))
+        texts = [(changed, f"{whole}."), (whole, f"{changed}.")]
+        if not between and "[" in name:  # this stands there as a reference mark of the text does
+            del texts[1]
+        for quote, text in texts:
+            assert compare(quote, text).state != "verified", (name, quote, text)
+            quotes = Quotes(least_words=least)
+            heard = make_visible(f"<quote>{quote}</quote>", None, quotes=quotes, context_texts=[text]).quotes
+            assert not any(one.verified for one in heard), (name, quote, text)
+
+
+@pytest.mark.parametrize("script", SENTENCES)
+def test_typography_makes_no_difference(script: str) -> None:
+    """Case, blanks, line breaks, punctuation, dashes, quotation marks, emphasis, unseen characters and encodings."""
+    words, between = words_of(script)
+    whole = between.join(words)
+    forms = [
+        whole, whole.upper() if script != "Greek" else whole, unicodedata.normalize("NFD", whole),
+        f"\u201c{whole}\u201d", f"\u00ab\u00a0{whole}\u00a0\u00bb",
+        "\n".join(words), f"{between}\u00a0".join(words),
+        "\u200b".join(words) if not between else "\u2009".join(words),
+        between.join([*words[:3], "\u2014 ", *words[3:]]), between.join([*words[:3], "- ", *words[3:]]),
+        between.join([f"{words[0]},", *words[1:4], f"({words[4]})", f"\u201c{words[5]}\u201d", *words[6:]]),
+        between.join([f"**{words[0]}**", f"_{words[1]}_" if between else words[1], *words[2:]]),
+        f"{whole[0]}\u00ad{whole[1:4]}\u2060{whole[4:]}",
+        whole.replace("'", "\u2019").replace("\u05f4", '"'),
+    ]  # fmt: skip
+    for form in forms:
+        for quote, text in ((form, f"{whole}."), (whole, f"{form}.")):
+            assert compare(quote, text).state == "verified", (quote, text)
+            assert Words(text).holds(Words(quote)), (quote, text)
+    marked = [f"{between.join(words[:4])}{mark}{between}{between.join(words[4:])}" for mark in ("[3]", "[a][note 12]")]
+    assert [compare(whole, text).state for text in marked] == ["verified", "verified"], marked
+    assert [compare(text, text).state for text in marked] == ["verified", "verified"], marked
+    assert [compare(text, whole).state for text in marked] != ["verified", "verified"], marked
+
+
+NOT_READ_SO = [
+    ("she told us that her party won", "She told us that her party won't take part."),
+    ("she told us that her party won", "She told us that her party won\u2019t take part."),
+    ("toxic drug was given to all", "The non-toxic drug was given to all."),
+    ("all of the work was done in C", "All of the work was done in C++ then."),
+    ("est plus s\u00fbr que ce produit", "Il n\u2019est plus s\u00fbr que ce produit aide."),
+    ("cost the city [900] dollars in all", "It cost the city dollars in all."),
+    ("deaths fell by [90] percent in all", "Their deaths fell by [12] percent in all."),
+    ("deaths fell by percent in all of them", "Their deaths fell by [12] percent in all of them."),
+    ("he saw man in the old town", "There he saw [a] man in the old town."),
+    ("a total of 5 10 units were sold", "In it a total of 5 * 10 units were sold."),
+    ("the number of people was \u0e51 in the town", "Then the number of people was \u0e51\u0e52 in the town."),
+    ("the number of people was \u0e51\u0e52 in the town", "Then the number of people was -\u0e51\u0e52 in the town."),
+]  # fmt: skip
+
+
+def test_a_part_of_a_word_is_no_word() -> None:
+    """What an apostrophe, a hyphen or a sign joins to a word is read with it; brackets hide no word."""
+    for quote, text in NOT_READ_SO:
+        assert is_verified(quote, text) == (False, False), (quote, text)
+
+
+def test_a_quote_with_words_struck_out_is_verified_nowhere() -> None:
+    """Reports show it as struck out, which its page may not."""
+    quote = "in the trial the drug was ~~not~~ safe"
+    found = compare(quote, f"{quote} for children")
+    assert (found.state, found.why) == (
+        "near match",
+        "the page holds the quote, but words of it are marked as struck out",
+    )
+    assert is_verified(quote, quote) == (False, False)
+    assert is_verified("it was ~5 percent of all the people", "It was ~5 percent of all the people.") == (True, True)
