@@ -122,6 +122,7 @@ NOT_READ_SO = [
     ("she told us that her party won", "She told us that her party won't take part."),
     ("she told us that her party won", "She told us that her party won\u2019t take part."),
     ("toxic drug was given to all", "The non-toxic drug was given to all."),
+    ("elle a enfin mang\u00e9 tout le pain", "Elle a enfin mang\u00e9't tout le pain."),
     ("all of the work was done in C", "All of the work was done in C++ then."),
     ("est plus s\u00fbr que ce produit", "Il n\u2019est plus s\u00fbr que ce produit aide."),
     ("cost the city [900] dollars in all", "It cost the city dollars in all."),
@@ -138,6 +139,9 @@ def test_a_part_of_a_word_is_no_word() -> None:
     """What an apostrophe, a hyphen or a sign joins to a word is read with it; brackets hide no word."""
     for quote, text in NOT_READ_SO:
         assert is_verified(quote, text) == (False, False), (quote, text)
+        assert is_verified(quote, unicodedata.normalize("NFD", text)) == (False, False), (quote, text)
+    quote, text = NOT_READ_SO[1]
+    assert compare(quote, text).passage == "She told us that her party won't"
 
 
 def test_a_quote_with_words_struck_out_is_verified_nowhere() -> None:

@@ -28,7 +28,7 @@ from urllib.parse import unquote_to_bytes
 
 from debate_orchestrator.evidence.states import State
 from debate_orchestrator.util.figures import ALONE, part_figures
-from debate_orchestrator.util.words import Words
+from debate_orchestrator.util.words import APOSTROPHE, Words
 
 NEAR = 0.9
 WORDS = 4
@@ -81,7 +81,8 @@ class Passages(Words):
 
     def original(self, first: int, last: int) -> str:
         """What the words were made from, on one line and of limited length."""
-        plain = " ".join(part_figures(self.source[self.spans[first][0] : self.spans[last - 1][1]]).split())
+        source = part_figures(self.source[self.spans[first][0] : self.spans[last - 1][1]])
+        plain = " ".join(source.replace(APOSTROPHE, "'").split())
         maximum = max(200, 12 * (last - first))
         return plain if len(plain) <= maximum else f"{plain[:maximum]} ..."
 

@@ -20,10 +20,12 @@ from debate_orchestrator.util.sanitize import UNSEEN
 _LETTER = rf"[^\W\d_{ALONE}\uac00-\ud7a3]"
 """A letter that an apostrophe may stand beside within a word. In Korean it is always a quotation mark."""
 _APOSTROPHE = re.compile(
-    rf"(?<={_LETTER})['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07\u05f3](?={_LETTER})"
+    rf"(?<={_LETTER})['\u2018\u2019\u02bc\u02b9\u2032\u00b4\u05f3](?={_LETTER})"
     r"|(?<=[\u05d0-\u05ea])[\"\u201c\u201d\u05f4](?=[\u05d0-\u05ea])"  # abbreviations in Hebrew
 )
-_READ_ALOUD = "&@%\u2030\u2031\u066a\u00a7\uff06\uff20\uff05"
+APOSTROPHE = "\u02bc"
+"""What stands for an apostrophe within a word: Unicode has it for a letter."""
+_READ_ALOUD = "&@%\u2030\u2031\u066a\u0609\u060a\u00a7\u204a\u2e52"
 _QUOTATION_MARKS = "`\u00b4"
 """Symbols that are used as quotation marks."""
 _JOINING = re.compile(r"[-/\u00b7\u2027\u05be\u058a]?")
@@ -60,8 +62,8 @@ class Words:
     """The words of a text in order, and where they stand in it."""
 
     def __init__(self, text: str):
-        self.source = join_figures(_APOSTROPHE.sub("\u02bc", UNSEEN.sub("", text)))
-        """What the words were taken from. An apostrophe within a word is a letter there."""
+        self.source = _APOSTROPHE.sub(APOSTROPHE, join_figures(text))
+        """What the words were taken from."""
         self.spans: list[tuple[int, int]] = []
         self.words: list[str] = []
         self._glued: set[int] = set()
