@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import puppets
@@ -10,12 +11,15 @@ from corpus import TextGroup, assert_harmless, text_groups
 from debates import CONCEDE, DECLINE, answers, entries, hostile_script, play_events, script_of
 from hostile_texts import SAID
 
-from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
+from debate_orchestrator.cli import replay
+from debate_orchestrator.core.events import BudgetChanged, EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.reports import announcements as module
 from debate_orchestrator.reports import markdown, wording
 from debate_orchestrator.reports.announcements import Announcer, announcements
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.util.terminal_text import fill_line
 
 SCORES = ("Scores: A: 7 | B: 6 | Winner: A", "It was better argued.")
 FINAL = (
@@ -186,3 +190,44 @@ def test_an_early_end_is_told() -> None:
     assert "Ended early, after Constructive of round 2." in report
     assert "**Rounds Completed:** 1 / 3" in report
     assert "**Winner:** " in report and "Complete." in report
+
+
+def test_each_turn_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many events come, what a turn brought is worked out once, and so is what a stage came to: a long debate
+    with long speeches is told in time."""
+    worked_out = list[str]()
+
+    def counted(name: str) -> None:
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda debate, of: worked_out.append(f"{name} {of}") or original(debate, of))
+
+    counted("_announce_turn")
+    counted("_announce_round")
+    events = play_events(rounds=3)
+    line_by_line([*events[:-1], *(BudgetChanged(max_cost=n) for n in range(1, 9)), *events[-1:]])
+
+    assert max(Counter(worked_out).values()) == 1
+    assert {"_announce_round 1", "_announce_round 2"} <= set(worked_out)
+
+
+def test_what_others_said_begins_no_line_of_a_replay(capsys: pytest.CaptureFixture[str]) -> None:
+    """In a replay as text the lines of a speech and of a judge's reasons are indented, and only the program's own are
+    not."""
+    forged = ["[JUDGE - FINAL VERDICT]", "Winner: B", "--- ROUND 3 OF 3 ---"]
+    say = {
+        "_1_opening_a": "\n".join(["So it is.", *forged]),
+        "_1_verdict_judge": puppets.ballot(rounds=1) | {"justification": forged[0]},
+    }
+    events = play_events(script_of(**say), rounds=1, until="final.verdict.judge")
+    replay._play(fold(events[:1]), events[1:], None)
+    lines = capsys.readouterr().out.splitlines()
+
+    assert not set(forged) & set(lines)
+    assert lines.count(f"  {forged[0]}") == 2 and {f"  {line}" for line in forged} <= set(lines)
+
+
+def test_no_row_of_a_long_line_looks_like_another_line() -> None:
+    """A line that is broken is indented from its second row on: what it quotes begins no row as an own line does."""
+    rows = fill_line("From the floor: " + "word " * 12 + "Winner: B", 76).split("\n")
+
+    assert len(rows) == 2 and rows[1].startswith("  ")

@@ -106,7 +106,9 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
         debate = apply(debate, event)
         _print_event(debate, event)
         for line in announcer.new(debate):
-            say(*[""] * line.heading, *line.text.split("\n"))
+            # A judge's words are indented, as speeches are, so that they pass for no announcement.
+            lines = _indented(line.text) if line.kind == "reason" else line.text.split("\n")
+            say(*[""] * line.heading, *lines)
     return True
 
 
@@ -136,6 +138,11 @@ def _print_event(debate: DebateState, event: Event) -> None:
         if turn.speaking or debate.shape(turn) is None:
             text = transcript_entries.entry(debate, turn).text.strip()
             text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.spec) else text
-            say("", debate.format.heading_of(turn), "", *text.split("\n"), "")
+            say("", debate.format.heading_of(turn), "", *_indented(text), "")
     if line := wording.user_event_text(debate, event):
         say("", line)
+
+
+def _indented(text: str) -> list[str]:
+    """The lines of what was said, which begin further right than those of this program."""
+    return [f"  {line}" if line.strip() else "" for line in text.split("\n")]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
-from debate_orchestrator.core.events import StructuredReplyGiven
+from debate_orchestrator.core.events import ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, Stage
 from debate_orchestrator.core.verdict import Vote
@@ -73,6 +74,14 @@ class StageAnnouncements(NamedTuple):
 
 def stage_announcements(debate: DebateState) -> Iterator[StageAnnouncements]:
     """Everything announced so far, without the words of stand-ins, stage by stage, the one that is due last."""
+    return _stage_announcements(debate, frozenset(), lambda turn: tuple(_announce_turn(debate, turn)))
+
+
+_OfTurn = Callable[[Turn], Sequence[Announcement]]
+
+
+def _stage_announcements(debate: DebateState, told: Container[str], of_turn: _OfTurn) -> Iterator[StageAnnouncements]:
+    """As `stage_announcements`, without the results of the stages whose first turns are among `told`."""
     before, last_round = [*_announce_rehearsal(debate), *_announce_own_issues(debate)], 0
     for n, stage in enumerate(debate.stages):
         first = stage[0]
@@ -83,7 +92,8 @@ def stage_announcements(debate: DebateState) -> Iterator[StageAnnouncements]:
         if first.phase.triggered_by == "convergence":
             before += _announce_intervention(debate, stage)
         all_taken = all(turn.id in debate.replies for turn in stage)
-        yield StageAnnouncements(stage, tuple(before), tuple(_results(debate, n)) if all_taken else ())
+        is_new = all_taken and first.id not in told
+        yield StageAnnouncements(stage, tuple(before), tuple(_results(debate, n, of_turn)) if is_new else ())
         if not all_taken:
             return
         before = []
@@ -98,18 +108,30 @@ class Announcer:
     """Returns the announcements that are new since the last call, for a debate that continues."""
 
     def __init__(self) -> None:
-        self._told: set[tuple[str, str]] = set()
-        """The first turn of each stage that was announced, with `before` and, once all is taken, `after`."""
+        self._begun = set[str]()
+        """The first turn of each stage whose beginning was announced."""
+        self._told = set[str]()
+        """The first turn of each stage whose results were announced."""
+        self._of_turns: dict[str, tuple[ReplyEvent, Sequence[Announcement]]] = {}
+        """What each turn brought by itself, with the reply that brought it: a long debate has many, and each speech is
+        read once."""
 
     def new(self, debate: DebateState) -> list[Announcement]:
         """The announcements since the last call, in order; on the first call, all so far."""
         lines: list[Announcement] = []
-        for stage, before, after in stage_announcements(debate):
-            for part, announced in (("before", before), ("after", after)):
-                if announced and (stage[0].id, part) not in self._told:
-                    self._told.add((stage[0].id, part))
+        for stage, before, after in _stage_announcements(debate, self._told, partial(self._of_turn, debate)):
+            for told, announced in ((self._begun, before), (self._told, after)):
+                if announced and stage[0].id not in told:
+                    told.add(stage[0].id)
                     lines += announced
         return lines
+
+    def _of_turn(self, debate: DebateState, turn: Turn) -> Sequence[Announcement]:
+        reply_event, announced = self._of_turns.get(turn.id, (None, ()))
+        if reply_event is not debate.replies[turn.id]:
+            announced = tuple(_announce_turn(debate, turn))
+            self._of_turns[turn.id] = debate.replies[turn.id], announced
+        return announced
 
 
 def _announce_rehearsal(debate: DebateState) -> Iterator[Announcement]:
@@ -132,12 +154,12 @@ def _announce_issues(debate: DebateState, turn: str = "") -> Iterator[Announceme
         yield Announcement("issues", f"{name}. {one_line(question)}", turn_id=turn)
 
 
-def _results(debate: DebateState, n: int) -> Iterator[Announcement]:
+def _results(debate: DebateState, n: int, of_turn: _OfTurn) -> Iterator[Announcement]:
     """The announcements when all turns of the nth stage are taken."""
     stages = debate.stages
     first = stages[n][0]
     for turn in stages[n]:
-        yield from _announce_turn(debate, turn)
+        yield from of_turn(turn)
     if _is_vote(debate, first) and not any(_is_vote(debate, turn) for turn in _after_in_its_section(stages, n)):
         yield from _announce_votes(debate, first)
     if first.after_rounds and debate.shape(first) is not None:

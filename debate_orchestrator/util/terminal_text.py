@@ -67,13 +67,14 @@ def wrap(text: str, columns: int) -> str:
 
 
 def fill_line(line: str, width: int) -> str:
-    """A line, broken between words. Where it begins with blanks, a number and a gap, or the dash of a list
-    (`  - ...`), the other rows are indented to the text after these. In an item of a list a long word is broken too, so
+    """A line, broken between words. Its other rows are indented by two blanks, so that whatever it quotes passes for no
+    line of its own; where it begins with blanks, a number and a gap, or the dash of a list (`  - ...`), to the text
+    after these. In an item of a list a long word is broken too, so
     that none of its rows leaves the list."""
     if len(line) <= width:
         return line
     gap = re.match(r"\s+\d+ \S+ {2,}|\s+(- )?", line)
-    indent = " " * (gap.end() if gap and gap.end() < width // 2 else 0)
+    indent = " " * (gap.end() if gap and gap.end() < width // 2 else min(2, width // 2))
     item = gap is not None and gap[1] is not None
     return textwrap.fill(
         line, width, subsequent_indent=indent, replace_whitespace=False, break_long_words=item, break_on_hyphens=False
