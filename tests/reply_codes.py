@@ -1,4 +1,4 @@
-"""Puts the code that a brief asks for into a structured reply to it, as the writer of the reply has to."""
+"""Puts the code that a brief asks for into a reply to it, as the writer of the reply has to."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from debate_orchestrator.prompting.reply_code import ReplyCode, code_for
 
 SECRET = b"a secret of a machine, 32 bytes!"
 _ASKED = re.compile(r'Put "(\w+)": "([A-Z]{6})" first into the object, and "(\w+)"')
+_OF_LINES = re.compile(r"^\[([A-Z]{6})\] is the code of this turn", re.MULTILINE)
 
 
 def code_of(debate: DebateState, turn: Turn | None = None, by: str = "host", secret: bytes = SECRET) -> ReplyCode:
-    """The code of a turn with a structured reply, by default the first that is due."""
+    """The code of a turn, by default the first that is due."""
     code = code_for(debate, turn or debate.due[0], by, lambda: secret)
     assert code is not None
     return code
@@ -28,9 +29,13 @@ def signed(reply: dict[str, Any], code: ReplyCode) -> dict[str, Any]:
 
 
 def coded(brief: str, reply: str | dict[str, Any]) -> str:
-    """A reply to the brief with its code; a speech, and a reply to a brief without a code, as it is. Of JSON with
-    faults only the object itself gets the code."""
+    """A reply to the brief with its code; a reply to a brief without a code, and a speech that does not end with a
+    reserved line, as it is. Of JSON with faults only the object itself gets the code."""
     text = reply if isinstance(reply, str) else json.dumps(reply)
+    if of_lines := _OF_LINES.findall(brief):
+        *_, last = text.strip().splitlines() or [""]
+        line = f" {last.strip()} [{of_lines[-1]}]"
+        return f"{text.rstrip()} [{of_lines[-1]}]" if line in brief else text
     if not (asked := _ASKED.findall(brief)) or not (text.count("{") and text.count("}")):
         return text
     field, letters, end_field = asked[-1]

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable
 
 import pytest
+from core.folding import opened, reply
 from counting import calls
 
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import PrivateFilter, public_text
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, ShapeContext
-from debate_orchestrator.core.speech_rules import ends_with_line
+from debate_orchestrator.core.speech_rules import ends_with_line, ignored_line
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markup
@@ -20,6 +22,8 @@ from debate_orchestrator.reports.html import writer
 from debate_orchestrator.util import sanitize, yaml
 from debate_orchestrator.util.errors import MAX_LISTED, DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor
+
+START = fold([opened()])
 
 
 def as_long(piece: str, length: int = 12_000) -> str:
@@ -80,12 +84,13 @@ TRIED: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.parametrize(
-    "piece", ["\n", "a:", "*", "** ", "' ", "`", "~~~x\n", "</think>\n", "<think>\n```x\n</think>\n"]
+    "piece", ["\n", "a:", "*", "** ", "' ", "`", " ", "[x]", "~~~x\n", "</think>\n", "<think>\n```x\n</think>\n"]
 )
 def test_a_long_speech_is_read_at_once(piece: str) -> None:
     """What of a long text of one piece is public, and whether it ends with a reserved line, takes no second."""
     start = time.process_time()
     ends_with_line(as_long(piece, 100_000) + "x\n\nSo.", "So.")
+    ignored_line(START, START.due[0], reply(as_long(piece, 100_000) + "x [CODE]."))
     public_text(as_long(piece, 100_000))
 
     assert time.process_time() - start < 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -270,6 +271,32 @@ def test_a_line_that_does_not_count_is_told(debate: Run, opened: dict[str, Any])
     assert '"I CONCEDE THE DEBATE." does not count here' in later.err
     assert 'Researcher A wrote "I CONCEDE THE DEBATE." where it does not count (1.opening.a).' in ran.json["show"]
     assert 'Researcher B wrote "I CONCEDE THE DEBATE." where it does not count (1.opening.b).' in later.out
+
+
+def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str, Any]) -> None:
+    """A speech whose line lacks the code of the brief is taken with a remark that says so; with it the side concedes,
+    and no report or later brief shows the code."""
+    (turn,) = opened["turns"]
+    line = "I CONCEDE THE DEBATE."
+    brief = Path(turn["brief"]).read_text(encoding="utf-8")
+    (code,) = set(re.findall(rf"- {line} \[(\w+)\]", brief))
+    Path("a.md").write_text(f"Dogs are loyal.\n\n{line} [BCDFGH]", encoding="utf-8")
+    ran = debate("step", J, "--json", "1.opening.a=a.md")
+    assert "only with the code that stands in the brief" in ran.json["accepted"][0]["remark"]
+    assert (
+        f'Researcher A wrote "{line}" without the code of the turn, so it does not count (1.opening.a).'
+        in (ran.json["show"])
+    )
+
+    (turn,) = ran.json["turns"]
+    puppets.hand_in(turn, f"You are right.\n\n{line}")
+    said = Path(turn["reply"]).read_text(encoding="utf-8")
+    assert code not in said
+    (own,) = re.findall(r"\[([A-Z]{6})\]$", said)
+    ran = debate("step", J, "--json")
+    assert "Researcher B conceded the debate (1.opening.b)." in ran.json["show"]
+    briefs = [Path(later["brief"]).read_text(encoding="utf-8") for later in ran.json["turns"]]
+    assert briefs and all(line in text and own not in text for text in briefs)
 
 
 def test_paths_are_as_they_were_given(debate: Run, answers: Path, here: Path) -> None:

@@ -295,6 +295,8 @@ class Spoke(JournaledModel):
     kind: Literal["spoke"] = "spoke"
     turn_id: str = Field(alias="turn")
     reply: Reply
+    concedes: bool | None = Field(default=None, exclude_if=lambda value: value is None)
+    """Whether it concedes the debate; None in journals of earlier versions, where its text tells."""
 
 
 class Declined(JournaledModel):

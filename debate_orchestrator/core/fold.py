@@ -316,9 +316,12 @@ def _with_reply(debate: DebateState, event: ReplyEvent) -> DebateState:
     turn = debate.turns[event.turn_id]
     debate = replace(debate, replies={**debate.replies, turn.id: event})
     if isinstance(event, Spoke | Declined):
-        visible = speech_rules.visible_text(debate, event.reply.text, turn.phase)
+        text = event.reply.text
+        if isinstance(event, Declined) or event.concedes:
+            text = speech_rules.without_code(debate, text)
+        visible = speech_rules.visible_text(debate, text, turn.phase)
         debate = replace(debate, speeches={**debate.speeches, turn.id: visible})
-    if isinstance(event, Spoke) and speech_rules.concedes(debate, turn, event.reply):
+    if isinstance(event, Spoke) and speech_rules.concedes(debate, turn, event):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     if turn.slot_id in debate.plan.judge_turns and (votes := tally.votes_in(debate, turn.slot_id)) is not None:
         debate = replace(debate, votes={**debate.votes, turn.slot_id: tuple(votes)})

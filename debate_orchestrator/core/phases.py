@@ -214,9 +214,15 @@ class ReservedLines(FrozenModel):
     concede: Text = "I CONCEDE THE DEBATE."
     decline: Text = "I DECLINE TO ARGUE THIS POSITION."
 
-    def advice(self, ignored: str) -> str:
-        """What to tell a speaker whose reserved line does not count."""
+    def with_code(self, code: str) -> ReservedLines:
+        """The lines as a seat has to write them whose turn has that code."""
+        return ReservedLines(concede=f"{self.concede} [{code}]", decline=f"{self.decline} [{code}]")
+
+    def advice(self, ignored: str, *, lacks_code: bool = False) -> str:
+        """What to tell a speaker whose reserved line does not count, or counts only with the code of its turn."""
         effect = "declines" if ignored == self.decline else "concedes"
+        if lacks_code:
+            return f'"{ignored}" does not count here: it {effect} only with the code that stands in the brief.'
         return (
             f'"{ignored}" does not count here: it {effect} only as the last line, exactly so, below an empty line, '
             "and outside of quotations, code and lists."

@@ -79,6 +79,8 @@ class PublicText(NamedTuple):
     """Whether anything else was in it."""
     restarted: bool = False
     """Whether a closing tag alone made what stood before it private."""
+    left_open: bool = False
+    """Whether working that begins behind other text is never closed, and so stands in what is heard."""
 
 
 def public_text(text: str, tag: str = "") -> PublicText:
@@ -150,7 +152,7 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
         private = True
         if pairings < _MOST_PAIRINGS and re.search("```|~~~", text[match.start() : at]):
             outside_code, pairings = " " * at + _with_code_blanked(text[at:]), pairings + 1
-    return PublicText("".join((*public, text[at:])), private, restarted)
+    return PublicText("".join((*public, text[at:])), private, restarted, bool(unclosed))
 
 
 def code_blocks(text: str) -> list[tuple[int, int]]:

@@ -65,6 +65,8 @@ class RecordedOutcome(JournaledModel):
     data: Annotated[dict[str, Any] | None, FREE_TEXT] = Field(default=None, alias="ballot")
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """As in `StructuredReplyGiven`; None and empty for a speech."""
+    declined: bool = False
+    concedes: bool = False
 
 
 def _in_no_journal(value: object) -> object:
@@ -105,7 +107,7 @@ class Reply(JournaledModel):
     received: Annotated[int | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """Characters that came, with thinking; None if only the text is known. It is in no journal."""
     asked_code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
-    """The code of a structured reply (see docs/judging.md) that it was asked for, where that is not the one of the
+    """The code of its turn (see docs/judging.md) that it was asked for, where that is not the one of the
     brief at hand: an earlier run asked, perhaps on another machine. It is in no journal."""
     recorded_outcome: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """What its journal made of a reply that a `replay:` source gives again. It is in no journal."""

@@ -1,25 +1,17 @@
 """The rules by which speeches are read: what other seats hear of one, and which reserved lines in it count.
 
-A reserved line counts only as a speech's own last line: neither quoted, nor shown, nor only introduced. The rule errs
-on the safe side: a concession that is missed costs a turn, a forged one costs the debate. The line counts as the whole
-speech, or below a blank line where all of this holds of the text above it:
-
-Code         every fence is closed, and every backtick is part of a code span on one line
-Markup       nothing outside code could be a tag, a comment or a directive (`<q>`, `<!--`, `:::`, `[quote]`)
-Quotations   every quotation mark and bracket that is opened is closed
-Lines        none is a heading, nothing but bold, begins with `[`, is given to a side or announces another one
-Sentences    the last words end a sentence, with a full stop, question mark or exclamation mark, not an ellipsis
-Private      no closing tag alone made text above it private
+A reserved line counts only as a speech's own last line, in a paragraph of its own: not in code, a quotation, a comment
+or private working, not behind a colon, and in no speech that is cut short. Where a seat is shown its lines with the
+code of its turn, only a line with that code counts: no other text can hold it, so what a side quotes or repeats never
+decides for it. A line without one, of people and stand-ins, does not count behind an open quotation mark either.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
-from html import unescape
-from typing import Any
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Phase, Turn
@@ -31,30 +23,10 @@ from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
-_CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)[^`\n]+\1(?!`)")
-_MARKUP = re.compile(
-    r"<[A-Za-z/!?]|^[ \t>]*(?::::|\[/?(?:quote|cite|code|spoiler)\b)|\\begin\b", re.MULTILINE | re.IGNORECASE
-)
-_UNSURE_FENCE = re.compile(r"^(?:[ \t>*+-]+(?:```|~~~)|(?:```|~~~).*\|)", re.MULTILINE)
-"""A fence of a list or a quotation, or the head of a table: readers differ in what it is."""
-_STRAIGHT = re.compile(r"(?<!\d)[\"＂″]|\"(?=\w)|''")  # behind a digit it means inches
-_EITHER_WAY = ("«»", "‹›", "❝❞", "❛❜")
-"""Marks that open in some languages and close in others, or have no kind in Unicode."""
-_NOT_PAIRED = set("‘‚‛’«»‹›")
-"""Marks that are counted by themselves: an apostrophe looks like one."""
-_SINGLE = re.compile(r"(?P<opens>(?<!\w)['‚‛](?=[^\W\d])|(?<![\w.!?,])‘(?=\w))|['’](?!\w)|(?<=[\w.!?,])‘")
-"""A single quotation mark that opens or closes. An apostrophe within a word or before a year does neither."""
-_SIGNS = r"(?:[^\w\n]|_)*+"
-_LABEL = re.compile(
-    rf"^{_SIGNS}\w[\w ().-]{{0,40}}:{_SIGNS}$|^{_SIGNS}(?:pro|con|[ab]|side [ab])\b[^.!?\n]{{0,40}}:"
-    r"|^[ \t>+\-\d.)]*+(?:\*[ \t]+)?(?:#|\[|(?:\*\*|__)(?!\s).*(?:\*\*|__)[ \t]*$)"
-    r"|^[ \t>]*\w.*\n[ \t>]*(?:=+|-+)[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
-"""A line that announces what follows or gives it to a side: a label, a heading, a line of bold or one in brackets."""
-_CLOSES = {"(": ")", "[": "]", "{": "}", "“": "”", "「": "」", "『": "』", "《": "》", "（": "）"}
-_EMPHASIS = re.compile(r"[*_~]+")
-_LAST_SENTENCE = re.compile(r"(?<![.。…])[.!?。！？।؟։][\s\"'”’»)\]›」』》]*(?:\[\^?\d{1,4}\]\s*)*\Z")
+_CODE = re.compile(r" ?\[\w{1,12}\]\.?(?P<emphasis>[*_]{0,3})\.?\Z")
+"""What may be the code of a turn, at the end of a speech."""
+_FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
+_QUOTATION_MARKS = '"“”„«»「」『』'
 
 
 # What others hear
@@ -134,58 +106,90 @@ def _names_of_others(debate: DebateState, turn: Turn) -> list[str]:
 # Reserved lines
 
 
-def concedes(debate: DebateState, turn: Turn, reply: Reply) -> bool:
-    """Whether a side's speech concedes the debate by the line that is reserved for that."""
-    return turn.speaking and says(debate, debate.format.lines.concede, turn, reply)
+def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
+    """Whether a speech concedes the debate: as its event says, or, in journals of earlier versions, by its text."""
+    if event.concedes is not None:
+        return event.concedes and turn.speaking
+    return turn.speaking and says(debate, debate.format.lines.concede, turn, event.reply)
 
 
-def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
-    """Whether a speech says a reserved line: as its own last line, if nothing cut it short."""
+def says(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "") -> bool:
+    """Whether a speech says a reserved line, with the `code` of its turn where it has one: as its own last line, if
+    nothing cut it short."""
     text = sanitize(reply.text)
+    public = public_text(text, debate.format.private)
+    if reply.ended == "cut" or public.restarted or public.left_open:
+        return False
     visible = visible_as_quoted(debate, reply.text, turn.phase)
-    if reply.ended == "cut" or visible.dropped or not text.rstrip().endswith(line):
+    if visible.dropped or writes_lines_for(visible.text, _names_of_others(debate, turn)):
         return False
-    if public_text(text, debate.format.private).restarted or not ends_with_line(visible.text, line):
-        return False
-    return not writes_lines_for(visible.text, _names_of_others(debate, turn))
+    return _last_line(text) == _last_line(visible.text) and ends_with_line(visible.text, line, code)
 
 
-def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:
-    """The reserved line that stands alone on a line of a speech, in any case and punctuation, and does not count. None
-    if one counts."""
+def without_code(debate: DebateState, text: str) -> str:
+    """A speech without what may be the code of its turn, behind a reserved line at its end."""
+    bare, lines = _CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.lines
+    return bare if any(line in _last_line(bare) for line in (lines.concede, lines.decline)) else text
+
+
+class IgnoredLine(NamedTuple):
+    """A reserved line that does not count."""
+
+    line: str
+    lacks_code: bool
+    """Whether it lacks nothing but the code of its turn."""
+
+
+def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine | None:
+    """The reserved line that stands alone on a line of a speech, in any case and punctuation, where the speech neither
+    concedes nor declines."""
     if not turn.speaking or turn.phase.reply != "text":
         return None
     reserved = (debate.format.lines.concede, debate.format.lines.decline)
+    bare = reply.model_copy(update={"text": without_code(debate, reply.text)})
+    if said := next((line for line in reserved if says(debate, line, turn, bare)), None):
+        return IgnoredLine(said, lacks_code=True)
     text = without_private_working(debate, reply.text).casefold()
     alone = next((line for line in reserved if _alone(line).search(text)), None)
-    if alone is None or any(says(debate, line, turn, reply) for line in reserved):
+    return None if alone is None else IgnoredLine(alone, lacks_code=False)
+
+
+def ignored_line_on_record(debate: DebateState, turn: Turn) -> IgnoredLine | None:
+    """The reserved line that does not count in the speech of a turn."""
+    event = debate.replies.get(turn.id)
+    if not isinstance(event, Spoke) or turn.id in debate.conceding:
         return None
-    return alone
+    ignored = ignored_line(debate, turn, event.reply)
+    return ignored._replace(lacks_code=False) if ignored and event.concedes is None else ignored
 
 
 @lru_cache(maxsize=64)
 def _alone(line: str) -> re.Pattern[str]:
-    """What finds a line with the words of that one, whatever stands between and around them, in small letters. A line
-    without words is never found: any blank line would be it."""
+    """What finds a line with the words of that one, whatever stands between and around them, and perhaps a code, in
+    small letters. A line without words is never found: any blank line would be it."""
     between = r"(?:[^\w\n]|_)"
     words = f"{between}++".join(map(re.escape, _WORD.findall(line.casefold())))
-    return re.compile(f"^{between}*+{words}{between}*+$" if words else "(?!)", re.MULTILINE)
+    pattern = rf"^{between}*+{words}(?:{between}*?\[\w{{1,12}}\])?{between}*+$"
+    return re.compile(pattern if words else "(?!)", re.MULTILINE)
 
 
-def ends_with_line(text: str, line: str) -> bool:
-    """Whether a sanitized text ends with that line, in a paragraph of its own and not as a quotation."""
+def ends_with_line(text: str, line: str, code: str = "") -> bool:
+    """Whether a sanitized text ends with that line in a paragraph of its own, and says it itself. A line with a code
+    may be emphasised, and end with a full stop."""
     above, _, last = text.rstrip(" \t\n").rpartition("\n")
-    if last.removeprefix(" ") != line or above.rpartition("\n")[2].strip(" \t"):
+    written = rf"([*_]{{0,3}}){re.escape(line)} \[(?i:{code})\]\.?\1" if code else re.escape(line)
+    if not re.fullmatch(f" ?{written}", last) or above.rpartition("\n")[2].strip(" \t"):
         return False
-    if _UNSURE_FENCE.search(above):
+    prose = _without_code_blocks(above)
+    if _FENCE.search(prose) or prose.rfind("<!--") > prose.rfind("-->"):
         return False
-    prose = _CODE_SPAN.sub("x", _without_code_blocks(above))
-    bare = unescape(prose)
-    if "`" in bare or "~~~" in bare or _MARKUP.search(bare) or _LABEL.search(bare):
+    if above.rstrip(" \t\n*_").endswith((":", "：")):
         return False
-    lines = prose.split("\n")
-    words = _EMPHASIS.sub("", next((each for each in reversed(lines) if re.search(r"\w", each)), "So."))
-    return bool(_LAST_SENTENCE.search(words[-200:])) and _closes_all(bare)
+    return bool(code) or sum(map(prose.count, _QUOTATION_MARKS)) % 2 == 0
+
+
+def _last_line(text: str) -> str:
+    return text.rstrip(" \t\n").rpartition("\n")[2]
 
 
 def _without_code_blocks(text: str) -> str:
@@ -194,25 +198,3 @@ def _without_code_blocks(text: str) -> str:
         parts.append(text[at:start])
         at = end
     return "".join((*parts, text[at:]))
-
-
-def _closes_all(text: str) -> bool:
-    """Whether every quotation mark and bracket that is opened is closed, in the order in which they were opened."""
-    if len(_STRAIGHT.findall(text)) % 2 or any(sum(map(text.count, marks)) % 2 for marks in _EITHER_WAY):
-        return False
-    single = 0
-    for mark in _SINGLE.finditer(text):
-        single = single + 1 if mark["opens"] else max(0, single - 1)
-    if single:
-        return False
-    opened = list[str]()
-    for char in text:
-        if char in _NOT_PAIRED or char.isalnum():
-            continue
-        kind = unicodedata.category(char)
-        if opened and (kind in ("Pe", "Pf") or (opened[-1] in "„‟" and char == "“")):
-            if _CLOSES.get(opened[-1], char) == char or opened[-1] in "„‟":
-                opened.pop()
-        elif kind in ("Ps", "Pi"):
-            opened.append(char)
-    return not opened

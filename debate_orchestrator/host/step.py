@@ -255,8 +255,9 @@ class Stepper:
         if rejection is not None:
             raise rejection
         if is_new:
-            ignored = speech_rules.ignored_line(self.state, turn, reply)
-            remark = self.state.format.lines.advice(ignored) if ignored else None
+            ignored = speech_rules.ignored_line_on_record(self.state, turn)
+            lines = self.state.format.lines
+            remark = lines.advice(ignored.line, lacks_code=ignored.lacks_code) if ignored else None
             words = sanitize.count_words(speech_rules.without_private_working(self.state, text))
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))

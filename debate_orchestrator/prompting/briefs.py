@@ -59,7 +59,7 @@ class Brief(FrozenModel):
     wants: Literal["text", "json"]
     json_schema: dict[str, Any] | None = None
     code: ReplyCode | None = None
-    """What the reply must hold, as its schema and the last message say."""
+    """What the reply must hold, as its schema and the last message say; of a speech, only its reserved line."""
     words: int | None = None
     """About how many words are asked for, if a number is given."""
     most_words: int | None = None
@@ -102,19 +102,24 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     values = _template_values(debate, turn, code)
     messages = _transcript(debate, turn, values)
     carried = debate.opened.templates
-    last = _render(loader.task_template(debate.format, turn.phase), values, carried)
+    system = _render(loader.system_templates(debate.format), values | _fenced(debate, "system"), carried)
+    lines = debate.format.lines.with_code(code.text) if code is not None and turn.speaking else debate.format.lines
+    own_values = values | {"lines": rendering.plain_data(lines)}
+    last = _render(loader.task_template(debate.format, turn.phase), own_values, carried)
+    if code is not None and values["schema"] is None:
+        last += _about_lines(debate, f"{system}\n{last}", code)
     if values["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', values)}"
     if former is not None:
         last = f"{last}\n\n{_render('shared/again.md.j2', _again(debate, turn, former))}"
-    if code is not None:
+    if code is not None and values["schema"] is not None:
         keys = list(values["schema"]["properties"])
         places = {"keys": keys, "letters": code.text, "entry": code.entry, "end_entry": code.end_entry}
         last = f"{last}\n\n{_render('shared/code.md.j2', places)}"
     messages.append(("user", last))
     return Brief(
         turn_id=turn.id,
-        system=_render(loader.system_templates(debate.format), values | _fenced(debate, "system"), carried),
+        system=system,
         messages=_merged(messages),
         wants="json" if values["schema"] else "text",
         json_schema=values["schema"],
@@ -124,6 +129,16 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         tokens=turn.phase.tokens,
         search=values["search"],
     )
+
+
+def _about_lines(debate: DebateState, text: str, code: ReplyCode) -> str:
+    """What a text that shows reserved lines lacks about the code of the turn, and those that it shows without it."""
+    lines, with_code = debate.format.lines, debate.format.lines.with_code(code.text)
+    pairs = (lines.concede, with_code.concede), (lines.decline, with_code.decline)
+    if not any(line in text for line, _ in pairs):
+        return ""
+    without = [own for line, own in pairs if line in text and own not in text]
+    return f"\n\n{_render('shared/lines.md.j2', {'letters': code.text, 'without': without})}"
 
 
 def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list[tuple[Role, str]]:

@@ -80,17 +80,21 @@ def parse_reply(
     reply, shape = as_stored(reply), debate.shape(turn)
     if recorded_outcome is not None and recorded_outcome.problems:
         raise BadReply(recorded_outcome.problems)
-    if reply.ended == "refused" and turn.speaking:
+    if turn.speaking and (reply.ended == "refused" or (recorded_outcome is not None and recorded_outcome.declined)):
         return Declined(turn_id=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
     if shape is None:
         speech = speech_rules.visible_as_quoted(debate, reply.text, turn.phase)
-        if recorded_outcome is None:  # it was taken when it was recorded
-            _check_size(turn, speech)
-        if turn.speaking and speech_rules.says(debate, debate.format.lines.decline, turn, reply):
+        if recorded_outcome is not None:  # it was taken when it was recorded
+            _check_speech(debate, turn, speech)
+            return Spoke(turn_id=turn.id, reply=reply, concedes=recorded_outcome.concedes and turn.speaking)
+        _check_size(turn, speech)
+        lines, letters = debate.format.lines, code.text if code else ""
+        if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply, letters):
             return Declined(turn_id=turn.id, reply=reply)
         _check_speech(debate, turn, speech)
-        return Spoke(turn_id=turn.id, reply=reply)
+        concedes = turn.speaking and speech_rules.says(debate, lines.concede, turn, reply, letters)
+        return Spoke(turn_id=turn.id, reply=reply, concedes=concedes)
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)

@@ -1,8 +1,9 @@
-"""The code of a structured reply, which shows that its object is its writer's own and no quotation.
+"""The code of a turn, which shows that what decides is its writer's own and no quotation.
 
-A speech may hold a filled ballot, and a judge may repeat it. No speech can hold the code of a turn: it follows from a
-secret of this machine, and only the seat of the turn is shown it, at the very end of its brief. The object that counts
-has the code first and last.
+A speech may hold a filled ballot, and a judge may repeat it; a page may hold the line that concedes, and a side may
+quote it. Neither can hold the code of a turn: it follows from a secret of this machine, and only the seat of the turn
+is shown it, in the last part of its brief. The object that counts has the code first and last, and the reserved line
+that counts ends with it.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ _LENGTH = 6
 
 
 class ReplyCode(FrozenModel):
-    """The code of a turn, and the names of the fields that hold it: the first of the reply, and the last."""
+    """The code of a turn, and the names of the fields that hold it: the first of a structured reply, and the last."""
 
-    field: str
-    end_field: str
     text: str
+    field: str = _FIELD
+    end_field: str = _END_FIELD
 
     @property
     def entry(self) -> str:
@@ -76,17 +77,17 @@ def code_for(debate: DebateState, turn: Turn, spec: str, secret: Callable[[], by
     """The code that `spec` has to put into its reply to a turn that is due; None if it needs none. `secret` is called
     only where a code is needed."""
     shape = debate.shape(turn)
-    if shape is None or not needs_code(spec):
+    if not needs_code(spec) or (shape is None and not turn.speaking):
         return None
     prefix = ""
-    while {prefix + _FIELD, prefix + _END_FIELD} & set(shape):
+    while shape and {prefix + _FIELD, prefix + _END_FIELD} & set(shape):
         prefix += "turn_"
     return ReplyCode(field=prefix + _FIELD, end_field=prefix + _END_FIELD, text=_text(debate, turn, secret()))
 
 
 def needs_code(spec: str) -> bool:
-    """Whether structured replies of that spec have to hold a code. Stand-ins and clerks are parts of this program, and
-    people fill in forms."""
+    """Whether ballots and reserved lines of that spec have to hold a code. Stand-ins and clerks are parts of this
+    program, and people fill in forms and are asked before their line counts."""
     return model_spec.speaker(spec) not in ("stand-in", "person", "clerk")
 
 

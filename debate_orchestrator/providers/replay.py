@@ -31,13 +31,13 @@ class Replay(Provider):
     def __init__(self, path: str):
         self.name = f"replay:{path}"
         self._path = path
-        opened, *events = _events(path)
+        (opened, *events), conceding = _recording(path)
         assert isinstance(opened, Opened)
         self._topic = sanitize(opened.settings.topic)
         recorded: dict[str, list[Reply]] = {}
         for event in events:
             if isinstance(event, Spoke | Declined | StructuredReplyGiven | Rejected):
-                reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event)})
+                reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event, conceding)})
                 recorded.setdefault(event.turn_id, []).append(reply)
         self._left = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
 
@@ -56,13 +56,13 @@ class Replay(Provider):
         return reply.model_copy(update={"usage": None, "cost": None})  # it was paid for once
 
 
-def _events(path: str) -> list[Event]:
-    """The events of a recording. BadJournal, in words that hold nothing of the file: what stops a debate of a
-    tournament may be told to another machine, and the file may be none that was meant."""
+def _recording(path: str) -> tuple[list[Event], frozenset[str]]:
+    """The events of a recording, and the turns that conceded in it. BadJournal, in words that hold nothing of the file:
+    what stops a debate of a tournament may be told to another machine, and the file may be none that was meant."""
     data, start = journal.read_bytes(path), f"{name_of(path)} can't be replayed: "
     try:
         events = parse(path, data).events
-        stored_state(path, events)  # a journal that says what can't be is refused, as by every verb
+        state = stored_state(path, events)  # a journal that says what can't be is refused, as by every verb
     except (NewerJournal, UnknownEvent) as error:
         raise type(error)(f"{start}it holds what this version does not know.") from None
     except DamagedJournal:
@@ -70,15 +70,20 @@ def _events(path: str) -> list[Event]:
         raise DamagedJournal(f"{start}it is a damaged journal.", hint=hint) from None
     except BadJournal:
         raise BadJournal(f"{start}it is not a debate's journal.", hint=journal.NAME_ONE) from None
-    return events
+    return events, state.conceding
 
 
-def _recorded_outcome(event: Spoke | Declined | StructuredReplyGiven | Rejected) -> RecordedOutcome:
-    """What the recording made of a reply. The codes of its debate are not known here, so its ballots are not read
-    again; and what it refused is not let in by rules that changed since."""
+def _recorded_outcome(
+    event: Spoke | Declined | StructuredReplyGiven | Rejected, conceding: frozenset[str]
+) -> RecordedOutcome:
+    """What the recording made of a reply. The codes of its debate are not known here, so its ballots and reserved
+    lines are not read again; and what it refused is not let in by rules that changed since."""
     if isinstance(event, StructuredReplyGiven):
         return RecordedOutcome(data=event.data, changes=event.changes)
-    return RecordedOutcome(problems=event.problems if isinstance(event, Rejected) else ())
+    if isinstance(event, Rejected):
+        return RecordedOutcome(problems=event.problems)
+    declined = isinstance(event, Declined)
+    return RecordedOutcome(declined=declined, concedes=not declined and event.turn_id in conceding)
 
 
 def problem(spec: str) -> str | None:

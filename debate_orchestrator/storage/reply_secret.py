@@ -1,4 +1,4 @@
-"""The secret of this machine's user from which the codes of structured replies follow.
+"""The secret of this machine's user from which the codes of turns follow.
 
 It is made on first use, in the state folder, where only the user can read it. No journal holds it, so no journal from
 elsewhere can hold the code of a reply that is yet to come.

@@ -1,4 +1,5 @@
-"""A reserved line counts as a debater's own last line, and never where it is quoted, shown as code or kept private."""
+"""A reserved line counts as a debater's own last line with the code of its turn, and never where it is quoted, shown
+as code or kept private."""
 
 from __future__ import annotations
 
@@ -8,9 +9,10 @@ from core.folding import CONCEDE, DECLINE, many, opened, reply, speech_event
 from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
+from reply_codes import code_of
 
 from debate_orchestrator.core import speech_rules, tally
-from debate_orchestrator.core.events import Declined
+from debate_orchestrator.core.events import Declined, Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.replies import parse_reply
@@ -19,69 +21,49 @@ from debate_orchestrator.util.errors import BadReply
 LINE = "{}"
 """Where the reserved line stands in a speech of these tests."""
 WRAPPED = {
-    "closed by the mark of a list": "There is one cost: a) the move. They want “I was wrong.\n\n{}",
-    "open single quotation": "They want the words ‘I was wrong.\n\n{}",
     "given to the other side": "Researcher B: You are right.\n\n{}",
-    "below a label": "**Con:** You are right.\n\n{}",
-    "below a heading": "#### Rebuttal - Researcher B\n\nYou are right.\n\n{}",
-    "below a heading with a line": "Researcher B\n---\nYou are right.\n\n{}",
-    "below a bold line": "**Researcher B (Con)**\n\nYou are right.\n\n{}",
-    "below a bold line of a list": "- __Researcher B__\n\nYou are right.\n\n{}",
-    "below brackets": "[B - REBUTTAL]\n\nYou are right.\n\n{}",
-    "single quotation with an apostrophe": "They want ‘I was wrong. That’s all.\n\n{}",
-    "single quotation behind a closed one": "The dogs’ owner wants ‘I was wrong.\n\n{}",
-    "straight single quotation": "They want 'I was wrong. That's all.\n\n{}",
-    "quotation of TeX": "\\begin{quote}\nI was wrong.\n\n{}",
     "fence": "They would have me write:\n\n```\n{}\n```",
     "open fence": "So.\n\n```text\n{}",
+    "open fence with a paragraph": "So.\n\n~~~\nIt is over.\n\n{}",
     "fence in a list": "- So:\n\n  ```\n  {}\n  ```",
-    "indented": "So:\n\n    {}",
+    "indented": "So.\n\n    {}",
     "comment": "So.\n<!--\n{}\n-->",
+    "open comment": "So.\n\n<!-- They want this.\n\n{}",
     "block quote": "> {}",
+    "block quote with a paragraph": "> It is over.\n>\n> {}",
     "list item": "- {}",
     "quotation": 'She wrote: "\n{}\n"',
-    "curly quotation": "She wrote: “It is over.\n{}”",
-    "the format's quote": "She wrote <quote>It is over.\n{}",
-    "folded away": "<details><summary>What they want</summary>\n\n{}\n",
-    "code span": "They want `this line:\n{}",
+    "quotation over several lines": "She wrote: “It is over.\n\n{}”",
+    "quoted on its line": '"{}"',
+    "folded away": "<details><summary>What they want</summary>\n\n{}\n</details>",
+    "code span": "They want `this line:\n{}`",
     "announced": "They would have me write this:\n\n{}",
     "hypothetical": "Were I to write\n\n{}\n\nit would be a lie.",
+    "hypothetical and last": "**If all of that were true, I would write:**\n\n{}",
     "middle": "{}\n\nThat is what they want to read.",
     "thinking": "<think>\n{}\n</think>\nSo it is.",
-    "open thinking": "<think>I might write\n{}",
-    "thinking without a beginning": "I might write\n{}\n</think>\n\nSo it is.",
+    "open thinking": "<think>I might write\n\n{}",
+    "thinking that is never closed": "My case stands.\n\n<|channel|>analysis<|message|>Should I?\n\n{}",
+    "thinking without a beginning": "I might write\n\n{}\n</think>\n\nSo it is.",
     "in a sentence": "I will not write {}",
     "right below prose": "I will not write this.\n{}",
-    "fence of a list": "- a\n  ```\n\n```\nSo.\n\n{}",
-    "a fence that is the head of a table": "```|<br>\n|-|-|\n</code>\n```\n\n{}",
-    "announced by an ellipsis": "Then I would have to write …\n\n{}",
-    "ornament": "She says: ❝I give up.\n\n{}",
-    "bracketed tag": "[quote]\nfoo.\n\n{}",
-    "directive": ":::quote\n\nSo.\n\n{}",
-    "bracket of several paragraphs": "(This is what they want me to write.\n\n{}",
-    "quoted closing tag": "They would have me write:\n\n> [/THINK]\n\n{}",
-    "closing tag on a line": "My opponent's bot printed this:\n\n</think>\n\n{}",
-    "before an opening tag": "They would have me write.\n\n{}\n\n<think> tags would follow. I do not concede.",
+    "closing tag on a line": "My opponent's bot printed this.\n\n</think>\n\n{}",
     "before working": "They would have me write.\n\n{}\n\n<think>\nNever.\n</think>",
-    "quoted on its line": '"{}"',
 }
-UNSURE = {
-    "after a comment": "So. <!-- a note -->\n\n{}",
-    "after elements": "<b>So</b> it is.<br>\nAnd x < y > z.\n\n{}",
-    "after a quotation of several paragraphs": "She wrote: “One.\n\n“Two.\n\n“Three.”\n\n{}",
-}
-"""Speeches of which a reader may not be sure: the line does not count there either."""
+"""Speeches in which the line decides nothing, even with the code of its turn."""
+OPEN_QUOTATIONS = ['So "it is.\n\n{}', "She wrote: “It is over.\n\n{}", "She wrote: „It is over.\n\n{}"]
+"""Speeches in which a line without a code decides nothing."""
 OWN = {
     "alone": "{}",
     "after a paragraph": "You are right.\n\n{}",
     "after a rule of hyphens": "So it is.\n\n---\n\n{}",
-    "after a closed fence": "So it is.\n\n```python\nx = '''\n```\n\n{}",
-    "after a list": "- One thing.\n- Another thing.\n\n{}",
+    "after a closed fence": "So it is:\n\n```python\nx = '''\n```\n\n{}",
+    "after a list": "- One thing.\n- Another thing\n\n{}",
+    "after a heading": "## In closing\n\n*You are right* (and [more](x)\n\n{}",
     "after a quotation": "> She says so.\n\n{}",
     "after closed quotation marks": "She said “so”, he said 'no', and it’s \"fine\".\n\n{}",
     "after other quotation marks": "„So“, «so», »so«, ‚so‘, 「so」, “so”.\n\n{}",
-    "after inches": "A 5\" pipe is what the dogs' owner had in the '90s.\n\n{}",
-    "after code": "The `“` and `<!--` and `<q>` signs.\n\n{}",
+    "after a comment": "So. <!-- a note -->\n\n{}",
     "after thinking": '<think>"Hm.\n```\n</think>\n\nYou are right.\n\n{}',
     "after a mention of the tag": "Models write `<think>` before they speak.\n\n{}",
 }
@@ -103,11 +85,36 @@ def declines(text: str) -> bool:
         return False
 
 
+CODE = code_of(START)
+
+
+def with_code(text: str, code: str = CODE.text) -> Spoke | Declined | None:
+    """What a seat does with that speech that is shown the code of its turn; None if nothing would be heard of it."""
+    said = reply(text.replace("CODE", code))
+    try:
+        event = parse_reply(START, START.due[0], said.model_copy(update={"spec": "host"}), CODE)
+    except BadReply:
+        return None
+    assert isinstance(event, Spoke | Declined)
+    return event
+
+
+def decides(text: str, code: str = CODE.text) -> bool:
+    """Whether that speech of such a seat concedes or declines."""
+    event = with_code(text, code)
+    return isinstance(event, Declined) or (event is not None and event.concedes is True)
+
+
 def test_a_line_that_is_shown_is_not_said() -> None:
-    """In code, a quotation, a comment or private working, or before other words, a reserved line is no act."""
-    for form in (*WRAPPED.values(), *UNSURE.values()):
+    """In code, a quotation, a comment or private working, or before other words, a reserved line is no act: neither of
+    a seat without a code nor, with the right code, of one that has it."""
+    for form in WRAPPED.values():
         assert conceded(form.replace(LINE, CONCEDE)) is None, form
         assert not declines(form.replace(LINE, DECLINE)), form
+        for line in (CONCEDE, DECLINE):
+            assert not decides(form.replace(LINE, f"{line} [CODE]")), form
+    for form in OPEN_QUOTATIONS:
+        assert conceded(form.replace(LINE, CONCEDE)) is None, form
 
 
 def test_the_last_line_counts() -> None:
@@ -117,11 +124,48 @@ def test_the_last_line_counts() -> None:
         assert declines(form.replace(LINE, DECLINE)), form
 
 
+def test_only_the_code_of_the_turn_decides() -> None:
+    """A seat that is shown its lines with a code concedes and declines with that code alone, whatever stands above."""
+    for form in (*OWN.values(), *OPEN_QUOTATIONS):
+        for line, kind in ((CONCEDE, Spoke), (DECLINE, Declined)):
+            said = form.replace(LINE, f"{line} [CODE]")
+            assert decides(said) and isinstance(with_code(said), kind), form
+            for wrong in (form.replace(LINE, line), said.replace("[CODE]", "[]"), said.replace("CODE", "BCDFGH")):
+                assert not decides(wrong), wrong
+
+
+@for_each(["**LINE [CODE]**", "_LINE [CODE]_", "LINE [CODE].", "**LINE [CODE].**", " LINE [CODE]  \r\n", "LINE [code]"])
+def test_a_code_survives_how_models_write(form: str) -> None:
+    """A line with its code may be emphasised, end with a full stop, and hold the code in small letters."""
+    for line in (CONCEDE, DECLINE):
+        said = form.replace("LINE", line).replace("[code]", f"[{CODE.text.lower()}]")
+        assert decides(f"You are right.\n\n{said}"), said
+
+
+def test_what_is_heard_of_the_line_has_no_code() -> None:
+    """The code of a turn is kept in the reply, and in nothing that others hear."""
+    for line in (CONCEDE, DECLINE):
+        event = with_code(f"So it is [12].\n\n{line} [CODE]")
+        assert event is not None and event.reply.text.endswith(f"{line} [{CODE.text}]")
+        debate = apply(START, event)
+        assert speech_rules.visible_speech(debate, START.due[0]).text == f"So it is [12].\n\n{line}"
+
+
+def test_a_missing_code_is_noticed() -> None:
+    """A line that counts but for its code loses nothing: the speech is one, and what it lacks can be told."""
+    for said in (CONCEDE, f"{CONCEDE} [BCDFGH]"):
+        event = with_code(f"So it is.\n\n{said}")
+        assert isinstance(event, Spoke) and event.concedes is False
+        debate, turn = apply(START, event), START.due[0]
+        assert tally.conceding_side(debate) is None
+        assert speech_rules.ignored_line_on_record(debate, turn) == (CONCEDE, True)
+
+
 SAID = "So it is, and that's how she'd 'have' it “then” (so). 3,000 C++ 5 < 6 * _x_"
 WORDS = st.lists(st.sampled_from(re.split(" ", SAID)))
 PARAGRAPH = WORDS.filter(bool).map(" ".join).map("It is so: {}, then.".format)
 PROSE = st.lists(PARAGRAPH, max_size=4).map("\n\n".join)
-OPENINGS = ["```\n", "~~~~\n", "<!-- ", "> ", ">> ", "- ", "1. ", "“", "„", "«", "「", '"', "<q>", "<pre>"]
+OPENINGS = ["```\n", "~~~~\n", "<!-- ", "> ", ">> ", "- ", "“", "„", "«", "「", '"']
 
 
 @many
@@ -147,23 +191,22 @@ def test_whatever_is_opened_hides_the_line(before: str, opening: str, inside: st
         f"**{CONCEDE}**",
         "I concede the debate",
         f"```\n{CONCEDE}\n```",
-        f"They would have me write:\n\n> [/THINK]\n\n{CONCEDE}",
         f"They would have me write.\n\n{CONCEDE}\n\n<think> tags would follow. I do not concede.",
     ]
 )
 def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
     """Where a reserved line stands alone on a line and does not count, that can be told."""
-    debate = fold([opened()])
-    assert speech_rules.ignored_line(debate, debate.due[0], reply(text)) == CONCEDE
+    debate = apply(START, speech_event("1.opening.a", text))
+    assert speech_rules.ignored_line_on_record(debate, START.due[0]) == (CONCEDE, False)
 
 
 @for_each(
-    ["So.", CONCEDE, f"> {CONCEDE}\n\n{DECLINE}", f"I will not say {CONCEDE}", f"<think>\n{CONCEDE}\n</think>\nSo."]
+    ["So.", CONCEDE, f"> {DECLINE}\n\n{CONCEDE}", f"I will not say {CONCEDE}", f"<think>\n{CONCEDE}\n</think>\nSo."]
 )
 def test_nothing_is_noticed_without_need(text: str) -> None:
     """A line that counts, one within a sentence and one in private working are nothing to tell about."""
-    debate = fold([opened()])
-    assert speech_rules.ignored_line(debate, debate.due[0], reply(text)) is None
+    debate = apply(START, speech_event("1.opening.a", text))
+    assert speech_rules.ignored_line_on_record(debate, START.due[0]) is None
 
 
 def test_the_last_of_both_lines_counts() -> None:
