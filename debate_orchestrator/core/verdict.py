@@ -154,9 +154,11 @@ def decided_votes(votes: Sequence[Vote]) -> list[Vote]:
     return [vote for vote in votes if vote.winner != NO_DECISION]
 
 
-def has_quorum(votes: Sequence[Vote], quorum: int) -> bool:
-    """Whether enough of these judges vote for a side, a tie or consensus; one must at least."""
-    return len(decided_votes(votes)) >= max(1, quorum)
+def has_quorum(votes: Sequence[Vote], quorum: int, winner_of: Mapping[str, str] | None = None) -> bool:
+    """Whether enough of these judges vote for a side, a tie or consensus; one must at least. Where they give labels
+    that stand for winners, every label counts, also one that stands for no decision."""
+    counting = [vote for vote in votes if vote.label is not None] if winner_of else decided_votes(votes)
+    return len(counting) >= max(1, quorum)
 
 
 def panel_winner(
@@ -164,12 +166,11 @@ def panel_winner(
 ) -> str:
     """The side that more judges vote for; consensus where more than half do; no decision short of the quorum. Where
     judges give labels that stand for winners, the one that the panel's label stands for."""
-    if winner_of:
-        labelled = sum(vote.label is not None for vote in votes)
-        label = plurality_label(votes)
-        return NO_DECISION if label is None or labelled < max(1, quorum) else winner_of.get(label, NO_DECISION)
-    if not has_quorum(votes, quorum):
+    if not has_quorum(votes, quorum, winner_of):
         return NO_DECISION
+    if winner_of:
+        label = plurality_label(votes)
+        return NO_DECISION if label is None else winner_of.get(label, NO_DECISION)
     decided = [vote.winner for vote in decided_votes(votes)]
     return CONSENSUS if 2 * decided.count(CONSENSUS) > len(decided) else plurality(decided, sides)
 
@@ -355,7 +356,7 @@ def final_verdict(
     if by_swing and winner not in (NO_DECISION, CONSENSUS):
         decisive = votes_before_and_after(pre_debate_votes, votes)
         winner = swing_winner(minds_gained) if has_quorum(decisive, quorum) else NO_DECISION
-    short = not has_quorum(decisive, quorum)
+    short = not has_quorum(decisive, quorum, winner_of if decisive is votes else None)
     concession = None if short and not conceded_by_speech else concession
     winner = CONSENSUS if concession else winner
     strength = strength_of(winner, totals, has_scores=has_scores)

@@ -266,3 +266,24 @@ def test_a_concession_that_ballots_found_needs_a_quorum() -> None:
     assert verdict is not None and (verdict.winner, verdict.remarks) == ("no decision", ("no quorum",))
     verdict = tally.verdict(play_debate(2, 3, script | {"1.opening.a": f"Well.\n\n{CONCEDE}"}, quorum=2))
     assert verdict is not None and verdict.winner == "consensus"
+
+
+def test_a_label_that_stands_for_no_decision_counts_for_the_quorum() -> None:
+    """Where judges give labels, a quorum of them is there whatever winner the labels stand for."""
+    winner_of = {"supported": "a", "contradicted": "b", "needs more evidence": "no decision"}
+
+    def made(*labels: str | None) -> Verdict:
+        panel = [
+            Vote(
+                judge=f"judge-{n}",
+                turn_id="x",
+                original=ParsedBallot(winner=winner_of[label], label=label) if label else None,
+            )
+            for n, label in enumerate(labels)
+        ]
+        return final_verdict(panel, [], SIDES, quorum=2, has_scores=False, winner_of=winner_of)
+
+    verdict = made("needs more evidence", "needs more evidence", None)
+    assert (verdict.winner, verdict.label, verdict.remarks) == ("no decision", "needs more evidence", ())
+    assert made("needs more evidence", None, None).remarks == ("no quorum",)
+    assert made("supported", "needs more evidence", "supported").winner == "a"
