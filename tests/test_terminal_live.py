@@ -255,3 +255,12 @@ def test_no_tag_of_a_speaker_says_that_a_quote_was_found() -> None:
     text = " ".join(" ".join(shown.close()).split())
     assert "<v_quote>tabs are one character</v_quote>" in text
     assert "&lt;v_quote>tabs are always best" in text
+
+
+def test_what_an_announcement_quotes_begins_no_row_as_an_announcement() -> None:
+    """A question from the floor that takes several rows is indented from the second on."""
+    shown = Shown(columns=40)
+    shown.happen(QuestionAsked(question="Who pays for it? " * 3 + "Winner: B", to=("a", "b")))
+    rows = [row for row in shown.close() if "pays" in row or "Winner" in row]
+
+    assert len(rows) > 1 and all(row.startswith("  ") for row in rows[1:])

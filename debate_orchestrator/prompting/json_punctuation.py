@@ -22,6 +22,7 @@ _TOKEN = re.compile(
 _TO_ESCAPE = re.compile(r"""(?P<escaped>\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\'|[\\"\x00-\x1f]""")
 _WORD_OR_COLON = re.compile(r"""(?P<word>[^\W_]++)|\\["']\s*+:|(?P<colon>:)""")
 """A word, or a colon. One behind an escaped quotation mark belongs to a quotation: no key ends with such a mark."""
+_IN_NO_KEY = re.compile(r"""[\\"'{}\[\]:,\n]""")
 _KEY_LENGTH = 100
 """Characters that a key has at most."""
 _WORDS_IN_KEY = 8
@@ -54,7 +55,7 @@ def repaired_json(text: str) -> str | None:
     for token, after in pairs:
         if token.kind == "text" and not after.is_sign(":") and (key := _key_within(token.text, mark[0], keys)):
             raise ValueError(f"a text with quotation marks holds the key {key!r}")
-    return _joined(tokens, mark[0])
+    return _joined(tokens)
 
 
 def _tokens(text: str, mark: str) -> list[_Token] | None:
@@ -114,13 +115,13 @@ def _plain(key: str) -> str:
     return re.sub(r"[\W_]+", "", key).casefold()
 
 
-def _joined(tokens: list[_Token], mark: str) -> str | None:
+def _joined(tokens: list[_Token]) -> str | None:
     """The tokens as JSON, with the commas that are missing and without those that are too many. None if there is a word
-    that is neither a key nor a constant, or a key with a quotation mark in it."""
+    that is neither a key nor a constant, or a key with a mark or a sign in it."""
     parts = list[str]()
     for before, token, after in zip([_NOTHING, *tokens], tokens, [*tokens[1:], _NOTHING], strict=False):
         is_key = after.is_sign(":") and token.kind in ("text", "word")
-        if is_key and (mark in token.text or "\\" in token.text):
+        if is_key and _IN_NO_KEY.search(token.text):
             return None
         if is_key and token.after_break and not before.is_sign("{[,:"):
             parts.append(",")

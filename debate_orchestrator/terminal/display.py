@@ -41,10 +41,17 @@ def wrap(text: Text, width: int) -> list[Text]:
     return [row for row in rows if row.plain.strip()] or [Text()]
 
 
-def paragraph(text: str, width: int, style: str = "", *, indent: int = 0) -> list[Text]:
-    """A whole text as rows, with control characters made visible."""
-    lines = [row for line in sanitize(text).split("\n") for row in wrap(Text(line, style), width - indent)]
-    return [Text.assemble(" " * indent, row) for row in lines]
+def paragraph(text: str, width: int, style: str = "", *, indent: int = 0, hanging: int = 0) -> list[Text]:
+    """A whole text as rows, with control characters made visible. Of a line that is broken, the rows after the first
+    are indented by `hanging` more."""
+    lines = sanitize(text).split("\n")
+    return [row for line in lines for row in _rows(Text(line, style), width, indent, hanging)]
+
+
+def _rows(line: Text, width: int, indent: int, hanging: int) -> list[Text]:
+    rows = wrap(line, width - indent)
+    rows = wrap(line, width - indent - hanging) if len(rows) > 1 and hanging else rows
+    return [Text.assemble(" " * (indent + hanging * (n > 0)), row) for n, row in enumerate(rows)]
 
 
 def pack(parts: Sequence[str], width: int, style: str) -> list[Text]:

@@ -285,7 +285,8 @@ class Live:
             self._put([])
 
     def _say(self, text: str, style: str = "", *, indent: int = 0, gap: bool = True, of_ballots: bool = False) -> None:
-        rows = paragraph(text, min(self._width, MAX_WIDTH), style, indent=indent)
+        # Whatever an announcement quotes begins no row as an announcement does.
+        rows = paragraph(text, min(self._width, MAX_WIDTH), style, indent=indent, hanging=0 if indent else INDENT)
         self._put(rows, gap=gap, of_ballots=of_ballots)
 
     def _put(self, rows: Sequence[Text], *, gap: bool = True, of_ballots: bool = False) -> None:
