@@ -129,7 +129,7 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
     out, since the tag may still be closed."""
     tags, public, at, position = _tags(tag), list[str](), 0, 0
     private = restarted = False
-    unclosed, outside_code, pairings = set[str](), _with_code_blanked(text), 0
+    unclosed, outside_code, pairings = set[str](), with_code_blanked(text), 0
     while match := tags.either.search(outside_code, position):
         position, name = match.end(), str(match.lastgroup)
         kind = name.removesuffix(_END)
@@ -151,11 +151,11 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
         at = position = closing.end() if closing else len(text)
         private = True
         if pairings < _MOST_PAIRINGS and re.search("```|~~~", text[match.start() : at]):
-            outside_code, pairings = " " * at + _with_code_blanked(text[at:]), pairings + 1
+            outside_code, pairings = " " * at + with_code_blanked(text[at:]), pairings + 1
     return PublicText("".join((*public, text[at:])), private, restarted, bool(unclosed))
 
 
-def code_blocks(text: str) -> list[tuple[int, int]]:
+def _code_blocks(text: str) -> list[tuple[int, int]]:
     """Where the closed code fences of a text begin and end."""
     blocks, opening, start, at = list[tuple[int, int]](), "", 0, 0
     for line in text.split("\n") if "```" in text or "~~~" in text else ():
@@ -169,10 +169,10 @@ def code_blocks(text: str) -> list[tuple[int, int]]:
     return blocks
 
 
-def _with_code_blanked(text: str) -> str:
+def with_code_blanked(text: str) -> str:
     """The text with blanks for its code blocks, in which no tag counts."""
     parts, at = list[str](), 0
-    for start, end in code_blocks(text):
+    for start, end in _code_blocks(text):
         parts += [text[at:start], " " * (end - start)]
         at = end
     return "".join((*parts, text[at:]))

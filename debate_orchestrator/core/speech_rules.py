@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Phase, Turn
-from debate_orchestrator.core.private_text import code_blocks, public_text, without_private
+from debate_orchestrator.core.private_text import public_text, with_code_blanked, without_private
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import Quote, VisibleText, make_visible, writes_lines_for
@@ -177,10 +177,10 @@ def ends_with_line(text: str, line: str, code: str = "") -> bool:
     """Whether a sanitized text ends with that line in a paragraph of its own, and says it itself. A line with a code
     may be emphasised, and end with a full stop."""
     above, _, last = text.rstrip(" \t\n").rpartition("\n")
-    written = rf"([*_]{{0,3}}){re.escape(line)} \[(?i:{code})\]\.?\1" if code else re.escape(line)
+    written = rf"([*_]{{0,3}}){re.escape(line)} \[(?i:{re.escape(code)})\]\.?\1" if code else re.escape(line)
     if not re.fullmatch(f" ?{written}", last) or above.rpartition("\n")[2].strip(" \t"):
         return False
-    prose = _without_code_blocks(above)
+    prose = with_code_blanked(above)
     if _FENCE.search(prose) or prose.rfind("<!--") > prose.rfind("-->"):
         return False
     if above.rstrip(" \t\n*_").endswith((":", "：")):
@@ -190,11 +190,3 @@ def ends_with_line(text: str, line: str, code: str = "") -> bool:
 
 def _last_line(text: str) -> str:
     return text.rstrip(" \t\n").rpartition("\n")[2]
-
-
-def _without_code_blocks(text: str) -> str:
-    parts, at = list[str](), 0
-    for start, end in code_blocks(text):
-        parts.append(text[at:start])
-        at = end
-    return "".join((*parts, text[at:]))
