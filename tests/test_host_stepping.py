@@ -131,7 +131,7 @@ def at_verdict(debate: Run, told: dict[str, Any]) -> dict[str, Any]:
     [
         ("A won.", "JSON"),
         (json.dumps(puppets.ballot(winner="both")), "one of a, b, tie"),
-        (json.dumps(puppets.ballot()).replace("7", "NaN", 1), "is not a number from 1 to 10"),
+        (json.dumps(puppets.ballot()).replace("7", "NaN", 1), "NaN is not JSON"),
     ],
 )
 def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any], ballot: str, expected: str) -> None:
