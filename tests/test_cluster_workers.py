@@ -181,6 +181,25 @@ def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres,
     assert answered <= len(server.requests) <= asked
 
 
+def test_a_worker_leaves_without_the_database(server: Server, postgres_server: Postgres, database: str) -> None:
+    """SIGTERM ends a worker also while the database is away: soon, and in sentences of this program's own."""
+    server.held, url = 1, postgres_server.url(database)
+    write_spec(1)
+    with coordinator(url), worker(url) as leaving:
+        until(lambda: len(server.requests) > 0, "a call")
+        postgres_server.stop()
+        try:
+            server.held = 0
+            until(lambda: server.answered > 0, "an answer")
+            leaving.signal(signal.SIGTERM)
+            left = leaving.end(20)
+        finally:
+            postgres_server.start()
+
+    assert left.code == 130 and "Lost: start.opening." in left.err and "Other workers go on" in left.err
+    assert "Traceback" not in left.err and "procrastinate" not in left.err
+
+
 def test_limits_and_the_cap_are_shared(server: Server, postgres_server: Postgres, database: str) -> None:
     """Two workers keep to the cap on costs together, and each to its part of the calls at once; a higher cap goes on
     without paying for anything twice."""

@@ -42,7 +42,7 @@ class SharedCap:
 
     def __init__(self, database: Database, tournament: str):
         self._database, self._tournament = database, tournament
-        self._ending: set[asyncio.Task[None]] = set()
+        self.ending: set[asyncio.Task[None]] = set()
 
     async def settle_left(self, debate_id: str) -> None:
         """Counts the calls that an earlier worker of a debate has left as if they had cost what was expected."""
@@ -77,17 +77,13 @@ class SharedCap:
         values = {"id": call, "cost": cost, "made": int(was_made), "failed": int(failed)}
         work = self._database.retried_until_reached(lambda: self._database.execute(_END, **values))
         task = asyncio.create_task(work)
-        self._ending.add(task)
+        self.ending.add(task)
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._ending.discard(task)
+        self.ending.discard(task)
         if not task.cancelled():
             task.exception()  # a refusal is told by the next call, which can't be counted either
-
-    async def close(self) -> None:
-        """Returns when all that has ended is counted."""
-        await asyncio.gather(*self._ending, return_exceptions=True)
 
 
 class CappedProvider(Provider):

@@ -164,9 +164,12 @@ async def open_database(url: str, tell: Callable[[str], None]) -> AsyncIterator[
         await app.open_async()
     except out_of_reach() as error:
         raise _unreachable(where, error) from None
+    database = Database(app, where, tell)
     try:
-        yield Database(app, where, tell)
+        yield database
     finally:
+        if database.away:  # connections that are being made would be awaited
+            await connector.pool.close(timeout=RETRY)
         await app.close_async()
 
 

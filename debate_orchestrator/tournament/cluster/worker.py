@@ -27,6 +27,8 @@ from debate_orchestrator.util.redact import redact
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 2.0
 """Seconds between two looks for tournaments and for debates of dead workers, and the most between two heartbeats."""
+_JOBS_ENDED = 0.05
+"""Seconds between two looks whether the debates under way have ended."""
 
 _OPEN = """
 SELECT id, tag, round FROM tournaments WHERE EXISTS (
@@ -72,6 +74,7 @@ class Worker:
         self._stop = asyncio.Event()
         self._passes: dict[str, _Pass] = {}
         """By tournament, what runs here."""
+        self._loading = asyncio.Lock()
         self._runs: list[TournamentRun] = []
         """The runs of all passes."""
         self._taking: dict[str, asyncio.Task[None]] = {}
@@ -79,6 +82,10 @@ class Worker:
         """By tournament, the pass for which was found whether it can run here."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
         """The debates under way, with the worker id under which each runs."""
+        self._job_tasks: set[asyncio.Task[Any]] = set()
+        """Those, and the ones whose end Procrastinate still writes down."""
+        self._last_write: float | None = None
+        """When this worker stops to write, once its debates are cancelled: a time of the event loop."""
         queue.register(database.app, self._run_job)
 
     @property
@@ -93,6 +100,8 @@ class Worker:
     def cancel_jobs(self) -> None:
         """Stops, and cancels the debates under way with their calls."""
         self._stop.set()
+        if self._last_write is None:
+            self._last_write = asyncio.get_running_loop().time() + AT_THE_END
         for job in self._jobs:
             job.cancel()
 
@@ -106,12 +115,32 @@ class Worker:
             self.stop()
             for taking in self._taking.values():
                 taking.cancel()
-            await asyncio.gather(*self._taking.values(), return_exceptions=True)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(AT_THE_END):
-                    for current in self._passes.values():
-                        await current.cap.close()
+            while self._jobs:  # replies under way are awaited, unless they were cancelled
+                await asyncio.sleep(_JOBS_ENDED)
+            await self._finish_writing()
             beating.cancel()
+
+    async def _finish_writing(self) -> None:
+        """Has the end of all debates and calls written down. What the database has not taken in time is left: other
+        workers find the debates when their lease is over."""
+        counting = [task for current in self._passes.values() for task in current.cap.ending]
+        tasks = {*self._taking.values(), *counting}
+        seconds = AT_THE_END
+        if self._last_write is not None:
+            seconds = max(0.0, self._last_write - asyncio.get_running_loop().time())
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        while left := {task for task in (*tasks, *self._job_tasks) if not task.done()}:
+            for task in left:
+                task.cancel()  # again and again: Procrastinate goes on to the next step of its own end
+            await asyncio.wait(left, timeout=_JOBS_ENDED)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _end_job(self, task: asyncio.Task[Any]) -> None:
+        """Forgets a task of Procrastinate. Its error, that the database could not be reached, is told by `lost`."""
+        self._job_tasks.discard(task)
+        if not task.cancelled() and isinstance(error := task.exception(), out_of_reach()):
+            self._database.lost(error)
 
     async def _serve(self, *, until_done: bool) -> None:
         looked = False
@@ -182,6 +211,8 @@ class Worker:
         task = asyncio.current_task()
         assert task is not None
         self._jobs[task] = worker_id
+        self._job_tasks.add(task)
+        task.add_done_callback(self._end_job)
         try:
             await self._run_debate(tournament, debate_id)
         except asyncio.CancelledError:
@@ -196,7 +227,8 @@ class Worker:
 
     async def _run_debate(self, tournament: str, debate_id: str) -> None:
         """Runs a debate, and notes how it stands then."""
-        current = await self._pass(tournament)
+        async with self._loading:  # debates that begin together have one run, with its limits
+            current = await self._pass(tournament)
         scheduled = current.debates.get(debate_id) if current is not None else None
         if current is None or self._stop.is_set():
             raise Requeue(0 if self._stop.is_set() else round(self._lease))
