@@ -38,6 +38,7 @@ def journals(folder: str = "out") -> list[Path]:
     return sorted(Path(folder, "debates").glob("*.journal.jsonl"))
 
 
+@pytest.mark.slow
 def test_from_new_to_all_journals(debate: Run) -> None:
     """The sample runs as it is, without a key: planned, held, and with a report and a page of every debate."""
     ran = [debate("tournament", "new"), debate("tournament", "plan", "tournament.yaml")]
