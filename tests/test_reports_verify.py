@@ -177,9 +177,9 @@ def test_the_reports_beside_a_journal(tmp_path: Path, short: list[Entry]) -> Non
 
 def test_files_that_are_no_report_are_refused_at_once(tmp_path: Path) -> None:
     """Every file that can't be had, or has the suffix of no report, is complained of, all at once."""
-    (tmp_path / "r.txt").write_text("x")
+    (tmp_path / "r.csv").write_text("x")
     with pytest.raises(BadFile) as caught:
-        files_of([str(tmp_path / "r.txt"), str(tmp_path / "none.md"), "\0.json"])
+        files_of([str(tmp_path / "r.csv"), str(tmp_path / "none.md"), "\0.json"])
 
     assert len(caught.value.problems) == 3
     assert f"ends in {report_files.suffixes()}" in caught.value.problems[0]

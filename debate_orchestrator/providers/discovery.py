@@ -206,7 +206,7 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> Available:
     if key is None and api.needs_key:
         return Available(spec=spec, ready=True, about=f"credentials: {where}")
     url = servers.without_user((server.address or api.url).rstrip("/"))
-    headers = {} if key is None else {api.list_key: key if api.list_key == "x-api-key" else f"Bearer {key}"}
+    headers = {} if key is None else {api.list_key: f"Bearer {key}" if api.list_key == "authorization" else key}
     answer, problem = _get_in_time(f"{url}{api.list_path}", headers | {"anthropic-version": "2023-06-01"})
     names, more = _names(answer, *api.list_fields)
     if not api.needs_key:

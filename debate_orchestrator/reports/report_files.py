@@ -237,8 +237,8 @@ _TEXTS: dict[State, str] = {
 """Each state for people, in a sentence or two that the report's name begins."""
 
 
-_JSON_AGAIN = "`debate report JOURNAL --to {name}`"
-"""Without --to a JSON report is not made."""
+_MADE_BY_NAME = "`debate report JOURNAL --to {name}`"
+"""Without --to only the first two types of file are made."""
 
 
 class Verification(NamedTuple):
@@ -281,7 +281,9 @@ class Verification(NamedTuple):
             named=plural(lines, "line"),
             head=self.checksum.last_hash[:16],
             now=self.journal_lines,
-            again=_JSON_AGAIN.format(name=name_of(self.path)) if self.path.endswith(".json") else "`debate report`",
+            again="`debate report`"
+            if self.path.endswith((".md", ".html"))
+            else _MADE_BY_NAME.format(name=name_of(self.path)),
         )
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import pydantic
 
@@ -380,6 +380,13 @@ def types_of(name: str) -> set[Any]:
     annotation = Settings.model_fields[name].annotation
     parts = (annotation, *get_args(annotation))
     return {*parts, *map(get_origin, parts), *(getattr(part, "__origin__", None) for part in parts)}
+
+
+def words_of(name: str) -> dict[str, str]:
+    """The words that are the only values of a setting, each with itself as its label; empty if other values may be
+    given."""
+    annotation = Settings.model_fields[name].annotation
+    return {word: word for word in get_args(annotation)} if get_origin(annotation) is Literal else {}
 
 
 def from_text(name: str, text: str, between: str = ",") -> Any:

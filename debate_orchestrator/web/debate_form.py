@@ -11,7 +11,7 @@ from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_SOUR
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, types_of
+from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, types_of, words_of
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import DebateError
@@ -107,7 +107,7 @@ def more_fields(format: Format) -> list[SettingField]:
     kinds = {int: "number", float: "number", dict: "", tuple: "lines", str: "text"}  # a form can't give a mapping
     fields = []
     for name, text in SETTING_TEXTS.items():
-        options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name, {})
+        options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name) or words_of(name)
         kind = "choice" if options else next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
         if kind and name not in _OWN_FIELDS:
             offered = (("", "default"), *options.items()) if options else ()
