@@ -252,7 +252,7 @@ def test_a_password_in_an_address(debate: Run, monkeypatch: pytest.MonkeyPatch) 
     ran = debate("models", "--json")
 
     assert "pass-word-99" not in ran.out
-    assert "https://127.0.0.1:9" in ran.out and "me:" not in ran.out
+    assert "https://127.0.0.1:9" in ran.out and "me:pass" not in ran.out
 
 
 # Where a key goes
