@@ -76,7 +76,7 @@ def advice() -> dict[str, Any]:
 
 
 def brief(**changes: Any) -> dict[str, Any]:
-    """A brief that its own table and the record bear out; it follows the side that lost."""
+    """A brief that its own table and the record support; it follows the side that lost."""
     why = [
         {
             "heading": f"Point {n}",

@@ -97,7 +97,7 @@ def length(brief: Brief) -> int:
 
 
 def test_a_brief_for_another_draft_has_the_first_problems_of_the_last_one() -> None:
-    """A decision brief of a hundred reasons, each with a mark that nothing bears out, has hundreds of problems."""
+    """A decision brief of a hundred reasons, each with a mark that nothing supports, has hundreds of problems."""
     fault = {"kind": "unclear", "where": "weighing", "problem": "It says nothing."}
     first = decision.brief(why=[decision.reason("held")] * 100)
     script = {"final.brief.rapporteur": first, "final.brief-check.rapporteur": {"findings": [fault]}}

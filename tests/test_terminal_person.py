@@ -167,12 +167,12 @@ def shown(debate: DebateState, turn: str) -> str:
 
 
 def test_what_a_debater_needs() -> None:
-    """A debater is told the seat, the motion, the speeches so far, the task, the reserved lines, the limits."""
+    """A debater is told the seat, the topic, the speeches so far, the task, the reserved lines, the limits."""
     text = shown(due("1.challenge.a"), "1.challenge.a")
 
     for said in (
         "Challenge — Researcher A. Researcher A, it is your turn.",
-        "The motion\n  Topic: Tabs are better than spaces.",
+        "The topic\n  Topic: Tabs are better than spaces.",
         "Researcher B: Opening Statement [R2 - ROUND 1 - OPENING] (1.opening.b)\n  This is what b says in 1.opening.b.",
         "Your task: Challenge",
         "I CONCEDE THE DEBATE.",

@@ -58,7 +58,7 @@ def test_an_id_of_a_topic_has_no_noncharacters(bad: str) -> None:
     """Such an id is refused before any debate is paid for."""
     _, problems = read_topics([{"id": f"t{bad}", "motion": "A motion holds.", "category": "c"}], "")
 
-    assert len(problems) == 1 and "no noncharacters of Unicode" in problems[0], problems
+    assert len(problems) == 1 and "no characters that Unicode never assigns" in problems[0], problems
 
 
 def test_plots_measure_no_long_text(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ def test_blanks_are_shown(here: Path) -> None:
 
 
 def test_a_list_of_risks(here: Path) -> None:
-    """The gravest stand last, each as an item; of many files the first few are told and the others counted, of
+    """The most serious stand last, each as an item; of many files the first few are told and the others counted, of
     programs every one."""
     context = [f"/x/{n}.md" for n in range(60)]
     cast = {"a": "command:cat", "b": "openai:m@https://x/v1", "judge": [f"command:cat {n}" for n in range(9)]}

@@ -98,7 +98,7 @@ def _take_turns(session: OpenDebate, arguments: argparse.Namespace, estimate_tex
 
 def tell_estimate(session: OpenDebate, estimate_text: str = "") -> None:
     """Prints on stderr what the turns that are left are expected to take. Every verb does so before its first call,
-    since a file from elsewhere may name dear models, many judges and much context. `estimate_text` is that of
+    since a file from elsewhere may name expensive models, many judges and much context. `estimate_text` is that of
     `drive_to_report`."""
     rehearsal = estimate_text or model_spec.is_rehearsal(session.state.cast)
     text = estimate_text or estimate_debate(session.state.opened, session.journal.events[1:]).sentence()

@@ -24,7 +24,7 @@ from debate_orchestrator.cli.output import at_terminal
 VERBS = {
     "answers": "print a commented answers file to start from",
     "ask": "take answers into FILE and print the next question of the setup conversation as JSON",
-    "open": "write the journal, have models take the turns before the host's, print the turns now due",
+    "open": "write the journal, run the models' turns up to the first turn of the host, and print that turn",
     "step": "take the replies that are there and print the turns now due",
     "run": "run a whole debate with models, from an answers file or from flags, with no questions",
     "resume": "continue a debate where it stopped",

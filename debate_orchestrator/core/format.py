@@ -94,7 +94,7 @@ class Format(FrozenModel):
     after_decline: Literal["goes on", "verdict"] = Default(default="goes on", alias="after_refusal")
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
-    """Whether the side wins that has more votes, or the one that gained more since the blind ballots."""
+    """`votes`: the side with more votes wins. `swing`: the side that gained more votes since the blind ballots wins."""
     winner_of: dict[ShownKey, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
     judged_by: str = Default(default="", pattern=rf"{NAME_PATTERN}|^$")

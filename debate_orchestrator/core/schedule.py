@@ -145,8 +145,9 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
     """The id of the last slot that would still run if the debate were ended now; None if nothing would be left
     out.
 
-    That is the slot that is due, if it has begun, so that every side has its turn in it; otherwise the one before it.
-    The vote on a round follows if all speeches of the round are in. A slot has begun if one of these is true:
+    If the current slot has begun, it is finished, so that every side has its turn in it, and is the last one; otherwise
+    the slot before it is the last. The vote on a round follows if all speeches of the round are in. A slot has begun if
+    one of these is true:
 
     - a reply was given in it;
     - a call was made in it;

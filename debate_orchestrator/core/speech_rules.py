@@ -1,9 +1,9 @@
 """The rules by which speeches are read: what other seats hear of one, and which reserved lines in it count.
 
 A reserved line counts only as a speech's own last line, in a paragraph of its own: not in code, a quotation, a comment
-or private working, not behind a colon, and in no speech that is cut short. Where a seat is shown its lines with the
-code of its turn, only a line with that code counts: no other text can hold it, so what a side quotes or repeats never
-decides for it. A line without one, of people and stand-ins, does not count behind an open quotation mark either.
+or private working, not behind a colon, and in no speech that is cut short. If a seat is shown its lines with the code
+of its turn, only a line with that code counts. No other text has that code, so a line that a side quotes or repeats
+decides nothing. People and stand-ins have no code: their line does not count behind an open quotation mark either.
 """
 
 from __future__ import annotations

@@ -155,8 +155,8 @@ def decided_votes(votes: Sequence[Vote]) -> list[Vote]:
 
 
 def has_quorum(votes: Sequence[Vote], quorum: int, winner_of: Mapping[str, str] | None = None) -> bool:
-    """Whether enough of these judges vote for a side, a tie or consensus; one must at least. Where they give labels
-    that stand for winners, every label counts, also one that stands for no decision."""
+    """Whether enough of these judges, and at least one, vote for a side, a tie or consensus. If their labels stand for
+    winners, every judge with a label counts, also one whose label stands for no decision."""
     counting = [vote for vote in votes if vote.label is not None] if winner_of else decided_votes(votes)
     return len(counting) >= max(1, quorum)
 

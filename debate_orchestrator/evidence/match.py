@@ -44,7 +44,7 @@ _REFERENCE_MARK = re.compile(
 )
 """A mark of an encyclopedia behind a word or a sentence, without a blank. What stands alone in brackets is a word."""
 ECHO = 0.75
-"""The share of a quote's letters in an address from which on the page may only repeat them."""
+"""If an address holds words with at least this share of a quote's letters, the page may only repeat the address."""
 _DECODINGS = 4
 _TAG = re.compile("<[^<>]*>?")
 _NAME = re.compile("[?&;][^?&;=]*=")
@@ -133,9 +133,9 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> Match:
 
 
 def _echoes(address: str, part: Words) -> bool:
-    """Whether what a server sees of an address may hold a run of the part's words, of `WORDS` and 8 letters or more, or
-    words with most of its letters, whatever their order and nearly so spelt. A site may decode what it is asked and
-    drop tags. What is not plain UTF-8 there may hold anything."""
+    """Whether an address, as a server may read it, holds `WORDS` words of the part in a row with 8 letters or more, or
+    words with `ECHO` of its letters, in any order and nearly spelt so. A server may decode the address and drop tags.
+    An address that is not plain UTF-8 may hold anything, so that the answer is yes."""
     text, forms = address.partition("#")[0].replace("+", " "), dict[str, None]()
     for _ in range(_DECODINGS):
         try:

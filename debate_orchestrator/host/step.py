@@ -133,8 +133,8 @@ class Stepper:
         *,
         just_opened: bool = False,
     ):
-        """`before_calls` is called once, before the first call. `begun` says that the debate was opened just now, so
-        that its first announcements are new."""
+        """`before_calls` is called once, before the first call. `just_opened` says that the debate was opened just
+        now, so that its first announcements are new."""
         self.session, self.folder, self.before_calls = session, folder, before_calls
         self.permissions, self.just_opened, self.told = permissions, just_opened, False
         self.announcer = Announcer()

@@ -1,7 +1,7 @@
 """From a turn to its brief: the prompt that a seat is sent. `replies` is the other half, from the reply to an event.
 
 What is sent only ever grows at its end, since prompt caches pay for a prefix that stays the same: a system text shared
-by all seats; the motion; one block for each turn, in the order of the schedule; and last, never repeated, the seat's
+by all seats; the topic; one block for each turn, in the order of the schedule; and last, never repeated, the seat's
 role, its task and its own earlier ballots. Speech is only ever a value in a template, in blocks that end with a code.
 The code of a block follows from the debate's nonce and the place of the block, so a speaker has never seen the code of
 the block that its speech will stand in, and can't end it. A speech keeps its code in all later briefs.
@@ -142,7 +142,7 @@ def _about_lines(debate: DebateState, text: str, code: ReplyCode) -> str:
 
 
 def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list[tuple[Role, str]]:
-    """The motion and the speeches that the seat of a turn has heard; in a dialogue its own ones are its messages."""
+    """The topic and the speeches that the seat of a turn has heard; in a dialogue its own ones are its messages."""
     dialogue = debate.format.history == "dialogue" and not turn.judging
     messages: list[tuple[Role, str]] = [("user", _render("shared/motion.md.j2", values | _fenced(debate, "motion")))]
     for turn_values in values["heard"]:

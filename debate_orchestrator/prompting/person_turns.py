@@ -38,7 +38,7 @@ _CONTINUED = re.compile(r"(?<=\S)\n(?![ \t]*(?:[-*] |\d+\. |# |\n|$))[ \t]*")
 
 
 class Document(NamedTuple):
-    """What a person reads before a turn: the motion, a speech, a question from the floor ..."""
+    """What a person reads before a turn: the topic, a speech, a question from the floor ..."""
 
     heading: str
     body: str
@@ -49,7 +49,7 @@ def documents(debate: DebateState, turn: Turn) -> Iterator[Document]:
     """All that a seat is shown before a turn, in the order in which models are shown it."""
     values, format = common_values(debate, turn), debate.format
     positions = (f"{format.name_of(side)} argues: {position}" for side, position in values["positions"].items())
-    yield Document("The motion", "\n".join([f"Topic: {values['topic']}", *positions]))
+    yield Document("The topic", "\n".join([f"Topic: {values['topic']}", *positions]))
     if values["own_issues"] and values["issues"]:
         yield Document("The list of issues", "\n".join(f"{n}. {q}" for n, q in values["issues"]["issues"].items()))
     for file in values["context"]:

@@ -140,7 +140,7 @@ class _Texts(DictLoader):
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Renders templates, which can do nothing but make text: those in `own` and those of prompts/.
+    """Renders templates, which can do nothing but make text: those in `carried` and those of prompts/.
 
     `shipped` holds the texts of prompts/ in a process that can't read its files.
     """

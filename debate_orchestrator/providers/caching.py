@@ -26,8 +26,8 @@ class CachePlan(NamedTuple):
     long_ttl: bool = False
     """Whether that must be kept for an hour instead of minutes."""
     reads: str | None = None
-    """The turn at whose breakpoint it reads, where it writes nothing itself. A call reads only up to a breakpoint of
-    its own, so it sets one on that very block; one elsewhere would be paid for and never read."""
+    """If it writes nothing: the turn that wrote what it reads. A call reads only up to a breakpoint of its own, so it
+    sets one on the block where that turn set its breakpoint. One elsewhere would be paid for and never read."""
 
 
 class _Call(NamedTuple):
@@ -91,7 +91,7 @@ def _stages(debate: DebateState) -> list[list[_Call]]:
 
 
 def placed_breakpoints(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]:
-    """The blocks of a brief at which a call sets breakpoints, counted from 0. The first block is the motion, each
+    """The blocks of a brief at which a call sets breakpoints, counted from 0. The first block is the topic, each
     speech that is heard is one, and the last is the call's own, which never has a breakpoint."""
     if plan.write:
         return breakpoints(blocks - 1)

@@ -145,7 +145,7 @@ def _rapporteur_reply(
     prefer: Mapping[str, str | bool],
 ) -> dict[str, Any]:
     """The rapporteur's reply: a list of issues, advice, a check that finds nothing unless that is preferred, or a
-    decision brief that the record bears out."""
+    decision brief that the record supports."""
     reply = Filler(shape_context, {"mark": "not challenged"}, _WORDS_OF_A_REPORT).reply(shape, turn.id)
     if "findings" in reply and not prefer.get("findings"):
         reply["findings"] = []
@@ -169,8 +169,8 @@ class Filler:
         """Values so far."""
 
     def reply(self, shape: Mapping[str, Field], seed_text: str) -> dict[str, Any]:
-        """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except by
-        `prefer`, and a ballot names the side to which it gives more."""
+        """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except
+        where that is preferred, and a ballot names the side to which it gives more."""
         fields = fields_asked(shape, self._context)
         values: dict[str, Any] = {}
 

@@ -92,7 +92,7 @@ class ConsiderationReport(Part):
     dissent_row: int | None
     """The row of the dissent record about it, from 1; null where none is."""
     mark_problems: tuple[str, ...] = ()
-    """Where the record does not bear out the mark, a sentence each; empty if it does."""
+    """Where the record does not support the mark, a sentence each; empty if it does."""
 
 
 class ObjectionReport(Part):
@@ -121,7 +121,7 @@ class DecisionBriefReport(Part):
     do: str
     """What to do by default."""
     sure: int
-    """The rapporteur's credence, in percent."""
+    """How sure the rapporteur is, in percent."""
     why_not_more: str
     """What keeps the rapporteur from being surer."""
     check_first: str = ""
@@ -159,7 +159,7 @@ class DecisionBriefReport(Part):
     advice: str | None
     """The turn of that advice, which was given before the debate; null where there is none."""
     problems: tuple[str, ...] = Field(serialization_alias="shortcomings")
-    """What in it its own table or the record does not bear out."""
+    """What the brief says against its own table or without support in the record."""
     sent_back: tuple[str, ...]
     """Those of the problems for which it was sent back to the rapporteur."""
 
@@ -259,8 +259,8 @@ def _in_words(problem: str) -> str:
 
 
 def mark_text(reason: ConsiderationReport) -> str:
-    """What the debate made of a reason, as far as the record bears it out."""
-    return "not borne out by the record" if reason.mark_problems else MARKED[reason.mark]
+    """What the debate made of a reason, as far as the record supports it."""
+    return "not supported by the record" if reason.mark_problems else MARKED[reason.mark]
 
 
 def _held_mirrored(debate: DebateState) -> bool | None:

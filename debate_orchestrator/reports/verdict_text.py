@@ -288,8 +288,8 @@ def first_screen(report: ReportModel) -> FirstScreen:
 
 
 def answer(report: ReportModel) -> Phrase:
-    """What the debate comes to, as a sentence about the world. Where A alone argues for the motion as it stands, `Yes`
-    leads, and the motion is not repeated; `No` leads where the other position is the opposite of the motion."""
+    """What the debate comes to, as a sentence about the world. Where A alone argues for the topic as it stands, `Yes`
+    leads, and the topic is not repeated; `No` leads where the other position is the opposite of the topic."""
     verdict = report.verdict
     if verdict is None:
         return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
@@ -434,7 +434,7 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
 def _unchecked(report: ReportModel) -> Iterator[str]:
     for number, reason in enumerate(report.decision_brief.why if report.decision_brief else (), start=1):
         if reason.mark_problems:
-            yield f'Reason {number}: its mark "{MARKED[reason.mark]}" is not borne out by the record.'
+            yield f'Reason {number}: its mark "{MARKED[reason.mark]}" is not supported by the record.'
     for note in report.notes:
         hosted = note.kind == "cast" and report.run.kind == "host"
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:

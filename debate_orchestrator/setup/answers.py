@@ -117,7 +117,9 @@ SETTING_TEXTS = {
     "quorum": SettingText("judges whose votes must count for a decision; more than half by default", "# 2", "N"),
     "blind": SettingText("judges also vote before the first word is said", "# true", label="Blind votes"),
     "each_round": SettingText(
-        "judges vote after every round, in formats that leave that open", "# true", label="Votes after every round"
+        "judges also vote after every round, in formats in which that is optional",
+        "# true",
+        label="Votes after every round",
     ),
     "until_dry": SettingText(
         "end the debate after the round in which the judge finds no new ground; rounds: auto does this too",
@@ -354,7 +356,7 @@ def host_problem(cast: Mapping[str, Any]) -> str:
 
 
 def judging_settings(answers: Mapping[str, Any], format: Format, judge_count: int) -> Settings:
-    """The settings of a debate of which only the `given` ones and the number of judges are known. Raises BadSettings
+    """The settings of a debate of which only these `answers` and the number of judges are known. Raises BadSettings
     with every problem."""
     cast = {JUDGE: [HOST] * max(1, min(judge_count, MAX_JUDGES))} if JUDGE in format.active_seats() else {}
     return make_settings({"topic": "Any.", "cast": cast, **answers}, format, "any.md")

@@ -1,4 +1,5 @@
-"""The risks of a setup: the programs, servers, other files and foreign prompts that it would use.
+"""The risks of a setup: the programs, servers and other files that it would use, and prompts that are not this
+program's own.
 
 A value that the user typed is the user's own. A value from an answers file or a journal may be a stranger's: what is
 listed here of it needs the user's consent, for which `cli.consent` asks.
@@ -47,7 +48,7 @@ _INSTRUCTIONS = frozenset(
 does not tell letters by their size, these are such files too. Otherwise their names are in capitals."""
 
 
-_GRAVE: tuple[Kind, ...] = ("server", "program")
+_SERIOUS: tuple[Kind, ...] = ("server", "program")
 _SCREEN = 1_500
 """Characters that the programs and servers of one question may take, so that none scrolls away."""
 _FEW = 5
@@ -115,8 +116,8 @@ def _escaped(text: str) -> str:
 
 
 def sort_risks(risks: Iterable[Risk]) -> list[Risk]:
-    """The gravest last, where a question follows."""
-    kinds = [kind for kind in _PHRASES if kind not in _GRAVE] + [*_GRAVE]
+    """The most serious last, where a question follows."""
+    kinds = [kind for kind in _PHRASES if kind not in _SERIOUS] + [*_SERIOUS]
     return sorted(risks, key=lambda risk: kinds.index(risk.kind))
 
 
@@ -124,9 +125,9 @@ def risk_lines(risks: Iterable[Risk]) -> list[str]:
     """Items of a list for a person, in that order; of many files the first few are shown, and the others counted.
     BadSettings if there is more than a person can look through."""
     in_order = sort_risks(risks)
-    grave_risks = [risk for risk in in_order if risk.kind in _GRAVE]
-    if sum(len(_escaped(risk.what)) + len(risk.where) + len(risk.folder) for risk in grave_risks) > _SCREEN or any(
-        len(risk.what) > model_spec.MAX_COMMAND_LENGTH for risk in grave_risks
+    serious_risks = [risk for risk in in_order if risk.kind in _SERIOUS]
+    if sum(len(_escaped(risk.what)) + len(risk.where) + len(risk.folder) for risk in serious_risks) > _SCREEN or any(
+        len(risk.what) > model_spec.MAX_COMMAND_LENGTH for risk in serious_risks
     ):
         raise BadSettings(
             "The setup uses more programs and servers than can be shown, so that no one could agree to it."
@@ -134,7 +135,7 @@ def risk_lines(risks: Iterable[Risk]) -> list[str]:
     items = []
     for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
         risks_of_kind = list(group)
-        shown_risks = risks_of_kind if kind in _GRAVE else risks_of_kind[:_FEW]
+        shown_risks = risks_of_kind if kind in _SERIOUS else risks_of_kind[:_FEW]
         items += [f"  - {risk.text}" for risk in shown_risks]
         if more_count := len(risks_of_kind) - len(shown_risks):
             items.append(f"  - {kind}: {more_count:,} more")

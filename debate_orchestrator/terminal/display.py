@@ -67,7 +67,7 @@ def pack(parts: Sequence[str], width: int, style: str) -> list[Text]:
 
 
 class Display:
-    """The terminal behind one stream. Nothing is written before `hold`, nor after `release`."""
+    """The terminal behind one stream. Nothing is written before `acquire`, nor after `release`."""
 
     def __init__(self, stream: TextIO, environment: Mapping[str, str]):
         """`environment` may have NO_COLOR."""

@@ -68,7 +68,7 @@ class ColumnMap(FrozenModel):
     """A number or name for each time that a judge judged the same debate."""
     label: str | None = None
     score: str | None = None
-    """A single number for the motion itself."""
+    """A single number for the topic itself."""
 
     def columns(self) -> list[str]:
         """Every column that it names."""

@@ -48,7 +48,7 @@ class ScheduledDebate(FrozenModel):
     motion: Text
     category: str
     pro: str
-    """The name of the model that argues for the motion."""
+    """The name of the model that argues for the topic."""
     con: str
     first: Literal["pro", "con"]
     """Who speaks first."""

@@ -71,7 +71,7 @@ class DebateRow(FrozenModel):
     motion: str = ""
     category: _Name = ""
     pro: _Name | None
-    """The model that argues for the motion; None where it is not known."""
+    """The model that argues for the topic; None where it is not known."""
     con: _Name | None
     first: Side | None = None
     """Who speaks first; None where it is not known."""
@@ -119,7 +119,7 @@ class BallotRow(FrozenModel):
     """0 for the panel's own ballot; from 1 for the same debate judged again."""
     label: _Name | None = None
     score: _Number | None = None
-    """A single number for the motion itself, such as how well a claim is supported."""
+    """A single number for the topic itself, such as how well a claim is supported."""
 
     @property
     def mirrored_with(self) -> tuple[object, ...]:

@@ -260,7 +260,7 @@ class TournamentRun:
     async def _take_turns_of(
         self, scheduled: ScheduledDebate, journal: JournalWriter, openings: Sequence[Opened], stop: asyncio.Event
     ) -> None:
-        """Takes every turn of the debate in a journal; `made` has its first event if it was begun just now."""
+        """Takes every turn of the debate in a journal; `openings` has its first event if it was begun just now."""
         events = journal.events
         if not openings or events[0] is not openings[0]:
             self.tournament.must_belong(scheduled, events)

@@ -75,7 +75,7 @@ class Limits(FrozenModel):
 
 
 class Topic(FrozenModel):
-    """A motion that is debated by every pair of models."""
+    """A topic that is debated by every pair of models. Its `motion` is the sentence that they debate."""
 
     id: str
     motion: Text

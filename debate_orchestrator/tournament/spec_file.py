@@ -150,7 +150,7 @@ def read_topics(rows_or_path: Any, folder: str) -> tuple[tuple[Topic, ...], list
     """The topics that a spec names, and what is wrong with them. `rows_or_path` is a list, or the path of
     a file in `folder`.
 
-    A topic without positions has the motion and its opposite.
+    A topic without positions has its `motion` and the opposite of it.
     """
     where = "topics"
     if isinstance(rows_or_path, str) and rows_or_path:
@@ -211,7 +211,7 @@ def _row_problems(where: str, n: int, row: Any) -> Iterator[str]:
             near = suggest(key, [other for other in row if other not in _TOPIC_FIELDS])
             yield " ".join(filter(None, (f"{name} has no {key}.", near and f"It has a similar key. {near}")))
     if (topic_id := _text(row.get("id"))) and not _ID.fullmatch(topic_id):
-        yield f"{name}: an id has 1 to 80 characters, no blanks and no noncharacters of Unicode."
+        yield f"{name}: an id has 1 to 80 characters, no blanks and no characters that Unicode never assigns."
     if (length := len(_text(row.get("category")))) > MAX_CATEGORY_LENGTH:
         yield f"{name}: a category has at most {MAX_CATEGORY_LENGTH} characters, and this one has {length:,}."
     for key in ("motion", "position_a", "position_b"):

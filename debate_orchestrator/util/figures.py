@@ -1,8 +1,8 @@
 """Figures in texts that are compared: a digit with all that stands beside it and may make it another number.
 
-A figure is a run without blanks that holds a digit, with its letters and signs (`1.5e-6`, `-US$5`, `5\u20322`), and
-what a blank sets off from it where both sides of the blank are signs or digits (`- 5`, `5 %`, `5 000`). Quotation
-marks, brackets, marks of emphasis, and punctuation at the end don't belong to it.
+A figure is a digit with all letters and signs that touch it (`1.5e-6`, `-US$5`, `5\u20322`). A blank within it is
+allowed where signs or digits stand on both sides (`- 5`, `5 %`, `5 000`). Quotation marks, brackets, marks of emphasis,
+and punctuation at the end don't belong to it.
 """
 
 from __future__ import annotations

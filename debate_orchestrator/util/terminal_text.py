@@ -61,16 +61,15 @@ def option_number(answer: str, maximum: int) -> int | None:
 
 
 def wrap(text: str, columns: int) -> str:
-    """`text`, sanitized, with its lines broken as `filled` does."""
+    """`text`, sanitized, with its lines broken as `fill_line` does."""
     width = max(10, min(columns - 1, MAX_WIDTH))
     return "\n".join(fill_line(line, width) for line in sanitize(text).split("\n"))
 
 
 def fill_line(line: str, width: int) -> str:
-    """A line, broken between words. Its other rows are indented by two blanks, so that whatever it quotes passes for no
-    line of its own; where it begins with blanks, a number and a gap, or the dash of a list (`  - ...`), to the text
-    after these. In an item of a list a long word is broken too, so
-    that none of its rows leaves the list."""
+    """A line, broken between words. Its other rows are indented, so that nothing it quotes looks like a line of its
+    own: by two blanks, or as far as its text if it begins with blanks, with a number and a gap, or with the dash of a
+    list (`  - ...`). In an item of a list a long word is broken too, so that none of its rows leaves the list."""
     if len(line) <= width:
         return line
     gap = re.match(r"\s+\d+ \S+ {2,}|\s+(- )?", line)

@@ -21,7 +21,7 @@ MAX_NODES = 50_000
 
 
 class _Loader(Composer, CParser, SafeConstructor, Resolver):
-    """The safe loader without aliases, tags, dates, sexagesimal numbers, and yes and no as booleans."""
+    """The safe loader without aliases, tags, dates, numbers in base 60 (`1:30`), and yes and no as booleans."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 

@@ -1,5 +1,5 @@
 """The list of issues and the decision brief in the core: who is asked what, when a debate finds no new ground, and
-which marks of a brief the record bears out."""
+which marks of a brief the record supports."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def reason(mark: str, *turns: str, side: str | None = "a", row: int | None = Non
 
 
 def brief(**changes: Any) -> dict[str, Any]:
-    """A decision brief that the record bears out."""
+    """A decision brief that the record supports."""
     cases = [("you are few", "Wait.", 80), ("you are new", "Wait.", 75), ("you are many", "Do it.", 60)]
     rows = [dict(zip(("if", "then", "sure"), case, strict=True)) for case in cases]
     advice = {"do": "Do it.", "sure": 60, "why_not_more": "no one measured it", "sides_with": "b"}

@@ -28,7 +28,7 @@ _FLAGS = {
     "rounds": ("N", "rounds of each debate"),
     "repetitions": ("N", "how often each debate is run"),
     "panel": ("N", "judges of each debate"),
-    "seed": ("N", "what chance is drawn from"),
+    "seed": ("N", "the seed of the random choices"),
 }
 _NUMBERS = ("rounds", "repetitions", "panel", "seed")
 
