@@ -131,7 +131,7 @@ def test_everything_wrong_is_said_at_once() -> None:
         ({"topics": [{"id": "x", "motion": "Y.", "category": "c"}] * 2}, "the topic id x stands 2 times"),
         (
             {"topics": [{"id": n, "motion": m, "category": "c"} for n, m in (("x", "So."), ("y", "so"))]},
-            "the topics x, y have the same motion",
+            "the topics x, y have the same text in motion",
         ),
         ({"topics": [{"id": "x", "motion": "Y.", "category": " "}]}, "topic 1 (x) has no category"),
         (

@@ -92,12 +92,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
     """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
     sources = [consent.source_of_journal(path, entries) for path, entries in run.asked.items()]
-    foreign = [source for source in sources if consent.open_risks(source, _BALLOT)]
-    if foreign and not trusted:
-        count = plural(len(foreign), "ballot")
+    of_others = [source for source in sources if consent.open_risks(source, _BALLOT)]
+    if of_others and not trusted:
+        count = plural(len(of_others), "ballot")
         hint = "Add --trust to count them, name another --output, or move the folder away."
         raise BadFile(f"The folder holds {count} that `debate probe` did not make there for you. {hint}")
-    for source in foreign:
+    for source in of_others:
         consent.remember(source, _BALLOT)
 
 

@@ -80,13 +80,13 @@ class BatchFile:
             try:
                 self._take(strict_json(line.decode()))
             except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-                raise self._foreign(n) from None
+                raise self._damaged_line(n) from None
         if not (tail.startswith(_BEGINNING) or _BEGINNING.startswith(tail)):
-            raise self._foreign(len(lines) + 1)
+            raise self._damaged_line(len(lines) + 1)
         self._size = sum(len(line) + 1 for line in lines)
         os.ftruncate(self._handle, self._size)
 
-    def _foreign(self, n: int) -> BadFile:
+    def _damaged_line(self, n: int) -> BadFile:
         problem = f"{name_of(self.path)}: line {n} was not written by this program."
         return BadFile(problem, hint="restore the file from a copy")
 

@@ -69,6 +69,7 @@ class DebateRow(FrozenModel):
     """UTC, ISO 8601 in one form, so that text sorts by time; empty where it is not known."""
     topic: _Name
     motion: str = ""
+    """The sentence that is debated; `topic` is its id."""
     category: _Name = ""
     pro: _Name | None
     """The model that argues for the topic; None where it is not known."""

@@ -75,10 +75,11 @@ class Limits(FrozenModel):
 
 
 class Topic(FrozenModel):
-    """A topic that is debated by every pair of models. Its `motion` is the sentence that they debate."""
+    """A topic that is debated by every pair of models."""
 
     id: str
     motion: Text
+    """The sentence that is debated."""
     category: Annotated[str, Field(max_length=MAX_CATEGORY_LENGTH)]
     position_a: Text
     """What the pro side argues."""

@@ -220,7 +220,7 @@ def _row_problems(where: str, n: int, row: Any) -> Iterator[str]:
     if bool(_text(row.get("position_a"))) != bool(_text(row.get("position_b"))):
         yield f"{name} has the position of one side only. Give position_a and position_b, or neither."
     if len(_text(row.get("motion"))) > 950 and not _text(row.get("position_a")):
-        yield f"{name}: a motion of more than 950 characters needs position_a and position_b."
+        yield f"{name}: with more than 950 characters in motion, position_a and position_b are needed."
 
 
 def _topic(row: Mapping[str, Any]) -> Topic:
@@ -250,4 +250,4 @@ def _duplicate_problems(where: str, topics: Sequence[Topic]) -> Iterator[str]:
         motions.setdefault(sanitize.normalize_unicode(topic.motion).casefold().rstrip(" ."), []).append(topic.id)
     for same in motions.values():
         if len(set(same)) > 1:
-            yield f"{where}: the topics {join_names(same)} have the same motion."
+            yield f"{where}: the topics {join_names(same)} have the same text in motion."
