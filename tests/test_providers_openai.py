@@ -231,7 +231,7 @@ def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.Monk
     begun = opened_event(rounds=1, cast=cast).with_settings(retry_for=60.0)
     with JournalWriter.create(tmp_path / "j", begun) as journal:
         debate = fold(journal.events)
-        first = brief(debate, debate.due[0])
+        first = brief(debate, debate.due[0], code=reply_codes.code_of(debate, by=SPEC))
         current = CurrentState(debate)
         debate = asyncio.run(take_turns(journal, current, make_providers(current)))
         failed = [event for event in journal.events if isinstance(event, CallFailed)]
