@@ -346,3 +346,23 @@ def test_rounds_may_be_left_to_the_judge() -> None:
     """`rounds: auto` is the most rounds, until the judge finds no new ground."""
     made = make_settings({**ANSWERS, "rounds": "auto"}, RULES, "r.md")
     assert (made.rounds, made.until_dry) == (6, True)
+
+
+def test_in_one_round_the_brief_and_the_check_agree(debate: Run, opened: dict[str, Any]) -> None:
+    """A point of the second speaker is not challenged, by its brief and by the check, also with the number of the row
+    of the dissent record about it; as held it is sent back."""
+    told = until(debate, opened, "final.brief.rapporteur")
+    asked = Path("r.turns/final.brief.rapporteur.brief.md").read_text(encoding="utf-8")
+    assert "Researcher A had no turn left to answer a challenge: none of its points is held." in asked
+    assert "every point of Researcher B is not challenged" in asked
+    openings = ["1.opening.a", "1.opening.b"]
+    held = [{**reason, "mark": "held", "turns": openings} for reason in puppets.brief()["why"]]
+    puppets.hand_in(told["turns"][0], puppets.brief(why=held))
+    refused = debate("step", told["journal"], "--json")
+    assert refused.code == 2 and "a had no turn in which it could answer b" in refused.json["complaints"][0]
+    honest = [{**reason, "dissent_row": 1} for reason in puppets.brief()["why"]]
+    puppets.hand_in(refused.json["turns"][0], puppets.brief(why=honest))
+    finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
+    report = build_report(read(told["journal"]).entries)
+    assert report.decision_brief and not report.decision_brief.problems
+    assert {reason.dissent_row for reason in report.decision_brief.why} == {1}

@@ -190,6 +190,9 @@ class Opened(JournaledModel):
     """What fences speech in every brief of this debate."""
     speech_rules: Literal[1, 2] = 2
     """The version of the rules for reading speeches that the program had. All speeches are read by those of today."""
+    mark_rules: Literal[1, 2] = Field(default=1, exclude_if=lambda version: version == 1)
+    """The version of the rules for marks in the decision brief. By 1 every speech of the other side may be a challenge,
+    also one that was given before the point was made."""
 
     @model_validator(mode="before")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core import tally
@@ -25,6 +25,8 @@ OTHERWISE = "otherwise"
 """The condition of a last case that a decision brief may have: it repeats the recommendation."""
 NOT_ARGUED = "not argued"
 """The mark of a consideration that no side put forward: it is the rapporteur's own."""
+NOT_CHALLENGED = "not challenged"
+"""The mark of a consideration that the other side did not answer, or could not."""
 _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 """A number that was written before a question."""
 _WORD_TOLERANCE = 1.1
@@ -219,7 +221,7 @@ def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
 
 
 def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:
-    side, mark, sides = reason["side"], reason["mark"], debate.format.sides
+    side, mark = reason["side"], reason["mark"]
     if mark == NOT_ARGUED:
         if side is not None or reason["turns"]:
             yield f"it is marked {mark}, so side is null and no turn is cited; otherwise give it another mark."
@@ -227,50 +229,80 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
     if side is None:
         yield f"it is marked {mark}, and no side is named that put it forward."
         return
-    other = next((name for name in sides if name != side), side)
-    cited = {turn.rpartition(".")[2] for turn in reason["turns"]}
-    if mark == "held" and not _spoke_after(debate, side, other):
-        yield f"it is marked held, and {side} had no turn in which it could answer {other}."
-        return
-    if mark == "weakened" and not _heard_each_other(debate, side, other):
-        yield "it is marked weakened, and neither side had a turn in which it could answer the other: not challenged."
-        return
-    if mark == "not challenged" and side not in cited:
-        yield f"it is marked {mark}, and no turn of {side} is cited, where {side} would have said it."
-    if mark in ("granted", "weakened") and other not in cited:
+    other, cited = _other(debate, side), set(reason["turns"])
+    challenges = _challenges(debate, side, other)
+    if mark not in marks_possible(debate, side):
+        yield _impossible(mark, side, other, challenged=bool(challenges))
+    elif mark == "not challenged":
+        if not any(turn.rpartition(".")[2] == side for turn in cited):
+            yield f"it is marked {mark}, and no turn of {side} is cited, where {side} would have said it."
+    elif mark == "held":
+        if not cited & _answering_turns(debate, other, side, cited & challenges):
+            yield f"it is marked held: cite where {other} challenged it and where {side} answered, after that."
+    elif not cited & challenges:
         did = "granted it" if mark == "granted" else "shook it"
-        yield f"it is marked {mark}, and no turn of {other} is cited in which {other} {did}."
-    if mark == "held" and not {side, other} <= cited:
-        yield f"it is marked held: cite where {other} challenged it and where {side} answered."
+        yield f"it is marked {mark}, and no turn of {other} is cited in which {other} had heard {side} and {did}."
 
 
-def _spoke_after(debate: DebateState, side: str, other: str) -> bool:
-    """Whether a side had a turn after one of the other side's. In a debate of one round the first speaker has none."""
-    stages = iter([{turn.seat for turn in stage if turn.speaking} for stage in debate.stages])
-    return any(other in seats for seats in stages) and any(side in seats for seats in stages)
+def _impossible(mark: str, side: str, other: str, *, challenged: bool) -> str:
+    """What is wrong with a mark that no point of a side can have."""
+    if not challenged:
+        return f"it is marked {mark}, and {other} had no turn in which it could answer {side}: not challenged."
+    return f"it is marked {mark}, and {side} had no turn in which it could answer a challenge of {other}."
 
 
-def _heard_each_other(debate: DebateState, side: str, other: str) -> bool:
-    return _spoke_after(debate, side, other) or _spoke_after(debate, other, side)
+def marks_possible(debate: DebateState, side: str) -> tuple[str, ...]:
+    """The marks that a point of a side can have, by which turns could answer which."""
+    other = _other(debate, side)
+    challenges = _challenges(debate, side, other)
+    if not challenges:
+        return (NOT_CHALLENGED,)
+    held = ("held",) if _answering_turns(debate, other, side, challenges) else ()
+    return (*held, "granted", "weakened", NOT_CHALLENGED)
+
+
+def _challenges(debate: DebateState, side: str, other: str) -> set[str]:
+    """The speeches in which `other` could challenge a point of `side`; by the earlier rules, all of its speeches."""
+    if debate.opened.mark_rules == 1:
+        return {turn.id for turn in debate.turns.values() if turn.speaking and turn.seat == other}
+    return _answering_turns(debate, side, other)
+
+
+def _other(debate: DebateState, side: str) -> str:
+    return next((name for name in debate.format.sides if name != side), side)
+
+
+def _answering_turns(debate: DebateState, side: str, other: str, among: Collection[str] | None = None) -> set[str]:
+    """The speeches in which `other` could answer a speech of `side`, or one of those `among` them: it had heard it."""
+    heard, answering = False, set()
+    for stage in debate.stages:
+        answering |= {turn.id for turn in stage if heard and turn.speaking and turn.seat == other}
+        heard = heard or any(
+            turn.speaking and turn.seat == side and other in turn.phase.heard_by and (among is None or turn.id in among)
+            for turn in stage
+        )
+    return answering
 
 
 def _dissent_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:
-    number, rows = reason.get("dissent_row"), dissent_rows(debate)
+    """A sentence where the row that a consideration names contradicts its mark. Where the other side had no turn left
+    to answer the point, the row shows no challenge: both sides merely said different things."""
+    number, rows, mark, side = reason.get("dissent_row"), dissent_rows(debate), reason["mark"], reason["side"]
     if number is None:
         return
     if not 1 <= number <= len(rows):
         yield f"dissent_row {number:g}: the dissent record has {plural(len(rows), 'row')}."
         return
     row = rows[int(number) - 1]
-    heard_each_other = _heard_each_other(debate, *debate.format.sides[:2])
-    if reason["mark"] != "not challenged" or heard_each_other:  # openings at once may disagree, and challenge nothing
+    said_in = {*reason["turns"], *(row.get("turns") or ())}
+    if side is None or mark != NOT_CHALLENGED or _answering_turns(debate, side, _other(debate, side), said_in):
         where = f"row {number:g} of the dissent record ({short_repr(row.get('claim'), 80)})"
-        yield from _contradiction(reason["mark"], row.get("status"), where)
+        yield from _contradiction(mark, row.get("status"), where)
 
 
 def _contradiction(mark: str, status: Any, where: str) -> Iterator[str]:
     """A sentence on a mark that a row of the dissent record contradicts."""
-    if mark in ("not challenged", NOT_ARGUED):
+    if mark in (NOT_CHALLENGED, NOT_ARGUED):
         yield f"it is marked {mark}, and {where} says that it was disputed: {status}."
     elif mark == "granted" and status == "unresolved":
         yield f"it is marked granted, and {where} says that it is unresolved: that is held or weakened."

@@ -215,6 +215,7 @@ def new_opened(format: Format, templates: Mapping[str, str], **values: Any) -> O
         prompts=loader.digests(format, templates),
         templates=dict(templates),
         nonce=secrets.token_hex(8),
+        mark_rules=2,
         **{"seed": secrets.randbits(32), **values},
     )
 

@@ -55,6 +55,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
         prompts={},
         seed=1,
         nonce="0123456789abcdef",
+        mark_rules=2,
     )
 
 

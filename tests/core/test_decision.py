@@ -28,7 +28,7 @@ from debate_orchestrator.core.state import DebateState
 
 QUESTIONS = ["What does it cost?", "2. Who is on call?", "Can it be undone?"]
 ISSUES = {"start.issues.rapporteur": {"cases": ["A small team", "A large team"], "issues": QUESTIONS}}
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {
         "claim": "It costs more.",
         "a": "No.",
@@ -43,7 +43,16 @@ ROWS = [
         "status": "resolved by consensus",
         "turns": ["1.opening.b"],
     },
+    {
+        "claim": "It saves a day.",
+        "a": "Yes.",
+        "b": "No.",
+        "status": "unresolved",
+        "turns": ["2.rebuttal.a", "2.rebuttal.b"],
+    },
 ]
+WITH_ANSWER = ("held", "granted", "weakened")
+"""The marks that say that the other side answered."""
 
 
 def reason(mark: str, *turns: str, side: str | None = "a", row: int | None = None) -> dict[str, Any]:
@@ -196,12 +205,16 @@ def test_issues_can_not_be_changed_before_there_are_any() -> None:
         (reason("not challenged", "2.constructive.a"), ""),
         (reason("not challenged", "2.constructive.b"), "no turn of a"),
         (reason("not challenged", "2.constructive.a", row=2), "disputed"),
-        (reason("weakened", "1.challenge.b", row=3), "has 2 rows"),
+        (reason("weakened", "1.challenge.b", row=4), "has 3 rows"),
         (reason("not argued", side=None), ""),
         (reason("not argued", side="a"), "side is null"),
         (reason("not argued", "1.opening.a", side=None), "no turn is cited"),
         (reason("not argued", side=None, row=1), "disputed"),
         (reason("held", "1.challenge.b", "1.rebuttal.a", side=None), "no side is named"),
+        (reason("held", "1.rebuttal.a", "2.challenge.b"), "where a answered, after that"),
+        (reason("held", "1.opening.b", "1.opening.a", side="a"), "where a answered, after that"),
+        (reason("not challenged", "2.rebuttal.a", row=3), ""),
+        (reason("not challenged", "1.rebuttal.a", row=3), "disputed"),
     ]
 )
 def test_a_mark_is_held_against_the_record(case: tuple[dict[str, Any], str]) -> None:
@@ -211,20 +224,39 @@ def test_a_mark_is_held_against_the_record(case: tuple[dict[str, Any], str]) -> 
     assert (problem in " ".join(found)) if problem else found == []
 
 
+OPENINGS = ("1.opening.a", "1.opening.b")
+
+
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        (reason("held", "1.opening.a", "1.opening.b"), "no turn in which it could answer"),
-        (reason("held", "1.opening.a", "1.opening.b", side="b"), ""),
+        (reason("held", *OPENINGS), "a had no turn in which it could answer a challenge of b"),
         (reason("weakened", "1.opening.b"), ""),
+        (reason("granted", "1.opening.b"), ""),
+        (reason("not challenged", "1.opening.a"), ""),
+        (reason("not challenged", "1.opening.a", row=1), "disputed"),
+        (reason("not challenged", "1.opening.b", side="b"), ""),
+        (reason("not challenged", "1.opening.b", side="b", row=1), ""),
+        *((reason(mark, *OPENINGS, side="b"), "a had no turn in which it could answer b") for mark in WITH_ANSWER),
     ],
 )
-def test_in_one_round_the_first_speaker_answers_nothing(row: dict[str, Any], problem: str) -> None:
-    """A point can be marked as held only if its side had a turn after the other's."""
+def test_in_one_round_only_the_second_speaker_answers(row: dict[str, Any], problem: str) -> None:
+    """No point of the second speaker was challenged, also where a row of the dissent record is about it; a point of
+    the first can be granted or weakened, and none is held."""
     first = opened(1, issues=True, brief=True)
-    debate = play(fold([first]), {**ISSUES, "final.dissent.judge": {"rows": []}}, until="final.brief.rapporteur")[0]
+    debate = play(fold([first]), {**ISSUES, "final.dissent.judge": {"rows": ROWS[:2]}}, until="final.brief.rapporteur")[
+        0
+    ]
     found = rapporteur.mark_problems(debate, row)
     assert (problem in " ".join(found)) if problem else found == []
+
+
+def test_which_marks_are_possible_follows_from_which_turns_could_answer_which() -> None:
+    """In one round by the order of the openings; with challenges and rebuttals every mark is."""
+    one = play(fold([opened(1, brief=True)]), ISSUES, until="final.brief.rapporteur")[0]
+    assert rapporteur.marks_possible(one, "a") == ("granted", "weakened", "not challenged")
+    assert rapporteur.marks_possible(one, "b") == ("not challenged",)
+    assert rapporteur.marks_possible(at("final.brief.rapporteur"), "b")[0] == "held"
 
 
 @for_each(
