@@ -162,7 +162,9 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     refused = debate("step", told["journal"], "--json")
     assert refused.code == 2 and "one and the same advice" in refused.json["complaints"][0]
     puppets.hand_in(told["turns"][0], puppets.brief(**wrong) | {"trust": "Still nothing."})
-    told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
+    taken = debate("step", told["journal"], "--json").json
+    assert "one and the same advice" in taken["accepted"][0]["remark"]
+    told = finish(debate, taken, say, rounds=1)
     kinds = [
         event.kind
         for event in read(told["journal"]).events

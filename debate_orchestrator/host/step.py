@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
-from debate_orchestrator.core import schedule, speech_rules
+from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.events import CallIntended, Noted, Rejected, ReplyEvent, StructuredReplyGiven
-from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
@@ -55,7 +55,8 @@ class Accepted(FrozenModel):
     turn: str
     words: int
     remark: str | None = None
-    """What its writer should know: a reserved line in it that does not count."""
+    """What its writer should know: a reserved line in it that does not count, or the problems that a better reply
+    was asked for and that this one still has."""
     changes: tuple[str, ...] | None = None
     """What was changed to read a structured reply; None if nothing was."""
 
@@ -255,12 +256,17 @@ class Stepper:
         if rejection is not None:
             raise rejection
         if is_new:
-            ignored = speech_rules.ignored_line_on_record(self.state, turn)
-            lines = self.state.format.lines
-            remark = lines.advice(ignored.line, lacks_code=ignored.lacks_code) if ignored else None
+            remark = self._remark(turn, event)
             words = sanitize.count_words(speech_rules.without_private_working(self.state, text))
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
+
+    def _remark(self, turn: Turn, event: ReplyEvent | Rejected) -> str | None:
+        if isinstance(event, StructuredReplyGiven) and turn.role == RAPPORTEUR:
+            problems = rapporteur.quality_problems(self.state, turn, event.data)
+            return f"it still has problems: {' '.join(problems)}" if problems else None
+        ignored, lines = speech_rules.ignored_line_on_record(self.state, turn), self.state.format.lines
+        return lines.advice(ignored.line, lacks_code=ignored.lacks_code) if ignored else None
 
     def _reject(self, turn_id: str, problems: list[str]) -> None:
         self.rejected.add(turn_id)
