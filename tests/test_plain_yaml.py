@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from debate_orchestrator.util.yaml import InvalidYaml, load, load_with_lines
@@ -53,3 +56,23 @@ def test_a_text_that_python_can_not_hold(text: str) -> None:
         assert load(text) == {"a": "1" + "0" * 5_000}
     except InvalidYaml as error:
         assert str(error)
+
+
+def test_without_libyaml() -> None:
+    """Where PyYAML has no libyaml, the parser in Python reads the same, and refuses the same."""
+    code = (
+        "import sys; sys.modules['yaml.cyaml'] = None\n"
+        "from debate_orchestrator.util import yaml\n"
+        "print(yaml.load('a: [1, no]'))\n"
+        "try: yaml.load('a: &b 1')\n"
+        "except yaml.InvalidYaml as error: print(error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert ran.stdout.splitlines()[0] == "{'a': [1, 'no']}" and "anchors" in ran.stdout, ran.stderr
+
+
+def test_a_character_that_is_refused_is_told_with_its_line() -> None:
+    """Lines are counted in characters, whatever stands above."""
+    with pytest.raises(InvalidYaml) as refused:
+        load("ä: ü\nb: ö\nc: \x07\n")
+    assert refused.value.line == 3

@@ -105,6 +105,15 @@ def test_a_guess_of_a_secret_comes_back_as_it_was(visitor: PublicVisitor, monkey
         assert answer.status_code == 422 and f"&lt;b&gt;{guess}&lt;/b&gt;" in answer.text
 
 
+def test_a_page_holds_no_secret(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in a journal from before it was a secret is not shown."""
+    started = visitor.start({**TOPIC, "topic": "Should Summer-2026-Paris! be a password?"})
+    assert started.status_code == 303 and "Summer-2026-Paris!" in visitor.get(started.headers["location"]).text
+    monkeypatch.setenv("DB_PASSWORD", "Summer-2026-Paris!")
+    page = visitor.get(started.headers["location"]).text
+    assert "Should [key] be a password?" in page and "Summer-2026-Paris!" not in page
+
+
 def test_positions_follow_from_the_topic(here: Path) -> None:
     """A question of yes or no, and a claim, need no positions; for others the visitor is asked for them."""
     with visiting_public(rules(offers={"one": spoken_by("command:true")})) as visitor:

@@ -30,7 +30,7 @@ _QUOTATION_MARKS = "`\u00b4"
 """Symbols that are used as quotation marks."""
 _JOINING = re.compile(r"[-/\u00b7\u2027\u05be\u058a]?")
 """What stands between the parts of one long word."""
-_STRUCK = re.compile(r"~~|~(?=[^\W\d])")
+_STRUCK = re.compile(r"~~|(?<![\w/:])~(?=\w)[^~\n]*(?<=\w)~(?!\w)")
 
 
 class _Kinds(dict[int, str]):

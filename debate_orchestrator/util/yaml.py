@@ -13,8 +13,23 @@ from typing import Any
 import yaml
 from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
-from yaml.cyaml import CParser  # type: ignore[attr-defined]
+from yaml.parser import Parser
+from yaml.reader import Reader
 from yaml.resolver import Resolver
+from yaml.scanner import Scanner
+
+try:
+    from yaml.cyaml import CParser  # type: ignore[attr-defined]
+except ImportError:  # PyYAML was built without libyaml
+
+    class CParser(Reader, Scanner, Parser):  # type: ignore[no-redef]
+        """The same in Python, eight times slower."""
+
+        def __init__(self, text: str):
+            Reader.__init__(self, text)
+            Scanner.__init__(self)
+            Parser.__init__(self)
+
 
 MAX_NODES = 50_000
 """Values and keys of a text that is still read: each takes time and a kilobyte of memory."""
@@ -107,8 +122,10 @@ def load_with_lines(text: str) -> tuple[Any, dict[tuple[str, ...], int]]:
         raise InvalidYaml(f"{error.problem}{where}", mark.line + 1 if mark is not None else None) from None
     except yaml.YAMLError as error:
         position = getattr(error, "position", None)
-        line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
+        line = text.encode()[:position].count(b"\n") + 1 if isinstance(position, int) else None
         raise InvalidYaml(str(error), line) from None
+    except UnicodeEncodeError as error:
+        raise InvalidYaml("half a character (a surrogate)", text.count("\n", 0, error.start) + 1) from None
     except (ValueError, OverflowError):  # an escape such as "\\UFFFFFFFF"
         raise InvalidYaml("an escaped character that does not exist") from None
     except RecursionError:
