@@ -325,10 +325,11 @@ def test_feedback_is_for_a_next_round_only_where_there_is_one(rounds: int) -> No
 
 
 def test_a_concession_is_told_to_the_final_judge() -> None:
-    """Who conceded is told to the judge of the whole debate, and no side is asked to speak after it."""
+    """Who conceded is told to the judge of the whole debate, who is offered no winner, and no side speaks after it."""
     made = shown(play_events(script_of(_1_rebuttal_a=CONCEDE)))
 
     assert "- Researcher A conceded the whole position: consensus was reached." in made["final.verdict.judge"]
+    assert "1. winner: consensus." in made["final.verdict.judge"]
     assert list(made)[-2:] == ["final.verdict.judge", "final.dissent.judge"]
     assert "1.verdict.judge" not in made
 

@@ -368,3 +368,36 @@ def test_in_one_round_the_brief_and_the_check_agree(debate: Run, opened: dict[st
     report = build_report(read(told["journal"]).entries)
     assert report.decision_brief and not report.decision_brief.problems
     assert {reason.dissent_row for reason in report.decision_brief.why} == {1}
+
+
+def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> None:
+    """It says who conceded and where, also of a brief that advises that position; the program finds that, and points
+    of it that are called not challenged. The judge is told that only consensus counts, and so is who names another."""
+
+    def concede(turn: dict[str, Any]) -> str | dict[str, Any] | None:
+        return "You are right.\n\nI CONCEDE THE DEBATE." if turn["turn"] == "1.opening.b" else say(turn)
+
+    told = until(debate, opened, "final.verdict.judge", concede)
+    asked = Path("r.turns/final.verdict.judge.brief.md").read_text(encoding="utf-8")
+    assert "1. winner: consensus." in asked and "a, b, tie or consensus" not in asked
+    puppets.answer(told["turns"], say, rounds=1)
+    told = debate("step", told["journal"], "--json").json
+    assert any("does not count: Researcher B conceded" in line for line in told["show"])
+
+    told = until(debate, told, "final.brief.rapporteur")
+    asked = Path("r.turns/final.brief.rapporteur.brief.md").read_text(encoding="utf-8")
+    assert "- Researcher B conceded the whole position." in asked and "Researcher B conceded: none" in asked
+    problems = ["it is the position of b, who conceded it", "b conceded its whole position"]
+    puppets.hand_in(told["turns"][0], puppets.brief())
+    refused = debate("step", told["journal"], "--json")
+    assert refused.code == 2 and all(problem in refused.err + refused.out for problem in problems)
+    puppets.hand_in(refused.json["turns"][0], puppets.brief(trust="Still nothing."))
+    finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
+
+    concession = "Researcher B conceded the whole position in 1.opening.b."
+    page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')
+    assert concession in _page_one().replace("\\", "") and concession in page[0]
+    assert "The recommendation comes closest to that position" in _page_one() and "closest to that position" in page[0]
+    assert "it was sent back for 5 of them" in _page_one() and problems[0] in page[2]
+    assert problems[0] in _behind()
+    assert debate("check", told["journal"]).code == 0

@@ -60,7 +60,7 @@ def earlier(name: str) -> ReportModel:
         ),
         (
             adversarial(script_of(_2_challenge_b="I CONCEDE THE DEBATE."), rounds=2),
-            "Researcher B conceded the whole position after 1 judged round.",
+            "Researcher B conceded the whole position in 2.challenge.b.",
         ),
         (adversarial(script_of(_final_verdict_judge=final("consensus")), rounds=1), "the middle"),
         (adversarial(rounds=1, topic=MOTION, positions=(MOTION.replace("use", "not use"), "Use it.")), ""),

@@ -150,6 +150,9 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
     problems = list(beyond_limits(shape, reply))
     if "recommendation" not in reply:
         return problems
+    sides_with, conceded = reply["recommendation"].get("sides_with"), tally.sides_conceded(debate)
+    if conceded == (sides_with,):
+        problems.append(f"recommendation.sides_with: it is the position of {sides_with}, who conceded it.")
     problems += [*_table_problems(reply), *_length_problems(shape, turn.phase, reply)]
     for number, reason in enumerate(reply.get("why") or (), start=1):
         problems += [f"why[{number}]: {problem}" for problem in mark_problems(debate, reason)]
@@ -232,7 +235,7 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
     other, cited = _other(debate, side), set(reason["turns"])
     challenges = _challenges(debate, side, other)
     if mark not in marks_possible(debate, side):
-        yield _impossible(mark, side, other, challenged=bool(challenges))
+        yield _impossible(debate, mark, side, challenged=bool(challenges))
     elif mark == "not challenged":
         if not any(turn.rpartition(".")[2] == side for turn in cited):
             yield f"it is marked {mark}, and no turn of {side} is cited, where {side} would have said it."
@@ -244,21 +247,24 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
         yield f"it is marked {mark}, and no turn of {other} is cited in which {other} had heard {side} and {did}."
 
 
-def _impossible(mark: str, side: str, other: str, *, challenged: bool) -> str:
+def _impossible(debate: DebateState, mark: str, side: str, *, challenged: bool) -> str:
     """What is wrong with a mark that no point of a side can have."""
+    other = _other(debate, side)
+    if mark == NOT_CHALLENGED:
+        return f"it is marked {mark}, and {side} conceded its whole position: what you keep of it is {NOT_ARGUED}."
     if not challenged:
-        return f"it is marked {mark}, and {other} had no turn in which it could answer {side}: not challenged."
+        return f"it is marked {mark}, and {other} had no turn in which it could answer {side}."
     return f"it is marked {mark}, and {side} had no turn in which it could answer a challenge of {other}."
 
 
 def marks_possible(debate: DebateState, side: str) -> tuple[str, ...]:
-    """The marks that a point of a side can have, by which turns could answer which."""
+    """The marks that a point of a side can have, by which turns could answer which, and by who conceded."""
     other = _other(debate, side)
     challenges = _challenges(debate, side, other)
-    if not challenges:
-        return (NOT_CHALLENGED,)
+    answered = ("granted", "weakened") if challenges else ()
     held = ("held",) if _answering_turns(debate, other, side, challenges) else ()
-    return (*held, "granted", "weakened", NOT_CHALLENGED)
+    left = () if side in tally.sides_conceded(debate) else (NOT_CHALLENGED,)
+    return (*held, *answered, *left)
 
 
 def _challenges(debate: DebateState, side: str, other: str) -> set[str]:

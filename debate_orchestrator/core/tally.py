@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from debate_orchestrator.core.events import StructuredReplyGiven
-from debate_orchestrator.core.phases import AFTER_ROUNDS, BEFORE_ROUNDS, MIRRORED, Slot
+from debate_orchestrator.core.phases import AFTER_ROUNDS, BEFORE_ROUNDS, CONSENSUS, MIRRORED, Slot
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
 from debate_orchestrator.core.verdict import (
@@ -297,6 +297,15 @@ def conceding_side(debate: DebateState) -> str | None:
                 return None
             return sides[0] if len(sides) == 1 else "both"
     return None
+
+
+def sides_conceded(debate: DebateState) -> tuple[str, ...]:
+    """The sides that gave up their whole position, where that decided the debate: by their own word, or by ballots with
+    a quorum."""
+    conceder, final = conceding_side(debate), verdict(debate)
+    if conceder is None or not (debate.conceding or (final and final.winner == CONSENSUS)):
+        return ()
+    return debate.format.sides if conceder == "both" else (conceder,)
 
 
 def verdict(debate: DebateState) -> Verdict | None:

@@ -156,6 +156,8 @@ def _rapporteur_reply(
             row |= {"side": speech.seat, "turns": [speech.id]}
             if rapporteur.mark_problems(debate, row):  # the dissent record says that it was disputed
                 row |= {"mark": "weakened", "turns": [speech.id for speech in speeches]}
+            if rapporteur.mark_problems(debate, row):  # its side conceded, and heard no answer
+                row |= {"side": None, "mark": rapporteur.NOT_ARGUED, "turns": [], "dissent_row": None}
     return reply
 
 

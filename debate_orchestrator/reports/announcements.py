@@ -333,6 +333,10 @@ def _announce_verdict(debate: DebateState) -> Iterator[Announcement]:
     yield Announcement("verdict", decided := decided_line(debate))
     if decided == wording.NO_JUDGE:
         return
+    if "concession overrides the declared winner" in verdict.remarks:
+        names = " and ".join(map(format.name_of, tally.sides_conceded(debate)))
+        text = f"What the judge declared as the winner does not count: {names} conceded, and by rule that is consensus."
+        yield Announcement("votes", text, "warning")
     if len(verdict.votes) > 1 and not labelled:
         yield Announcement("votes", wording.votes_sentence(verdict))
     if shortfall := wording.shortfall(verdict.votes, verdict.quorum, format.name_of):

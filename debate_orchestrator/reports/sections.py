@@ -65,6 +65,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     values: dict[str, Any] = {
         "report": report,
         "writer": writer,
+        "concession": verdict_text.concession(report),
         "issues_changed": wording.ISSUES_CHANGED,
         "own_issues": writer.items(issue_phrases) if issue_phrases else "",
         "own_issues_title": OWN_ISSUES_TITLE,

@@ -16,7 +16,8 @@ from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, Verdict
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, literal, phrase, prose, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.setup.plain_positions import affirms, denies
-from debate_orchestrator.util.numbers import decimals, percent, plural
+from debate_orchestrator.util.errors import join_names
+from debate_orchestrator.util.numbers import decimals, percent
 
 _REMARKS: dict[VerdictRemark, str] = {
     "winner is behind on points": (
@@ -111,10 +112,14 @@ def who_argued_better(report: ReportModel) -> str:
     return f"{name} argued better{firmly}"
 
 
-def _concession(report: ReportModel) -> str:
-    seats = "Both sides" if report.conceded == "both" else report.seats[str(report.conceded)]
-    n = report.rounds_completed
-    return f"{seats} conceded the whole position after {plural(n, 'judged round')}"
+def concession(report: ReportModel) -> str:
+    """Who conceded the whole position, and in which turn; empty if no side did, or too few judges say so."""
+    turns = [turn.id for turn in report.turns if turn.concedes]
+    if report.conceded is None or not (turns or (report.verdict and report.verdict.winner == CONSENSUS)):
+        return ""
+    seats = "Both sides" if report.conceded == "both" else report.seats[report.conceded]
+    where = f"in {join_names(turns)}" if turns else f"by the ballots of round {report.rounds_completed}"
+    return f"{seats} conceded the whole position {where}."
 
 
 def remarks(report: ReportModel) -> list[str]:
@@ -310,7 +315,7 @@ def answer(report: ReportModel) -> Phrase:
     positions = [(turn.fields or {}).get("converged_on") for turn in _finals(report)]
     middle = next((text for text in positions if isinstance(text, str) and text.strip()), "")
     if report.conceded:
-        return phrase(f"{_concession(report)}. " if middle else f"{_concession(report)}.", literal(middle))
+        return phrase(concession(report) + (" " if middle else ""), literal(middle))
     return literal(middle) if middle else phrase("Both sides ended in agreement.")
 
 
