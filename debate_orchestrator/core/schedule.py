@@ -255,8 +255,8 @@ def turns_without_usable_ballot(debate: DebateState) -> list[Turn]:
     if verdict is not None and verdict.winner != NO_DECISION:
         return []
     turns = turns_taken(debate)
-    positions = [n for n, turn in enumerate(turns) if not turn.judging or not turn.after_rounds]
-    after = turns[max(positions, default=-1) + 1 :]
+    spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.after_rounds]
+    after = turns[max(spoken, default=-1) + 1 :]
     return [turn for turn in after if isinstance(debate.replies[turn.id], Rejected)]
 
 

@@ -219,7 +219,7 @@ def read_journal(path: Path) -> JournalContents:
 def render(journal: Path, file_type: str = "markdown") -> str:
     """The report of a journal as "markdown", "html" or "json"; of an unfinished debate it says so. Nothing is written.
     Raises BadSettings if there is no such type, and BadJournal as `read_journal`."""
-    suffixes = {file_type.name: suffix for suffix, file_type in report_files.FILE_TYPES.items()}
+    suffixes = {entry.name: suffix for suffix, entry in report_files.FILE_TYPES.items()}
     if file_type not in suffixes:
         raise BadSettings(f"file_type: {file_type!r} is not {', '.join(suffixes)}.")
     path = os.fspath(journal)

@@ -426,7 +426,7 @@ class _Siblings:
     """The values of the fields of one record on which others depend."""
 
     def __init__(self, form: _Form, shape: Shape, field_path: FieldPath):
-        self._form, self._wanted, self._field_path = form, shape, field_path
+        self._form, self._shape, self._field_path = form, shape, field_path
         self._known: dict[str, Any] = {}
 
     def applies(self, field: Field) -> bool:
@@ -438,10 +438,10 @@ class _Siblings:
         return all(self._value(name) is not _MISSING for name in (*field.only_if, *field.unless))
 
     def _value(self, name: str) -> Any:
-        if name not in self._wanted:
+        if name not in self._shape:
             return None
         if name not in self._known:
-            field = self._wanted[name]
+            field = self._shape[name]
             self._known[name] = None  # so that fields that depend on each other come to an end
             generator = self._form.field(field, (*self._field_path, name))
             self._known[name] = _run(generator) if self.applies(field) else empty_value(field)

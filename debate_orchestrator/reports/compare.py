@@ -99,11 +99,11 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
             yield f"In run {run.number} the sides are exchanged; here it is told by the letters of run 1."
         elif run.report.topic == first.topic and run.report.positions != first.positions:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
-    counts: dict[str, int] = {}
+    first_runs: dict[str, int] = {}
     for run in runs:
-        if run.report.journal.last_hash in counts:
-            yield f"Run {run.number} is the same journal as run {counts[run.report.journal.last_hash]}."
-        counts.setdefault(run.report.journal.last_hash, run.number)
+        if run.report.journal.last_hash in first_runs:
+            yield f"Run {run.number} is the same journal as run {first_runs[run.report.journal.last_hash]}."
+        first_runs.setdefault(run.report.journal.last_hash, run.number)
     for run in runs:
         yield from _state(run, counts)
 
@@ -306,10 +306,10 @@ def differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
             yield _by_winner(f"Round {n}", winners)
 
 
-def _by_winner(what: str, numbers: Mapping[int, str]) -> str:
+def _by_winner(what: str, winners_by_run: Mapping[int, str]) -> str:
     """Who won something, by run."""
     groups: dict[str, list[str]] = {}
-    for run, won in numbers.items():
+    for run, won in winners_by_run.items():
         groups.setdefault(won, []).append(str(run))
     if len(groups) == 1:
         return f"{what} is the same in every run that has one: {winner_word(next(iter(groups)))}."

@@ -63,13 +63,13 @@ class SetupConversation(SetupBase):
         moderator: str | None,
         topic: str,
         agree: ConsentToAnswers,
-        is_agreed: Agreed,
+        agreed_before: Agreed,
     ) -> None:
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.words.said["welcome"])
         fresh = (new_file(), SetupState())
         kept_answers, state = (
-            from_file(path) if path else (None if topic else self._find_unfinished(is_agreed)) or fresh
+            from_file(path) if path else (None if topic else self._find_unfinished(agreed_before)) or fresh
         )
         if format_name:
             state = with_answers(state, "flag", format=format_name)
@@ -97,7 +97,7 @@ class SetupConversation(SetupBase):
         """The paid calls that the person wants, of the models that they named or agreed to."""
         return paid_calls(sorted(self.wanted))
 
-    def _find_unfinished(self, agree: Agreed) -> tuple[KeptAnswers, SetupState] | None:
+    def _find_unfinished(self, agreed_before: Agreed) -> tuple[KeptAnswers, SetupState] | None:
         """The unfinished conversation of this folder, if it is to be continued."""
         unfinished = newest_unfinished()
         if unfinished is None:
@@ -108,7 +108,7 @@ class SetupConversation(SetupBase):
             # Another's file may lie in this folder: Enter alone takes up one's own only. Which of its models would be
             # called depends on its format, which is not read before it is agreed to.
             specs = model_spec.specs_of(stated_cast(state.given))
-            usual = "yes" if agree(kept_answers.path, paid_calls(specs)) else "no"
+            usual = "yes" if agreed_before(kept_answers.path, paid_calls(specs)) else "no"
             answer = self.choice("go_on", usual, left=f"{one_line(str(topic))} ({kept_answers.path})")
         except Back:
             answer = usual
@@ -147,13 +147,13 @@ class SetupConversation(SetupBase):
     def _before(self, key: str) -> str:
         """The question before that one; the same where none is before."""
         progress, answers = self.state.progress, self.state.given
-        is_answered_by_name = {
+        answered = {
             "topic": bool(progress.topics),
             _CAST: _CAST in answers and not self.rehearse,  # a rehearsal asks nothing there
             "positions_ok": progress.positions_ok,
             _CONTEXT: _CONTEXT in answers,
         }
-        trail = [name for name, is_answered in is_answered_by_name.items() if is_answered]
+        trail = [name for name, is_answered in answered.items() if is_answered]
         if key == "position_b":
             return "position_a"
         earlier = trail[: trail.index(key)] if key in trail else trail

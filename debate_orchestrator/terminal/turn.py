@@ -361,8 +361,8 @@ def _heading(debate: DebateState, turn: Turn) -> str:
 def _left_out_lines(left_out: list[Document]) -> Iterator[Line]:
     """The line that counts what is not shown."""
     ballots = sum(document.is_own_ballot for document in left_out)
-    speech_count = len(left_out) - ballots
-    counts = [f"{plural(speech_count, 'document')} that you have read before"] if speech_count else []
+    others = len(left_out) - ballots
+    counts = [f"{plural(others, 'document')} that you have read before"] if others else []
     counts += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
     if counts:
         yield Line("")

@@ -359,8 +359,8 @@ class BatchedProvider(Provider):
     def _id(self, brief: Brief) -> str:
         """The id of the call that is under way, whose brief another machine may have given another code; else of the
         next one."""
-        intents = self._unanswered(brief)
-        earlier = call_id(self._current.state, brief.turn_id, self.name, intents.brief_digest) if intents else None
+        intent = self._unanswered(brief)
+        earlier = call_id(self._current.state, brief.turn_id, self.name, intent.brief_digest) if intent else None
         if earlier is not None and self._batches.knows(earlier):
             return earlier
         return call_id(self._current.state, brief.turn_id, self.name, brief.digest)
