@@ -105,7 +105,7 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
             yield f"Run {run.number} is the same journal as run {first_runs[run.report.journal.last_hash]}."
         first_runs.setdefault(run.report.journal.last_hash, run.number)
     for run in runs:
-        yield from _state(run, counts)
+        yield from _state(run, first_runs)
 
 
 def _setup_differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
