@@ -65,7 +65,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     arguments, rest = parser.parse_known_args(argv)
     if arguments.words in VERBS:
         parser.error(f"{argv[0].partition('=')[0]} belongs after the verb")
-    if arguments.topic is None and arguments.words and not _is_topic(arguments.words):
+    if arguments.words and not _is_topic(arguments.words) and (arguments.topic is None or arguments.words == argv[0]):
         near = _suggestion(arguments.words, VERBS) or '. A topic is quoted, as in `debate "TOPIC"`'
         parser.error(f"there is no verb {arguments.words}{near}")
     if (arguments.words or arguments.topic) and (rest or not at_terminal(sys.stdout)):
