@@ -394,3 +394,15 @@ def test_a_turn_that_is_given_twice_is_refused(
 
     assert ran.code == 2 and f"{turn} is given twice" in ran.err
     assert piped.tell() == 0 and not fold(read(J).events).replies
+
+
+def test_a_reply_can_not_be_replaced(debate: Run, opened: dict[str, Any]) -> None:
+    """A file that holds another reply than the one that was taken is named; the one that was taken is not."""
+    puppets.answer(opened["turns"])
+    taken = debate("step", J, "--json").json
+    assert not any("has its reply" in line for line in taken["show"])
+    Path(opened["turns"][0]["reply"]).write_text("Something else.\n", encoding="utf-8")
+    again = debate("step", J, "--json")
+    sentence = "1.opening.a has its reply; what is in report.turns/1.opening.a.reply.md now can't replace it."
+    assert sentence in again.json["show"] and again.code == 0 and sentence in debate("step", J).out
+    assert again.json["turns"] == taken["turns"]

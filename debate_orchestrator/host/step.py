@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -191,7 +191,7 @@ class Stepper:
         show = new if self.just_opened or self.accepted else [*self.before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.rejected]
         return StepResult(
-            show=tuple(line.shown_alone(self.state) for line in show),
+            show=(*(line.shown_alone(self.state) for line in show), *self._late()),
             accepted=tuple(self.accepted),
             problems=tuple(self.problems),
             missing=tuple(
@@ -260,6 +260,16 @@ class Stepper:
             words = sanitize.count_words(speech_rules.without_private_working(self.state, text))
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
+
+    def _late(self) -> Iterator[str]:
+        """A sentence for each turn with a reply of the host whose file now holds another."""
+        for turn in schedule.turns_taken(self.state):
+            event = self.state.replies[turn.id]
+            if isinstance(event, Rejected) or event.reply.spec != model_spec.HOST:
+                continue
+            turn_files = self.folder.turn_files(turn.id, "text" if self.state.shape(turn) is None else "json")
+            if self.folder.has_other_reply(turn_files, event.reply.text):
+                yield f"{turn.id} has its reply; what is in {turn_files.reply} now can't replace it."
 
     def _remark(self, turn: Turn, event: ReplyEvent | Rejected) -> str | None:
         if isinstance(event, StructuredReplyGiven) and turn.role == RAPPORTEUR:

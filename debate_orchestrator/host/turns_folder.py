@@ -11,6 +11,7 @@ import errno
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
@@ -18,6 +19,7 @@ from debate_orchestrator.storage.files import make_folder, move_aside, write_ato
 from debate_orchestrator.util.data import error_text, is_link, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, Interrupted, with_hint
 from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.redact import redact
 
 _POLL_SECONDS = 0.3
 """Seconds between two looks for a reply. A file that did not change between them is taken for whole."""
@@ -70,6 +72,15 @@ class TurnsFolder:
     def missing_replies(self, turn_files: Iterable[TurnFiles]) -> list[str]:
         """A sentence for each of these turns, which have no reply."""
         return [f"{turn}: no reply at {reply} yet." for turn, _, reply in turn_files]
+
+    def has_other_reply(self, turn_files: TurnFiles, stored: str) -> bool:
+        """Whether the reply in place is not the one that was taken, and `stored` without secrets."""
+        if is_link(self.folder) or not os.path.lexists(turn_files.reply):
+            return False
+        with suppress(BadReply):
+            text = read_reply(turn_files.turn, turn_files.reply, in_place=True)
+            return stored not in (text, redact(text))
+        return False
 
     def reject(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
         """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the problems
