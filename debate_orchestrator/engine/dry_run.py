@@ -22,6 +22,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Turn
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import stand_in_debate
 from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import rehearse
@@ -130,7 +131,7 @@ def _problems(first: Opened, scenario: Scenario, where: Callable[[Keys], str], u
     if opened.complete:
         raise _Stop(f"{where(('round',))}: {size} has no turns.")
     try:
-        for debate in rehearse.play(opened, partial(_reply_text, scenario=scenario)):
+        for debate in stand_in_debate.play(opened, partial(_reply_text, scenario=scenario)):
             for turn in debate.due:
                 _must_be_in_time(until, where)
                 yield from _unrendered(debate, turn)
@@ -142,7 +143,7 @@ def _problems(first: Opened, scenario: Scenario, where: Callable[[Keys], str], u
     except _Stop:
         raise
     except Exception as error:  # the engine is tested; what breaks it here is the format
-        if isinstance(error, rehearse.StandInFailed):
+        if isinstance(error, stand_in_debate.StandInFailed):
             turn, error = error.turn, error.cause
         stopped = f"stops at {turn.id}" if turn else "can't be reported"
         place = _place(first.format, turn) if turn else ("shapes",)

@@ -20,9 +20,10 @@ from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.settings import MAX_COST
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.engine import stand_in_debate
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import code_for
-from debate_orchestrator.providers import pricing, rehearse
+from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.caching import family
 from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.util import model_spec
@@ -174,7 +175,7 @@ def estimate_debate(
         return estimate_so_far.model_copy(update={"not_estimated_because": f"more than {MAX_TURNS} turns are left"})
     try:
         calls, took = _play(debate)
-    except rehearse.StandInFailed as error:
+    except stand_in_debate.StandInFailed as error:
         return estimate_so_far.model_copy(update={"not_estimated_because": str(error)})
     lines: list[CostLine] = []
     unknown: dict[str, None] = {}
@@ -203,7 +204,7 @@ def _play(start: DebateState) -> tuple[list[_PlannedCall], float]:
     calls: list[_PlannedCall] = []
     cached: dict[Hashable, int] = {}
     took = 0.0
-    for debate in rehearse.play(start):
+    for debate in stand_in_debate.play(start):
         stage = [turn for turn in debate.due if model_spec.is_called(spec_in(debate, turn.seat))]
         shared: dict[Hashable, int] = {}
         for turn in stage:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 from zlib import crc32
 
 from debate_orchestrator.core import rapporteur, schedule, tally
-from debate_orchestrator.core.fold import CurrentState, apply
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, MIRRORED, RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import (
@@ -29,13 +29,12 @@ from debate_orchestrator.core.shape import (
 )
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import DECISIVE, leader, score_gap
-from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
 from debate_orchestrator.providers.casting import spec_problem
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import reason, short_repr
+from debate_orchestrator.util.errors import short_repr
 
 KIND = model_spec.REHEARSE
 _WORDS = 200
@@ -112,29 +111,6 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
         ballot = Filler(shape_context, preferred).reply(shape, original.id)
         reply = debate.mirror.structured_reply(shape, ballot) if turn.mirrored else ballot
     return json.dumps(reply, ensure_ascii=False, indent=1)
-
-
-class StandInFailed(Exception):
-    """A turn that a stand-in can't take. The cause is the format, which may be a stranger's."""
-
-    def __init__(self, turn: Turn, cause: Exception):
-        super().__init__(f"a stand-in can't take the turn {turn.id} ({reason(cause)})")
-        self.turn, self.cause = turn, cause
-
-
-def play(debate: DebateState, text_for: Callable[[DebateState, Turn], str] = reply_for) -> Iterator[DebateState]:
-    """Plays a debate to its end in memory with stand-ins: the debate before each stage, and at its end. Raises
-    StandInFailed."""
-    while True:
-        yield debate
-        if not debate.due:
-            return
-        for turn in debate.due:
-            try:
-                reply = Reply(text=text_for(debate, turn), brief_digest="", spec=KIND)
-                debate = apply(debate, replies.parse_reply(debate, turn, reply, None))
-            except Exception as error:
-                raise StandInFailed(turn, error) from error
 
 
 def _rapporteur_reply(
