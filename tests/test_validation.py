@@ -66,6 +66,8 @@ MISFITS = [
     ({"seats": []}, "seats: [] should be a mapping of keys to values."),
     ({"seats": {"top": {"name": None}}}, "seats.top.name: nothing should be text."),
     ({"seats": {"top": {"name": "B", "agee": 1}}}, "seats.top.agee: 'agee' is not a key here. Did you mean 'age'?"),
+    ({"seats": {"top": {"name": "B", "price": 1}}}, "'price' is not a key here. Try: one of name, age, diet."),
+    ({"guests": [{"name": "B", "host": 1}]}, "guests[0].host: 'host' is not a key here. Try: one of name, age, diet."),
     ({"seats": {1: {"name": "B"}}}, "should be a key that is text"),
     ({"late": "perhaps"}, "late: 'perhaps' should be true or false."),
     ({"price": "much"}, "price: 'much' should be a number."),

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from debate_orchestrator.core.format import InvalidFormat
-from debate_orchestrator.util.errors import short_repr, suggest
+from debate_orchestrator.util.errors import join_names, short_repr, suggest, with_hint
 
 Keys = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
@@ -79,8 +79,10 @@ def _values(
         if item["type"] == "missing":
             yield f"{where(keys)}: the key {item['loc'][-1]!r} is missing."
         elif item["type"] == "extra_forbidden":
-            message = f"{short_repr(str(keys[-1]))} is not a key here."
-            yield f"{where(keys)}: {message} {suggest(keys[-1], _all_keys(model))}".rstrip()
+            message, allowed = f"{short_repr(str(keys[-1]))} is not a key here.", _allowed_keys(model, keys[:-1])
+            near = suggest(keys[-1], allowed)
+            hint = f"one of {join_names(allowed)}" if allowed else ""
+            yield f"{where(keys)}: {f'{message} {near}' if near else with_hint(message, hint)}"
         elif not isinstance(item.get("ctx", {}).get("error"), InvalidFormat):
             expected.setdefault(keys, []).append(item)
     for keys, options in expected.items():
@@ -122,9 +124,25 @@ def _keys_to(data: Any, loc: Sequence[str | int]) -> Keys:
     return tuple(keys)
 
 
+def _allowed_keys(model: type[BaseModel], keys: Keys) -> list[str]:
+    """The keys that a mapping at a place in the data may have; where it may be of several types, those of each."""
+    schemas = _options(_schema(model), _schema(model))
+    for key in keys:
+        inner = (
+            schema.get("properties", {}).get(key) or schema.get("additionalProperties") or schema.get("items")
+            for schema in schemas
+        )
+        schemas = [option for part in inner if isinstance(part, dict) for option in _options(part, _schema(model))]
+    return list(dict.fromkeys(name for schema in schemas for name in schema.get("properties", {})))
+
+
+def _options(part: Mapping[str, Any], whole: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A part of a JSON Schema as what it refers to, and as each of its alternatives."""
+    if "$ref" in part:
+        return _options(whole["$defs"][part["$ref"].removeprefix("#/$defs/")], whole)
+    return [option for one in part["anyOf"] for option in _options(one, whole)] if "anyOf" in part else [part]
+
+
 @cache
-def _all_keys(model: type[BaseModel]) -> tuple[str, ...]:
-    """The keys that data may have anywhere in a model."""
-    schema = model.model_json_schema()
-    parts = (schema, *schema.get("$defs", {}).values())
-    return tuple(dict.fromkeys(name for part in parts for name in part.get("properties", {})))
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
