@@ -57,7 +57,7 @@ def test_ones_own_is_unrolled(debate: Run, mine: Path) -> None:
 
 def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
     """What is wrong is told line by line, with exit code 2, and for programs in the JSON."""
-    write_format(here / "mine", format_yaml=FORMAT.replace("title: Small", "titel: Small"), vote_md_j2="{{ criteria")
+    write_format(here / "mine", format_yaml=FORMAT.replace("title: Small", "titel: Small"), vote_md_j2="{{ crteria }}")
     ran = debate("formats", "./mine", "--json")
     places = [one.split(": ")[0] for one in ran.json["complaints"]]
     assert (ran.code, ran.json["status"]) == (2, "error")
@@ -92,7 +92,7 @@ def test_its_mistakes_stop_a_debate_before_it_begins(debate: Run, here: Path) ->
     write_format(here / "mine", speech_md_j2="{{ othr }}")
     ran = debate("open", "--format", "./mine", *SETUP, "--rounds", "99")
     assert ran.code == 2
-    assert "./mine/speech.md.j2:1: the template can't be rendered: 'othr' is undefined." in ran.err
+    assert "./mine/speech.md.j2:1: no brief provides the name 'othr'" in ran.err
     assert "rounds: 99 is not" in ran.err
     assert not Path("r.journal.jsonl").exists()
 

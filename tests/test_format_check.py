@@ -45,13 +45,17 @@ def test_everything_comes_at_once(here: Path) -> None:
     """Mistakes in the data, in what hangs together, in the rubric and in templates are told in one go, in order."""
     text = FORMAT.replace("words: 100", "word: 100").replace("reply: final", "reply: finale")
     write_format(
-        here / "mine", format_yaml=text, rubric_yaml="least: 0\n", speech_md_j2="{{ other", vote_md_j2="{% if %}"
+        here / "mine",
+        format_yaml=text,
+        rubric_yaml="least: 0\n",
+        speech_md_j2="{{ othr }}\n{{ topik }}",
+        vote_md_j2="{% if %}",
     )
     with pytest.raises(BadFormat) as refused:
         format_check.load("./mine")
     places = [one.split(": ")[0] for one in refused.value.problems]
     yaml, rubric = "./mine/format.yaml", "./mine/rubric.yaml"
-    lines = [f"{yaml}:24", *[f"{rubric}:1"] * 2, "./mine/speech.md.j2:1", "./mine/vote.md.j2:1"]
+    lines = [f"{yaml}:24", *[f"{rubric}:1"] * 2, *[f"./mine/speech.md.j2:{n}" for n in (1, 2)], "./mine/vote.md.j2:1"]
     assert places == lines
 
 
@@ -236,6 +240,8 @@ MISTAKES = [
     # Keys
     (YAML, "title: Small", "§titel: Small", "the key 'title' is missing"),
     (YAML, "    words: 100", "    §word: 100", "round[0].word: 'word' is not a key here. Did you mean 'words'?"),
+    (YAML, "  a: {name", "  a: {§words: 5, name", "'words' is not a key here. Try: one of name, tag"),
+    (YAML, "title: Small", "§template: speech\ntitle: Small", "'template' is not a key here. Try: one of name, title"),
     (YAML, "name: speech\n    title: Speech", "§name: speech", "round[0]: the key 'title' is missing"),
     (YAML, "title: Small", "§name: smal\ntitle: Small", "name: 'smal' should be 'mine'"),
     (YAML, "  judge: {name: Jo, tag: J}", "  judge: {§name: Jo}", "seats.judge: the key 'tag' is missing"),
@@ -265,10 +271,10 @@ MISTAKES = [
     (YAML, "    words: 100", "    §template: speach", f"no template {DIR}/speach.md.j2. Did you"),
     (YAML, "template: speech", "§template: adversarial/opnening", "Did you mean 'adversarial/opening'?"),
     (SPEECH, "Speak", "§{% if %}Speak", "Expected an expression"),
-    (SPEECH, "name(other)", "§name(othr)", "'othr' is undefined"),
-    ("seat.md.j2", "name(turn.seat)", "§nmae(turn.seat)", "'nmae' is undefined"),
+    (SPEECH, "name(other)", "§name(othr)", "no brief provides the name 'othr'. Did you mean 'other'?"),
+    ("seat.md.j2", "name(turn.seat)", "§nmae(turn.seat)", "Did you mean 'name'?"),
     ("system.md.j2", "", "All\n§{{ criteria }}", "'criteria' is undefined"),
-    ("unused.md.j2", "", "All\n§{{ }}", "Expected an expression"),
+    ("unused.md.j2", "", "All\n§{{ critera }}", "no brief provides the name 'critera'. Did you mean 'criteria'?"),
     # Only a debate shows these
     (SPEECH, "Answer {{ target.id }}", "§{{ target.idd }}", "has no attribute 'idd'"),
     (VOTE, "Vote.", "§{{ ballots[0].ballot.scors }}", "no attribute 'scors'"),

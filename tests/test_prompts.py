@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from jinja2 import meta
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator.formats import loader
@@ -15,8 +16,8 @@ from debate_orchestrator.prompting.templates import (
     Sandbox,
     error_location,
     error_text,
+    find_problems,
     functions,
-    syntax_problems,
 )
 from debate_orchestrator.util import resources
 
@@ -95,7 +96,7 @@ def test_the_names_are_neutral() -> None:
 def told(text: str, **others: str) -> list[str]:
     """Complaints about a template, without the name of its file."""
     own = {"formats/x/one.j2": text} | {f"formats/x/{name}.j2": said for name, said in others.items()}
-    found = syntax_problems(Sandbox(own), own)
+    found = find_problems(Sandbox(own), own, {"topic", "other", "feedback"})
     return [one.removeprefix("formats/x/") for one in found]
 
 
@@ -169,6 +170,32 @@ def test_what_went_wrong_is_one_line() -> None:
     assert text.isprintable() and len(text) < 200
 
 
+# Names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ topic }} {% for x in other %}{{ x }} {{ loop.index }}{% endfor %}",
+        "{% set a = topic %}{{ a }} {{ range(3) }} {# {{ b }} #}{% raw %}{{ c }}{% endraw %}",
+        "{% macro m(x) %}{{ x }} {{ varargs }}{% endmacro %}{{ m(topic) }}",
+        '{% set mine = 1 %}{% include "./two.j2" %}',
+        "{% include topic %}",
+    ],
+)
+def test_names_that_a_brief_provides_or_a_template_sets(text: str) -> None:
+    """What a brief has, and what a template or the one that includes it sets, may be used."""
+    assert told(text, **({"two": "{{ mine }}{{ other }}"} if "two" in text else {})) == []
+
+
+def test_names_that_no_brief_provides() -> None:
+    """Each is told once, at its first line, with the nearest or with all there are; also in a branch that is not
+    taken."""
+    one, two = told("{{ topic }}\n{% if false %}{{ othr }}{% endif %}\n{{ zzz }}\n{{ othr }}", two="{{ topic }}")
+    assert one == "one.j2:2: no brief provides the name 'othr'. Did you mean 'other'?"
+    assert two == "one.j2:3: no brief provides the name 'zzz'. Try: one of feedback, other, topic."
+
+
 # Syntax
 
 
@@ -193,4 +220,5 @@ def test_shipped_templates_have_nothing_wrong() -> None:
     """Every template of prompts/ compiles, with filters that are there."""
     made = shipped_sandbox()
     texts = {name: (resources.prompts() / name).read_text("utf-8") for name in made.list_templates() if ".j2" in name}
-    assert syntax_problems(made, texts) == []
+    names = {name for text in texts.values() for name in meta.find_undeclared_variables(made.parse(text))}
+    assert find_problems(made, texts, names) == []

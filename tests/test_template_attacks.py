@@ -229,7 +229,7 @@ def test_a_template_has_its_limits(text: str) -> None:
 
     with pytest.raises(BadFormat, match="formats/x/one"):
         rendering.render([NAME], {}, FunctionContext(), own)
-    rendering.syntax_problems(own)
+    rendering.template_problems(own, [])
     assert rendering.render([NAME], {"y": "still here"}, FunctionContext(), {NAME: "{{ y }}"}) == "still here"
 
 

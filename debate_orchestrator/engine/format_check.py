@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterator
 from string import Formatter
 
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MAX_ROUNDS, Phase
+from debate_orchestrator.core.settings import DEFAULT_FORMAT
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import Keys
-from debate_orchestrator.prompting import rendering
+from debate_orchestrator.prompting import briefs, rendering
 from debate_orchestrator.util.errors import BadFormat, short_repr
 
 _ANNOUNCEMENT_FIELDS = {"round": ("round", "rounds"), "intervention": ("round",)}
@@ -72,12 +74,16 @@ def _file_and_line(problem: str) -> tuple[str, int]:
 
 
 def _template_problems(format_source: source.FormatSource, carried: dict[str, str]) -> list[str]:
-    """What is wrong with the syntax of the templates, those that no phase names included."""
+    """What is wrong with the templates, those that no phase names included: their syntax, and names that no brief
+    provides."""
+    from debate_orchestrator.engine import dry_run
+
     texts = dict(carried)
     if format_source.shipped:
         home = format_source.folders[0]
         texts |= {f"formats/{home.name}/{path.name}": path.read_text("utf-8") for path in home.path.glob("*.j2")}
-    return rendering.syntax_problems(texts)
+    sample = fold([dry_run.opening_event(loader.load(DEFAULT_FORMAT), {})])  # has every seat
+    return rendering.template_problems(texts, briefs.known_names(sample))
 
 
 def _semantic_problems(format: Format) -> Iterator[FormatProblem]:

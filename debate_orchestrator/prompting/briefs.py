@@ -227,6 +227,15 @@ def _render(name: str | tuple[str, ...], values: Mapping[str, Any], carried: Map
     return rendering.render([name] if isinstance(name, str) else name, values, context, carried)
 
 
+def known_names(debate: DebateState) -> set[str]:
+    """The names that templates may use in some brief: those that there would be if the first turn due were a debater's,
+    a judge's or the rapporteur's."""
+    first = debate.due[0]
+    seats = (debate.format.sides[0], JUDGE, RAPPORTEUR)
+    seat_values = (_template_values(debate, first.model_copy(update={"seat": seat})) for seat in seats)
+    return {*templates.functions(templates.FunctionContext()), *(name for values in seat_values for name in values)}
+
+
 _FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
 """What templates that travel in journals may call a value, to the name that it has now."""
 

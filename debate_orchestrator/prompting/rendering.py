@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -70,9 +70,9 @@ def render(
     raise BadFormat(f"{place}: the template can't be rendered: {reason}.{why}")
 
 
-def syntax_problems(carried: Mapping[str, str]) -> list[str]:
-    """As `templates.syntax_problems`, for templates that may come from a stranger."""
-    answer = _worker().do({"own": dict(carried)})
+def template_problems(carried: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """As `templates.find_problems`, for templates that may come from a stranger."""
+    answer = _worker().do({"own": dict(carried), "known_names": sorted(names)})
     if answer is None:
         return [f"{next(iter(carried), 'the templates')}: {_TOO_MUCH}"]
     return [str(mistake) for mistake in answer["mistakes"]]

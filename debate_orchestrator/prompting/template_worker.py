@@ -67,8 +67,8 @@ def _allow_more() -> None:
 
 def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
     templates_by_path = task["own"]
-    if "names" not in task:
-        return {"mistakes": templates.syntax_problems(sandbox, templates_by_path)}
+    if "known_names" in task:
+        return {"mistakes": templates.find_problems(sandbox, templates_by_path, task["known_names"])}
     first = templates.shown_path(task["names"][0], templates_by_path)
     try:
         text = sandbox.render(task["names"], task["values"], templates.FunctionContext(*task["function_context"]))

@@ -1,4 +1,4 @@
-"""The sandbox that renders templates over plain data, and the check of their syntax beforehand.
+"""The sandbox that renders templates over plain data, and the check of their syntax and names beforehand.
 
 A template that travels with a debate is found before one of prompts/. `./piece.md.j2` is a neighbour in the same
 folder. Mistakes are reported as `FILE:LINE`.
@@ -15,7 +15,7 @@ import json
 import os
 import posixpath
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import wraps
 from types import MappingProxyType, NoneType
@@ -31,6 +31,8 @@ from jinja2 import (
     TemplateNotFound,
     TemplateSyntaxError,
     Undefined,
+    meta,
+    nodes,
 )
 from jinja2.environment import TemplateModule
 from jinja2.runtime import BlockReference, LoopContext, Macro, TemplateReference
@@ -39,7 +41,7 @@ from jinja2.utils import Namespace
 from pydantic_core import to_json
 
 from debate_orchestrator.util import resources, sanitize
-from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.errors import join_names, short_repr, suggest, with_hint
 from debate_orchestrator.util.numbers import decimals
 
 SUFFIX = ".j2"
@@ -247,14 +249,34 @@ def error_text(error: BaseException) -> str:
     return f"{name}{text if text.isprintable() and len(text) <= 160 else short_repr(text, 120)}"
 
 
-def syntax_problems(environment: Environment, carried: Mapping[str, str]) -> list[str]:
-    """The mistakes in the syntax of these templates, path to text. What else can go wrong, rendering shows."""
+def find_problems(environment: Environment, carried: Mapping[str, str], names: Collection[str]) -> list[str]:
+    """The mistakes in the syntax of these templates, path to text, and the variables in them that are not in `names`,
+    the ones that briefs provide. What else can go wrong, rendering shows."""
     problems: list[str] = []
+    trees: dict[str, nodes.Template] = {}
     for path, text in carried.items():
         try:
             environment.compile(text, path)
+            trees[path] = environment.parse(text, path)
         except TemplateSyntaxError as error:
             problems.append(f"{path}:{error.lineno}: {error_text(error)}.")
         except RecursionError:
             problems.append(f"{path}:1: the template is nested too deeply.")
+    # A template may use what the one that includes it has set.
+    known_names = {*names, *(name for tree in trees.values() for name in _first_lines(tree, stored=True))}
+    for path, tree in trees.items():
+        lines = _first_lines(tree, stored=False)
+        for name in sorted(meta.find_undeclared_variables(tree) - known_names, key=lambda name: lines[name]):
+            problem = f"{path}:{lines[name]}: no brief provides the name {short_repr(name)}."
+            near = suggest(name, sorted(known_names))
+            problems.append(f"{problem} {near}" if near else with_hint(problem, f"one of {join_names(sorted(names))}"))
     return problems
+
+
+def _first_lines(tree: nodes.Template, *, stored: bool) -> dict[str, int]:
+    """The names that a template sets, or reads, with the first line of each."""
+    lines: dict[str, int] = {}
+    for node in tree.find_all(nodes.Name):
+        if (node.ctx != "load") is stored:
+            lines[node.name] = min(node.lineno, lines.get(node.name, node.lineno))
+    return lines
