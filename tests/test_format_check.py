@@ -240,7 +240,7 @@ MISTAKES = [
     # Keys
     (YAML, "title: Small", "§titel: Small", "the key 'title' is missing"),
     (YAML, "    words: 100", "    §word: 100", "round[0].word: 'word' is not a key here. Did you mean 'words'?"),
-    (YAML, "  a: {name", "  a: {§words: 5, name", "'words' is not a key here. Try: one of name, tag"),
+    (YAML, "  a: {name", "  a: {§words: 5, name", "'words' is not a key here. Try: one of name, side, tag."),
     (YAML, "title: Small", "§template: speech\ntitle: Small", "'template' is not a key here. Try: one of name, title"),
     (YAML, "name: speech\n    title: Speech", "§name: speech", "round[0]: the key 'title' is missing"),
     (YAML, "title: Small", "§name: smal\ntitle: Small", "name: 'smal' should be 'mine'"),
