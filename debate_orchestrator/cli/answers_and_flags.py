@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache
 from typing import Any
 
 from debate_orchestrator.cli import consent
@@ -103,7 +103,7 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
         keys_from_flags = [key for key in flags if key in SETTINGS_WITH_SOURCE]
         values["sources"] = (sources or {}) | dict.fromkeys(keys_from_flags, "flag")
     try:
-        settings = make_settings(values, format, REPORT, default_model, partial(_place_of_key, arguments.answers))
+        settings = make_settings(values, format, REPORT, default_model, _places_of_keys(arguments.answers))
     except BadSettings as error:
         cast_flags = {
             seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in flags.get("cast", {}).items()
@@ -114,15 +114,23 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
     return settings
 
 
-def _place_of_key(path: str | None, key: str) -> str:
-    """Where a key of an answers file stands: `PATH:LINE`."""
-    if not path or path == STANDARD_INPUT:
-        return STDIN if path else "answers"
-    try:
-        line = read_mapping_with_lines(path)[1].get((key,))
-    except BadFile:  # JSON that is no YAML
-        return name_of(path)
-    return f"{name_of(path)}:{line}" if line else name_of(path)
+def _places_of_keys(path: str | None) -> Callable[[str], str]:
+    """Tells where a key of an answers file stands: `PATH:LINE`. The file is read for the first key."""
+
+    @cache
+    def lines() -> dict[tuple[str, ...], int]:
+        try:
+            return read_mapping_with_lines(path or "")[1]
+        except BadFile:  # JSON that is no YAML
+            return {}
+
+    def place(key: str) -> str:
+        if not path or path == STANDARD_INPUT:
+            return STDIN if path else "answers"
+        line = lines().get((key,))
+        return f"{name_of(path)}:{line}" if line else name_of(path)
+
+    return place
 
 
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:

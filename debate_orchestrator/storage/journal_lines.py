@@ -32,6 +32,7 @@ from debate_orchestrator.util.errors import (
     short_repr,
 )
 from debate_orchestrator.util.numbers import numbers_of
+from debate_orchestrator.util.redact import redactor
 
 SCHEMA = 1
 """The version of the journal's format."""
@@ -68,12 +69,15 @@ class JournalContents(NamedTuple):
 
 
 def parse(path: str, data: bytes) -> JournalContents:
-    """The journal that `data` holds; `path` names it in errors. Raises as `journal.read`."""
+    """The journal that `data` holds; `path` names it in errors. Its texts are redacted: it may have been written where
+    a secret of this environment was not known. Raises as `journal.read`."""
     path = name_of(path)
     end = data.rfind(b"\n") + 1
     entries: list[Entry] = []
+    redact = redactor()
     for n, line in enumerate(data[:end].split(b"\n")[:-1], start=1):
-        entries.append(_entry(path, n, line, entries))
+        entry = _entry(path, n, line, entries)
+        entries.append(entry._replace(event=entry.event.with_text(redact)))
     if not entries:
         raise BadJournal(f"{path} has no complete line, so it holds no debate.", hint="open the debate again")
     if not isinstance(entries[0].event, Opened):

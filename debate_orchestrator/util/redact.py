@@ -14,7 +14,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from operator import is_
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -108,21 +108,25 @@ def forms(secret: str) -> set[str]:
     return {form for form in variants if len(form) >= _SHORTEST}
 
 
+_UNSEARCHED = re.compile(f"{UNSEEN.pattern}|[\u2400-\u2421]")
+"""What is not searched: characters that are not seen, and the pictures that stand for control characters."""
+
+
 def _bare(text: str) -> str:
     """`text` as it is searched: without white space and characters that are not seen, the others as the bytes of their
     UTF-8, each as one character. So an escape of a byte and one of a character stand for the same."""
     text = "".join(text.split())
-    return text if text.isascii() else UNSEEN.sub("", text).encode("utf-8", "surrogatepass").decode("latin-1")
+    return text if text.isascii() else _UNSEARCHED.sub("", text).encode("utf-8", "surrogatepass").decode("latin-1")
 
 
 _ESCAPE = re.compile(
-    r"%(?P<byte>[0-9A-Fa-f]{2})|\\x(?P<hex>[0-9A-Fa-f]{2})"
+    r"(?P<bytes>(?:%[0-9A-Fa-f]{2})+|(?:\\x[0-9A-Fa-f]{2})+)"
     r"|\\u(?P<high>[dD][89abAB][0-9A-Fa-f]{2})\\u(?P<low>[dD][c-fC-F][0-9A-Fa-f]{2})"
-    r"|\\(?:u(?P<code>[0-9A-Fa-f]{4})|U000(?P<long>[01][0-9A-Fa-f]{4}))|\\(?P<blank>[nrt])"
+    r"|\\(?:u(?P<code>[0-9A-Fa-f]{4})|U000(?P<long>[01][0-9A-Fa-f]{4}))|\\(?P<blank>[nrtfv])"
     r"|\\(?P<sign>[!-/:-@\[-`{-~])|(?P<entity>&(?:#\d{1,31}|#[xX][0-9A-Fa-f]{1,31}|\w{1,31}(?=;));?)"
 )
 _UNFINISHED_ESCAPE = re.compile(
-    r"(?:%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
+    r"(?:(?:%[89A-Fa-f][0-9A-Fa-f])+%?[0-9A-Fa-f]?|(?:\\x[89A-Fa-f][0-9A-Fa-f])+(?:\\(?:x[0-9A-Fa-f]?)?)?|%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
     r"|U[0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|&#?\w{0,31})\Z"
 )
 _EMPHASIS = {ord(sign): None for sign in "*`~\\"}
@@ -137,8 +141,12 @@ _MAX_HELD = 20_000
 
 def _unescape(escape: re.Match[str]) -> str:
     """What an escape stands for; nothing where that is left out of the search."""
-    if byte := escape["byte"] or escape["hex"]:
-        return "".join(chr(int(byte, 16)).split())
+    if escape["bytes"]:
+        raw = bytes.fromhex(re.sub(r"%|\\x", "", escape["bytes"]))
+        try:
+            return _bare(raw.decode())
+        except UnicodeDecodeError:  # characters of another encoding, or not all of a character
+            return raw.decode("latin-1")
     if escape["high"]:
         pair = bytes.fromhex(escape["high"] + escape["low"])
         return _bare(pair.decode("utf-16-be", "surrogatepass"))
@@ -202,16 +210,22 @@ class _Reading(NamedTuple):
         return _Reading(self.text[:end], self.starts[:end], self.stops[:end])
 
 
+def _begun(text: str, form: str) -> int:
+    """Where the longest end of a text begins with which `form` begins, but for the whole of it; its length if none."""
+    place = text.find(form[:_SHORTEST], max(0, len(text) - len(form) + 1))
+    while place >= 0 and not form.startswith(text[place:]):
+        place = text.find(form[:_SHORTEST], place + 1)
+    if place >= 0:
+        return place
+    ends = range(max(0, len(text) - min(_SHORTEST, len(form)) + 1), len(text))
+    return next((place for place in ends if form.startswith(text[place:])), len(text))
+
+
 class Redactor:
     """Takes certain secrets out of texts."""
 
     def __init__(self, secrets: Iterable[str]):
         self._forms = sorted({form for secret in secrets for form in forms(secret)}, key=len, reverse=True)
-        self._longest = max(map(len, self._forms), default=0)
-
-    @cached_property
-    def _beginnings(self) -> set[str]:
-        return {form[:length] for form in self._forms for length in range(1, len(form))}
 
     def __call__(self, text: str) -> str:
         """`text` with `[key]` in place of every secret."""
@@ -257,10 +271,9 @@ class Redactor:
                 best = min(best, (reading.starts[partial.start()], ""))
                 reading = reading.up_to(partial.start())
             for variant in (reading, reading.plain()):
-                size = len(variant.text)
-                ends = ((place, variant.text[place:]) for place in range(max(0, size - self._longest), size))
-                if end := next((end for end in ends if end[1] in self._beginnings), None):
-                    best = min(best, (variant.starts[end[0]], end[1]))
+                place = min((_begun(variant.text, form) for form in self._forms), default=len(variant.text))
+                if place < len(variant.text):
+                    best = min(best, (variant.starts[place], variant.text[place:]))
             if not _has_escapes(reading.text):
                 break
             reading = reading.unescape()
@@ -327,8 +340,17 @@ def redact_json(text: str, **options: Any) -> str:
     try:
         json.loads(redacted)
     except ValueError:
-        redacted = json.dumps(redact_values(json.loads(text)), **options)
+        redacted = json.dumps(_redact_all(json.loads(text)), **options)
     return redacted
+
+
+def _redact_all(value: Any) -> Any:
+    """As `redact_values`, in the names of mappings and in numbers too."""
+    if isinstance(value, dict):
+        return {redact(name): _redact_all(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_redact_all(item) for item in value]
+    return value if isinstance(value, bool | None) or redact(str(value)) == str(value) else redact(str(value))
 
 
 class StreamRedactor:

@@ -117,9 +117,7 @@ class Reviews:
                 ]
             except BadFile as error:
                 problems = error.problems
-        return HTMLResponse(
-            self._page(request, reviewed, "before", name=name, form_data=form_data, problems=problems), 422
-        )
+        return HTMLResponse(self._page(request, reviewed, "before", name=name, sent=form_data, problems=problems), 422)
 
     def _file(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from debate_orchestrator.providers.command import environment
 from debate_orchestrator.util.errors import BadSettings, ExternalError
+from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line
 
 MODERATION_SECONDS = 20.0
@@ -69,5 +70,5 @@ class TopicScreener:
         code = program.returncode
         if code not in (0, 1):
             raise ModerationFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
-        reason = one_line(printed.decode("utf-8", "replace").strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
+        reason = one_line(redact(printed.decode("utf-8", "replace")).strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
         return (reason or _UNEXPLAINED) if code else ""
