@@ -392,7 +392,8 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     refused = debate("step", told["journal"], "--json")
     assert refused.code == 2 and all(problem in refused.err + refused.out for problem in problems)
     puppets.hand_in(refused.json["turns"][0], puppets.brief(trust="Still nothing."))
-    finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
+    told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
+    assert "Check of the decision brief: no problem found; the program found 5 problems." in told["show"]
 
     concession = "Researcher B conceded the whole position in 1.opening.b."
     page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')

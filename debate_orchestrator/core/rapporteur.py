@@ -234,8 +234,9 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
         return
     other, cited = _other(debate, side), set(reason["turns"])
     challenges = _challenges(debate, side, other)
-    if mark not in marks_possible(debate, side):
-        yield _impossible(debate, mark, side, challenged=bool(challenges))
+    if mark not in (possible := marks_possible(debate, side)):
+        why = _why_impossible(debate, mark, side, challenged=bool(challenges))
+        yield f"it is marked {mark}, and {why}: {' or '.join(possible or (NOT_ARGUED,))}."
     elif mark == "not challenged":
         if not any(turn.rpartition(".")[2] == side for turn in cited):
             yield f"it is marked {mark}, and no turn of {side} is cited, where {side} would have said it."
@@ -247,14 +248,14 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
         yield f"it is marked {mark}, and no turn of {other} is cited in which {other} had heard {side} and {did}."
 
 
-def _impossible(debate: DebateState, mark: str, side: str, *, challenged: bool) -> str:
-    """What is wrong with a mark that no point of a side can have."""
+def _why_impossible(debate: DebateState, mark: str, side: str, *, challenged: bool) -> str:
+    """Why no point of a side can have a mark."""
     other = _other(debate, side)
     if mark == NOT_CHALLENGED:
-        return f"it is marked {mark}, and {side} conceded its whole position: what you keep of it is {NOT_ARGUED}."
+        return f"{side} conceded its whole position"
     if not challenged:
-        return f"it is marked {mark}, and {other} had no turn in which it could answer {side}."
-    return f"it is marked {mark}, and {side} had no turn in which it could answer a challenge of {other}."
+        return f"{other} had no turn in which it could answer {side}"
+    return f"{side} had no turn in which it could answer a challenge of {other}"
 
 
 def marks_possible(debate: DebateState, side: str) -> tuple[str, ...]:

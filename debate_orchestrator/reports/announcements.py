@@ -235,6 +235,8 @@ def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announceme
     if "findings" in reply.data:
         count = len(reply.data["findings"])
         outcome = f"{plural(count, 'problem')} found; it is written again" if count else "no problem found"
+        if not count and (problems := rapporteur.decision_brief_problems(debate)):
+            outcome += f"; the program found {plural(len(problems), 'problem')}"
         yield Announcement("check", f"Check of the decision brief: {outcome}.", turn_id=turn.id)
         if count:
             return

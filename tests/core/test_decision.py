@@ -230,14 +230,20 @@ OPENINGS = ("1.opening.a", "1.opening.b")
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        (reason("held", *OPENINGS), "a had no turn in which it could answer a challenge of b"),
+        (
+            reason("held", *OPENINGS),
+            "a had no turn in which it could answer a challenge of b: granted or weakened or not challenged.",
+        ),
         (reason("weakened", "1.opening.b"), ""),
         (reason("granted", "1.opening.b"), ""),
         (reason("not challenged", "1.opening.a"), ""),
         (reason("not challenged", "1.opening.a", row=1), "disputed"),
         (reason("not challenged", "1.opening.b", side="b"), ""),
         (reason("not challenged", "1.opening.b", side="b", row=1), ""),
-        *((reason(mark, *OPENINGS, side="b"), "a had no turn in which it could answer b") for mark in WITH_ANSWER),
+        *(
+            (reason(mark, *OPENINGS, side="b"), "a had no turn in which it could answer b: not challenged.")
+            for mark in WITH_ANSWER
+        ),
     ],
 )
 def test_in_one_round_only_the_second_speaker_answers(row: dict[str, Any], problem: str) -> None:
