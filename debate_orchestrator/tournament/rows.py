@@ -18,6 +18,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.errors import BadFile, short_repr
+from debate_orchestrator.util.redact import redact_json
 
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
@@ -266,15 +267,17 @@ def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
 
 
 def dump(rows: Rows) -> str:
-    """The rows as JSON lines, which `load` reads back."""
-    return "".join(f"{row.model_dump_json()}\n" for row in [*rows.debates, *rows.ballots])
+    """The rows as JSON lines without secrets, which `load` reads back."""
+    return "".join(f"{redact_json(row.model_dump_json())}\n" for row in [*rows.debates, *rows.ballots])
 
 
 def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
-    """The rows that `dump` wrote. Raises BadFile with the first line that is none, or names an unknown debate."""
+    """The rows that `dump` wrote, redacted once more. Raises BadFile with the first line that is none, or names an
+    unknown debate."""
     debates: list[DebateRow] = []
     ballots: list[BallotRow] = []
-    for number, line in enumerate(text.rstrip("\n").split("\n"), start=1):
+    for number, row_text in enumerate(text.rstrip("\n").split("\n"), start=1):
+        line = redact_json(row_text)
         try:
             if line.startswith('{"kind":"debate"'):
                 debates.append(DebateRow.model_validate_json(line))

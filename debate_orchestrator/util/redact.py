@@ -14,6 +14,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from operator import is_
 from typing import Any, NamedTuple
@@ -337,10 +338,13 @@ def redact_json(text: str, **options: Any) -> str:
     """JSON text with `[key]` in place of every secret, which is still JSON: an escape and the letters behind it are no
     secret if only both together look like one. `options` are those of `json.dumps` that made the text."""
     redacted = redact(text)
+    if redacted == text:
+        return text
     try:
         json.loads(redacted)
     except ValueError:
-        redacted = json.dumps(_redact_all(json.loads(text)), **options)
+        with suppress(ValueError):  # what was no JSON before stays redacted as text
+            redacted = json.dumps(_redact_all(json.loads(text)), **options)
     return redacted
 
 
