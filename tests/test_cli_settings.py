@@ -10,12 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from conftest import Run
 
 from debate_orchestrator.core.settings import SETTINGS
 from debate_orchestrator.setup.answers import SETTING_TEXTS
+from debate_orchestrator.util import yaml
 from debate_orchestrator.util.data import read_mapping
 
 ROOT = Path(__file__).parent.parent
@@ -72,6 +74,23 @@ def test_files_that_are_no_answers(debate: Run, here: Path, text: str) -> None:
     assert ran.code == 2
     assert ran.err.startswith("debate: odd.yaml:")
     assert ran.err.count("\n") == 1
+
+
+def test_a_file_is_read_for_all_its_unknown_keys_at_once(
+    debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many keys of a file are unknown, each is told with its line, and the file is parsed a few times alone."""
+    Path("a.yaml").write_text("".join(f"key_{n}: 1\n" for n in range(30)), encoding="utf-8")
+    load, texts = yaml.load_with_lines, list[str]()
+
+    def count(text: str) -> Any:
+        texts.append(text)
+        return load(text)
+
+    monkeypatch.setattr(yaml, "load_with_lines", count)
+    ran = debate("run", "--answers", "a.yaml", "--rehearse", "--topic=T")
+    assert ran.code == 2 and "a.yaml:17: 'key_16'" in ran.err
+    assert sum("key_16" in text for text in texts) <= 4
 
 
 def test_an_existing_journal_is_never_overwritten(debate: Run, answers: Path) -> None:

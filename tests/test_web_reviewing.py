@@ -95,6 +95,7 @@ def test_the_vote_before_stands(reviewer: Visitor, link: str) -> None:
     for address in (link, page):
         again = send(reviewer, address, {"action": "begin", "reviewer": "ada", "seen": "no", "before": "b"})
         assert again.status_code == 422 and "There is a review by ada already" in plain(again.text)
+        assert re.search(r'name="before" value="b"[^>]* checked', again.text), "what was chosen stays"
     send(reviewer, page, {"action": "file", **ANSWERS})
 
     (review,) = gather_reviews("debate-report.ballots", read_journal(JOURNAL).entries).counted
