@@ -138,6 +138,7 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
     labels = plain(stranger.get(link).text)
 
     assert "The side that gave up its whole position (Conceded) (may stay empty)" in labels
+    assert labels.count("Judge mode: ") == 2 and "Honesty binds every seat." in labels  # the task, and the whole brief
     wrong = hand_in(stranger, link, **{"field/scores/a": "70 6", "field/justification": "Side A gave a reason."})
 
     assert wrong.status_code == 422 and "70 is not a number from 1 to 10" in plain(wrong.text)

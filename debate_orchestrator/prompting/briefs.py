@@ -244,13 +244,13 @@ def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = N
     """Everything a template of this turn may name."""
     heard_turns = _turns_heard(debate, turn)
     fixed = _of_format(debate) | (_of_rubric(debate) if turn.judging else {})
-    values = fixed | common_values(debate, turn) | _for_role(debate, turn, heard_turns)
+    values = fixed | _common(debate, turn) | _for_role(debate, turn, heard_turns)
     plain = {name: rendering.plain_data(value) for name, value in values.items()}
     plain |= {former: plain[name] for former, name in _FORMER_NAMES.items() if name in plain}
     return {"turn": _turn(debate, turn), "heard": heard_turns, **plain, "schema": _schema(debate, turn, code)}
 
 
-def common_values(debate: DebateState, turn: Turn) -> dict[str, Any]:
+def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """What every brief has from the setup, the issues and the floor."""
     format, settings, mirror = debate.format, debate.opened.settings, debate.mirror
     as_they_are = {side: side for side in format.sides}

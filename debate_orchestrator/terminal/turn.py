@@ -24,6 +24,7 @@ from debate_orchestrator.prompting.person_turns import (
     computed_answers,
     documents,
     form_remarks,
+    full_text,
     hides_ballots,
     human_seats,
     length_hint,
@@ -57,12 +58,9 @@ class PersonTurn(NamedTuple):
     drafts: Drafts
 
     def full_text(self) -> str:
-        """All that a person reads before the turn, as a text."""
-        lines = [Line(_heading(self.debate, self.turn), True)]
-        for document in documents(self.debate, self.turn):
-            lines += [Line(""), *_document_lines(document)]
-        lines += [Line(""), *_task_lines(self, short=False)]
-        return "\n".join(line.text for line in lines) + "\n"
+        """All that a model would get for the turn, as a text for a person."""
+        debate, turn, brief = self.debate, self.turn, self.brief
+        return f"{_heading(debate, turn)}\n\n{full_text(debate, turn, brief, _form(debate, turn))}\n"
 
     def problems(self, text: str) -> list[str]:
         """What is wrong with a text as the reply to this turn; empty if it is valid."""
@@ -311,7 +309,7 @@ class TerminalPeople:
     def _show(self, person_turn: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
         self._prompter.tell(Line(""), *readable(person_turn, self._read))
-        self._read |= {*documents(person_turn.debate, person_turn.turn)}
+        self._read |= {*documents(person_turn.debate, person_turn.brief)}
         for path in self._drafts.others(person_turn.brief):
             self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
 
@@ -319,30 +317,37 @@ class TerminalPeople:
 def readable(person_turn: PersonTurn, known_documents: Collection[Document]) -> list[Line]:
     """What a person reads before a turn: who they are, the documents, the task, the length.
 
-    Documents in `known_documents` are only counted, and so are the person's own ballots, which others at the terminal
-    need not see.
+    Documents in `known_documents` are only counted.
     """
     debate, turn = person_turn.debate, person_turn.turn
     lines = [Line(_heading(debate, turn), True)]
     if turn.seat in debate.format.sides:
         position = sanitize(debate.opened.settings.positions[turn.seat])
         lines += [Line(f"You argue: {position}")]
-    left_out: list[Document] = []
-    for document in documents(debate, turn):
-        if document in known_documents or document.is_own_ballot:
-            left_out.append(document)
+    known_count = 0
+    for document in documents(debate, person_turn.brief):
+        if document in known_documents:
+            known_count += 1
         else:
             lines += [Line(""), *_document_lines(document)]
-    lines += _left_out_lines(left_out)
-    lines += [Line(""), *_task_lines(person_turn, short=debate.shape(turn) is None)]
+    if known_count:
+        lines += [Line(""), Line(f"({plural(known_count, 'document')} that you have read before: F2 shows them)")]
+    lines += _task_lines(person_turn)
     how = ", with the lines that concede the debate or decline the position" if turn.speaking else ""
     return [*lines, Line(f"F2 shows every document and the whole task{how}.")]
 
 
-def _task_lines(person_turn: PersonTurn, *, short: bool) -> Iterator[Line]:
+def _task_lines(person_turn: PersonTurn) -> Iterator[Line]:
+    """The task and the length. Of the person's own ballots, which others at the terminal need not see, only the
+    heading."""
     debate, turn, brief = person_turn.debate, person_turn.turn, person_turn.brief
-    for line in sanitize(task(debate, turn, brief, short=short, form=_form(debate, turn))).split("\n"):
-        yield Line(line.lstrip("# "), True) if line.startswith("# ") else Line(line)
+    for piece in task(debate, brief, short=debate.shape(turn) is None, form=_form(debate, turn)):
+        yield Line("")
+        if isinstance(piece, Document):
+            yield from [Line(f"({piece.heading}: F2 shows it)")] if piece.is_own_ballot else _document_lines(piece)
+            continue
+        for line in redact(sanitize(piece)).split("\n"):
+            yield Line(line.lstrip("# "), True) if line.startswith("# ") else Line(line)
     if length := length_hint(turn):
         yield from (Line(""), Line(f"Length: {length}"))
 
@@ -358,17 +363,6 @@ def _heading(debate: DebateState, turn: Turn) -> str:
     return f"{debate.format.heading_of(turn)}. {debate.format.name_of(turn.seat)}, it is your turn."
 
 
-def _left_out_lines(left_out: list[Document]) -> Iterator[Line]:
-    """The line that counts what is not shown."""
-    ballots = sum(document.is_own_ballot for document in left_out)
-    others = len(left_out) - ballots
-    counts = [f"{plural(others, 'document')} that you have read before"] if others else []
-    counts += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
-    if counts:
-        yield Line("")
-        yield Line(f"({' and '.join(counts)}: F2 shows them)")
-
-
 def _document_lines(document: Document) -> Iterator[Line]:
-    yield Line(sanitize(document.heading), True)
-    yield from (Line(f"  {line}".rstrip()) for line in redact(sanitize(document.body)).split("\n"))
+    yield Line(redact(sanitize(document.heading)), True)
+    yield from map(Line, redact(sanitize(document.indented_body)).split("\n"))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -138,12 +139,13 @@ class Seats:
         request, debate, run, awaited_turn = visit
         seat, format = request.path_params["seat"], debate.format
         side = seat if seat in format.sides else JUDGE
-        values: dict[str, Any] = {"heard": [], "task": "", "length_hint": "", "questions": None}
+        values: dict[str, Any] = {"heard": [], "task": "", "brief": "", "length_hint": "", "questions": None}
         if awaited_turn is not None:
             shaped = awaited_turn.debate.shape(awaited_turn.turn) is not None
             values = {
                 "heard": _heard_speeches(awaited_turn.debate, awaited_turn.turn),
                 "task": _task(awaited_turn),
+                "brief": person_turns.full_text(*awaited_turn[:3]),
                 "length_hint": person_turns.length_hint(awaited_turn.turn),
                 "questions": _questions(awaited_turn, form_data, with_problems=bool(problems)) if shaped else None,
             }
@@ -230,10 +232,17 @@ def _standing_sentence(debate: DebateState) -> str:
 
 
 def _task(awaited_turn: AwaitedTurn) -> str:
-    """What the turn asks for, as HTML, without what is written for models alone."""
+    """What the turn asks for, as HTML. The page has the name of the seat and the title of the turn already."""
     short = awaited_turn.debate.shape(awaited_turn.turn) is None
-    text = person_turns.task(awaited_turn.debate, awaited_turn.turn, awaited_turn.brief, short=short)
-    return html.speech(re.sub(r"(?m)^# Your task.*$", "", text).strip())
+    pieces = person_turns.task(awaited_turn.debate, awaited_turn.brief, short=short)
+    return Markup().join(
+        html.speech(re.sub(r"(?m)^# Your (seat|task).*$", "", piece).strip())
+        if isinstance(piece, str)
+        else Markup("<h3>{}</h3>\n<blockquote>{}</blockquote>\n").format(
+            html.literal_html(piece.heading), html.speech(piece.body)
+        )
+        for piece in pieces
+    )
 
 
 def _questions(awaited_turn: AwaitedTurn, form_data: Mapping[str, str], *, with_problems: bool) -> list[ReplyField]:
