@@ -11,6 +11,9 @@ Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`,
   since some templates open the working themselves.
 - In a closed code fence none counts. Working ends at its closing tag, also in code: its fences pair with none outside.
 - A pair of tags of the form `<think>` has one name.
+
+All this is about speeches, and about what stands around the object of a structured reply. Within its texts tags are
+words: only a pair with which a text begins is left out, once, when the reply is read.
 """
 
 from __future__ import annotations
@@ -94,6 +97,16 @@ def without_private(text: str, tag: str = "") -> str:
     return public_text(text, tag).text
 
 
+def without_leading_pair(text: str, tag: str = "") -> str:
+    """A text of a structured reply, sanitized already, without the pair of tags with which it begins."""
+    tags = _tags(tag)
+    opening = tags.either.match(text, len(text) - len(text.lstrip()))
+    if opening is None or str(opening.lastgroup).endswith(_END):
+        return text
+    closing = tags.closing_of(opening).search(text, opening.end())
+    return text[closing.end() :].strip() if closing else text
+
+
 class PrivateFilter:
     """Takes a reply piece by piece, and returns the part of each piece that is meant for others."""
 
@@ -142,8 +155,7 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
             kind == _OWN or kind in _TOKENS or _begins(text[max(at, match.start() - _NEAR) : match.start()])
         ):
             continue
-        closes = _closing_of(opened) if match["name"] else tags.closing[kind]
-        closing = closes.search(text, position)
+        closing = tags.closing_of(match).search(text, position)
         if closing is None and is_complete and kind != _OWN and "".join((*public, text[at : match.start()])).strip():
             unclosed.add(opened)
             continue
@@ -197,9 +209,14 @@ class _Tags(NamedTuple):
     closing: dict[str, re.Pattern[str]]
     """Kind to what closes it."""
 
+    def closing_of(self, opening: re.Match[str]) -> re.Pattern[str]:
+        """What closes the working that a tag opens."""
+        name = opening["name"]
+        return _closing_named(name.casefold()) if name else self.closing[str(opening.lastgroup)]
+
 
 @lru_cache(maxsize=64)
-def _closing_of(name: str) -> re.Pattern[str]:
+def _closing_named(name: str) -> re.Pattern[str]:
     """What closes the working that a tag of this name opens."""
     return re.compile(rf"<\s{{0,8}}/\s{{0,8}}{_PREFIX}{re.escape(name)}\s{{0,8}}>", re.IGNORECASE)
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Phase, Turn
-from debate_orchestrator.core.private_text import public_text, with_code_blanked, without_private
+from debate_orchestrator.core.private_text import public_text, with_code_blanked, without_leading_pair, without_private
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.visible_text import Quote, VisibleText, make_visible, writes_lines_for
+from debate_orchestrator.core.visible_text import Quote, VisibleText, make_visible, mark_quotes, writes_lines_for
 from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -26,6 +26,8 @@ _WORD = re.compile(r"[^\W_]+")
 _CODE = re.compile(r" ?\[\w{1,12}\]\.?(?P<emphasis>[*_]{0,3})\.?\Z")
 """What may be the code of a turn, at the end of a speech."""
 _FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
+_CITED = ("url", "quote")
+"""The fields of what a side cites, as a clerk looks it up."""
 _QUOTATION_MARKS = '"“”„«»「」『』'
 
 
@@ -45,15 +47,15 @@ def visible_text(debate: DebateState, text: str, phase: Phase | None = None) -> 
 
 
 def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Quote, ...]]:
-    """A structured reply with each of its texts as others hear it, and the quotes in them."""
-    quotes = list[Quote]()
+    """A structured reply with each of its texts as others hear it, sanitized and whole, and the quotes in them."""
+    quotes, context_texts = list[Quote](), [file.text for file in debate.opened.context]
 
     def heard(leaf: Any) -> Any:
         if not isinstance(leaf, str):
             return leaf
-        text = visible_text(debate, leaf)
-        quotes.extend(text.quotes)
-        return text.text
+        text, quotes_in_text = mark_quotes(sanitize(leaf), debate.format.quotes, context_texts)
+        quotes.extend(quotes_in_text)
+        return text
 
     return {name: map_leaves(value, heard) for name, value in fields.items()}, tuple(quotes)
 
@@ -68,15 +70,18 @@ def without_private_working(debate: DebateState, text: str) -> str:
     return without_private(sanitize(text), debate.format.private)
 
 
-def without_private_fields(debate: DebateState, fields: Any) -> Any:
-    """A structured reply without the private working in its texts. Only pairs of tags count there: one alone is a
-    word about tags."""
+def without_leading_pairs(debate: DebateState, fields: Any) -> Any:
+    """A structured reply without the pairs of tags of private working with which its texts begin. What a side cites
+    stays word for word."""
 
-    def public(leaf: Any) -> Any:
-        text = public_text(sanitize(leaf), debate.format.private) if isinstance(leaf, str) else None
-        return text.text if text is not None and text.private and text.text and not text.restarted else leaf
+    def without_pair(leaf: Any) -> Any:
+        text = sanitize(leaf) if isinstance(leaf, str) else ""
+        bare = without_leading_pair(text, debate.format.private)
+        return leaf if bare == text else bare
 
-    return map_leaves(fields, public)
+    if not isinstance(fields, Mapping):
+        return map_leaves(fields, without_pair)
+    return {name: value if name in _CITED else map_leaves(value, without_pair) for name, value in fields.items()}
 
 
 def has_declined(debate: DebateState, turn_id: str) -> bool:

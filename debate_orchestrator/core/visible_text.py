@@ -78,6 +78,14 @@ def make_visible(
     )
 
 
+def mark_quotes(text: str, quotes: Quotes | None, context_texts: Sequence[str]) -> tuple[str, tuple[Quote, ...]]:
+    """A text of a structured reply, sanitized, with its quotes looked up in `context_texts`, if there are any."""
+    if quotes is None:
+        return text, ()
+    plain = _with_plain_tags(text, quotes)
+    return _mark_quotes(plain, quotes, tuple(context_texts)) if any(context_texts) else (plain, ())
+
+
 def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
     """The first words of a text, as many as may be heard, and how many there are after them."""
     if maximum is None:

@@ -426,5 +426,5 @@ def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
         ):
             continue
         if (url := reply_event.data.get("url")) and (quote := reply_event.data.get("quote")):
-            pages.append({"turn": earlier.id, "url": url, "quote": quote})
+            pages.append({"turn": earlier.id, "url": sanitize.sanitize(url), "quote": sanitize.sanitize(quote)})
     return pages

@@ -99,10 +99,10 @@ def parse_reply(
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
     if recorded_outcome is not None and recorded_outcome.data is not None:
-        json_object = recorded_outcome.data, list(recorded_outcome.changes)
+        json_object, is_stored = (recorded_outcome.data, list(recorded_outcome.changes)), True
     else:
-        json_object = _find_object(turn.id, reply.text, code)
-    reading = _normalize_object(debate, turn, shape, json_object)
+        json_object, is_stored = _find_object(turn.id, reply.text, code), False
+    reading = _normalize_object(debate, turn, shape, json_object, is_stored=is_stored)
     problems = check(shape, reading.value, schedule.shape_context(debate, turn))
     if problems:
         raise BadReply([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
@@ -118,11 +118,13 @@ def rejected(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = False)
     return Rejected(turn_id=turn.id, problems=problems, reply=reply, absent=absent, could_be_better=could_be_better)
 
 
-def _normalize_object(debate: DebateState, turn: Turn, shape: Shape, json_object: FoundObject) -> NormalizedReply:
-    """The reading of a structured reply from the object that was found in it."""
+def _normalize_object(
+    debate: DebateState, turn: Turn, shape: Shape, json_object: FoundObject, *, is_stored: bool
+) -> NormalizedReply:
+    """The reading of a structured reply from the object that was found in it, or that is stored in a journal."""
     shape_context, (value, changes) = schedule.shape_context(debate, turn), json_object
     bare, wrapped = unwrap(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
-    public = speech_rules.without_private_fields(debate, bare)
+    public = bare if is_stored else speech_rules.without_leading_pairs(debate, bare)
     private = ["private working in the texts left out"] if public != bare else []
     reading = normalize(shape, public, shape_context, _sides(debate, turn))
     return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])

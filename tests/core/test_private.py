@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 
 import debates
 import pytest
+import scripted_debates
 from core.folding import many, opened, play_debate, reply, speech_event
 from corpus import for_each
 from hypothesis import given
@@ -15,10 +17,14 @@ from hypothesis import strategies as st
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.reply import RecordedOutcome
 from debate_orchestrator.core.transcript_entries import entry
+from debate_orchestrator.prompting.briefs import evidence
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
+from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.terminal.speeches import SpeechView
 from debate_orchestrator.util.errors import BadReply
+from debate_orchestrator.util.sanitize import sanitize
 
 PAIRS = {
     "think": ("<think>", "</think>"),
@@ -165,8 +171,23 @@ def test_json_that_mentions_a_mark_is_read_whole() -> None:
         assert parse_structured("x", f"```json\n{json.dumps(said, indent=2)}\n```") == said
 
 
-def test_working_in_the_texts_of_a_ballot_is_left_out() -> None:
-    """What a judge thinks within a text of its ballot is in no field of it, and that is told."""
+QUOTED = 'A wrote "Costs fall. <think>" first. That is false, and B showed it. A also wrote "the </think> tag".'
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("<think>SECRET</think>So it is.", "So it is."),
+        (" [THINK]SECRET</think>[/THINK]\nSo it is.", "So it is."),
+        ("<think>one</think><think>two</think>So it is.", "<think>two</think>So it is."),
+        *(
+            (words, words)
+            for words in (QUOTED, "So it is.\n</think>\nOr not.", "<think>So it is.", "[/THINK]\nSo it is.")
+        ),
+    ],
+)
+def test_only_a_pair_that_begins_a_text_of_a_ballot_is_left_out(said: str, stored: str) -> None:
+    """Once, when the ballot is read, which is told. All other tags are words of its judge, and all show them."""
     debate = play_debate(1, until="1.verdict.judge")
     turn = debate.due[0]
     usual = next(
@@ -174,11 +195,33 @@ def test_working_in_the_texts_of_a_ballot_is_left_out() -> None:
         for event in debates.play_events(rounds=1)
         if isinstance(event, StructuredReplyGiven) and event.turn_id == turn.id
     )
-    ballot = usual.data | {"justification": "<think>SECRET</think>So it is."}
-    event = parse_reply(debate, turn, reply(json.dumps(ballot)), None)
+    text = json.dumps(usual.data | {"justification": said})
+    event = parse_reply(debate, turn, reply(text), None)
     assert isinstance(event, StructuredReplyGiven)
-    assert event.data["justification"] == "So it is."
-    assert "private working in the texts left out" in event.changes and "SECRET" in event.reply.text
+    assert event.data["justification"] == stored and event.reply.text == text
+    assert ("private working in the texts left out" in event.changes) == (said != stored)
+    recorded = event.reply.model_copy(update={"recorded_outcome": RecordedOutcome(data=event.data)})
+    again = parse_reply(debate, turn, recorded, None)
+    assert isinstance(again, StructuredReplyGiven) and again.data == event.data
+    assert " ".join(stored.split()) in " ".join(entry(apply(debate, event), turn).text.split())
+
+
+@pytest.mark.parametrize(
+    "quote", ["We do not [/THINK]\nthis drug is safe.", "<think>We do not</think> say it is\u200b safe."]
+)
+def test_a_quote_is_shown_as_it_is_looked_up(quote: str) -> None:
+    """The clerk, the judge and the report have the same quote, whatever tags are in it."""
+    claim = partial(scripted_debates.events, "claim", cast=scripted_debates.FETCHED)
+    debate = fold(claim(until="1.argument.a"))
+    turn = schedule.turn(debate, "1.argument.a")
+    said = {"refused": False, "reason": None, **scripted_debates.evidence(quote=quote)}
+    read = parse_reply(debate, turn, reply(json.dumps(said)), None)
+    events = claim({turn.id: [read]}, until="1.check.clerk")
+    debate, visible = fold(events), sanitize(quote)
+    assert evidence(debate, debate.due[0])[0]["quote"] == visible
+    assert " ".join(visible.split()) in " ".join(entry(debate, turn).text.split())
+    [told, _] = build_report(scripted_debates.entries(events)).rounds[0].speeches
+    assert told.fields and told.fields["quote"] == visible
 
 
 # While it streams
