@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,9 +19,10 @@ import puppets
 import pytest
 from conftest import Run, finish
 
+from debate_orchestrator.cli import step as step_verb
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage import journal as journal_module
-from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import JournalWriteError
 
 J = "report.journal.jsonl"
@@ -199,6 +201,83 @@ def test_standard_input(debate: Run, opened: dict[str, Any], monkeypatch: pytest
     ran = debate("step", J, "--json", "1.opening.a=-")
 
     assert ran.json["accepted"] == [{"turn": "1.opening.a", "words": 3}]
+
+
+def hand_in(debate: Run, monkeypatch: pytest.MonkeyPatch, turn: str, reply: str = "Grüße, said A.") -> Any:
+    """A step that takes a reply from standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(reply.encode())))
+    return debate("step", J, "--json", f"{turn}=-")
+
+
+@pytest.mark.parametrize(
+    ("turn", "reply", "name"),
+    [
+        ("1.opening.a", "Said A.\nagentId: abc", "1.opening.a"),
+        ("1.opening.b", "Said B, too early.", "1.opening.b"),
+        ("../../9", "Said nobody.", "unnamed"),
+        ("1.opening.a", "Binary \0.", "1.opening.a"),
+        ("1.opening.a", "long " * 60_000, "1.opening.a"),
+    ],
+    ids=["wrapped", "not due", "no turn", "no text", "too long"],
+)
+def test_a_refused_reply_from_standard_input_is_kept(
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, turn: str, reply: str, name: str
+) -> None:
+    """It lies in the folder of turns, whole, and the last complaint says where."""
+    for n in (1, 2):
+        ran, kept = hand_in(debate, monkeypatch, turn, reply), Path(f"report.turns/{name}.reply.refused-{n}.md")
+        assert ran.code == 2 and f"was kept as {kept}. Try: `debate step " in ran.json["complaints"][-1]
+        assert kept.read_text(encoding="utf-8") == reply
+
+
+@pytest.mark.parametrize("reason", ["locked", "no secret", "interrupted"])
+def test_a_reply_from_standard_input_is_kept_where_the_step_fails(
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    """Where the journal stays locked, the step can't work out a code, or is interrupted, the reply is kept, and a step
+    with the command that is told takes it."""
+    writer = JournalWriter(J)
+    with monkeypatch.context() as patch:
+        patch.setattr(step_verb, "_LOCK_SECONDS", 0)
+        if reason != "locked":
+            writer.close()
+        if reason == "no secret":
+            patch.setenv("XDG_STATE_HOME", "/proc/none")
+        if reason == "interrupted":
+            patch.setattr(step_verb, "Stepper", interrupting)
+        ran = hand_in(debate, patch, "1.opening.a")
+    writer.close()
+    assert ran.code == (130 if reason == "interrupted" else 2)
+    kept = "report.turns/1.opening.a.reply.refused-1.md"
+    assert f"1.opening.a: the reply on standard input was kept as {kept}." in ran.err
+    assert debate("step", J, f"1.opening.a={kept}", "--json").json["accepted"] == [{"turn": "1.opening.a", "words": 3}]
+
+
+def interrupting(*_: object) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_a_reply_from_standard_input_that_can_not_be_kept_is_named(
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the folder of turns takes no file either, the step says that the reply is lost."""
+    shutil.rmtree("report.turns")
+    Path("report.turns").write_text("no folder", encoding="utf-8")
+    ran = hand_in(debate, monkeypatch, "1.opening.b")
+    assert "1.opening.b: the reply on standard input is lost" in ran.err and ran.code == 2
+
+
+def test_a_step_waits_for_another_one(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two agents that end together hand in both: a step that finds the journal locked tries again."""
+    writer, pauses = JournalWriter(J), list[float]()
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        writer.close()
+
+    monkeypatch.setattr("debate_orchestrator.cli.consent.time.sleep", pause)
+    ran = hand_in(debate, monkeypatch, "1.opening.a")
+    assert len(pauses) == 1 and ran.json["accepted"] == [{"turn": "1.opening.a", "words": 3}]
 
 
 @pytest.mark.parametrize("interrupts", [(), (3, 6)], ids=["room again", "Ctrl-C twice"])

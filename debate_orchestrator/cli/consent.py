@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -34,12 +35,14 @@ from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import DebateFiles, state_folder
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted
+from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted, LockedJournal
 
 STANDARD_INPUT = "-"
 """The file name that means standard input."""
 STDIN = "standard input"
 
+_LOCK_POLL = 0.1
+"""Seconds between two attempts to open a journal that is locked."""
 AskConsent = Callable[[str, Sequence[Risk]], bool]
 """Shows a person a file's name and its risks; returns whether they agree."""
 
@@ -154,14 +157,26 @@ def new_debate(
 
 
 @contextmanager
-def existing_debate(path: str, changes: ChangeEvents, *, trusted: bool) -> Iterator[OpenDebate]:
+def existing_debate(
+    path: str, changes: ChangeEvents, *, trusted: bool, lock_seconds: float = 0
+) -> Iterator[OpenDebate]:
     """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
-    remembered as agreed to."""
+    remembered as agreed to. A journal that another process has locked is tried again for `lock_seconds`."""
+    until = time.monotonic() + lock_seconds
 
     def ask_consent(journal: JournalWriter, risks: Sequence[Risk]) -> None:
         agree(source_of_journal(journal.path, journal.entries), risks, trusted=trusted)
 
-    with _with_saved_named(continue_debate(path, ask_consent, changes)) as session:
+    def continued() -> OpenDebate:
+        while True:
+            try:
+                return continue_debate(path, ask_consent, changes)
+            except LockedJournal:
+                if time.monotonic() >= until:
+                    raise
+            time.sleep(_LOCK_POLL)
+
+    with _with_saved_named(continued()) as session:
         if session.state.due:
             _remember_debate(session.journal, session.state.cast)
         yield session

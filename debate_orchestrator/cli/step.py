@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -22,15 +24,20 @@ from debate_orchestrator.engine.user_events import changed_issues, current_issue
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.normalize import dropped_turns
-from debate_orchestrator.prompting.replies import MAX_SIZE, decode
+from debate_orchestrator.prompting.replies import decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.setup.answers import host_problem
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadReply, BadSettings
+from debate_orchestrator.util.errors import BadFile, BadReply, BadSettings, DebateError, reason, with_hint
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
 
 EXAMPLE = "debate step debate-report.journal.jsonl --json"
+_MAX_PIPED = 64_000_000
+"""Bytes that are read of standard input, and kept where they can't be taken."""
+_LOCK_SECONDS = 10.0
+"""Seconds that a step waits for another one, which has locked the journal."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,34 +57,87 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
 
-    replies, problems = _read_replies(arguments.given)
+    replies, piped, problems = _read_replies(arguments.given)
     changes: ChangeEvents = partial(_changes, arguments)
+    opened = partial(existing_debate, arguments.journal, trusted=arguments.trust, lock_seconds=_LOCK_SECONDS)
     stepper = None
-    if arguments.wait:
-        if replies:  # they are saved before the wait, in which the step may be ended
-            with existing_debate(arguments.journal, changes, trusted=arguments.trust) as session:
-                stepper = _take(session, replies, arguments)
-            changes = _no_changes
-        wait(arguments.journal, arguments.wait, replies)
-    with existing_debate(arguments.journal, changes, trusted=arguments.trust) as session:
-        if not (session.state.due or arguments.json):
-            print_status(finished_sentence(session.files.journal))
-        if stepper is None:
-            stepper = _take(session, replies, arguments)
-        else:
-            stepper.reattach(session)
-        result = stepper.step({})
-        show = (*_changed_list(session.state, arguments), *result.show)
-        result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
-        return print_step(result, session, arguments)
+    with _told_on_failure(problems, piped, arguments):
+        if arguments.wait:
+            if replies:  # they are saved before the wait, in which the step may be ended
+                with opened(changes) as session:
+                    stepper = _take(session, replies, piped, problems, arguments)
+                changes = _no_changes
+            wait(arguments.journal, arguments.wait, replies)
+        with opened(changes) as session:
+            if not (session.state.due or arguments.json):
+                print_status(finished_sentence(session.files.journal))
+            if stepper is None:
+                stepper = _take(session, replies, piped, problems, arguments)
+            else:
+                stepper.reattach(session)
+            result = stepper.step({})
+            show = (*_changed_list(session.state, arguments), *result.show)
+            result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
+            problems.clear()  # print_step tells them, also where it fails
+            return print_step(result, session, arguments)
 
 
-def _take(session: OpenDebate, replies: dict[str, str], arguments: argparse.Namespace) -> Stepper:
-    """A step of the debate that has taken the replies."""
+def _take(
+    session: OpenDebate,
+    replies: dict[str, str],
+    piped: dict[str, bytes],
+    problems: list[str],
+    arguments: argparse.Namespace,
+) -> Stepper:
+    """A step of the debate that has taken the replies. The problems with the others are added. What of `piped` is not
+    taken is kept as files, and it is left empty."""
     folder = TurnsFolder(session.files.turns, print_status)
     stepper = Stepper(session, folder, flags.permissions_of(arguments), tell_estimate)
-    stepper.take(replies, one_agent=arguments.one_agent)
+    try:
+        stepper.take(replies, one_agent=arguments.one_agent)
+    except BaseException:
+        _forget(piped, {reply.turn for reply in stepper.accepted})  # the journal has them, or names them as lost
+        raise
+    _forget(piped, replies.keys() - stepper.rejected)
+    problems += [*stepper.problems, *_keep(piped, arguments)]
+    stepper.problems.clear()
     return stepper
+
+
+def _forget(piped: dict[str, bytes], turns: Set[str]) -> None:
+    for turn in turns:
+        piped.pop(turn, None)
+
+
+@contextmanager
+def _told_on_failure(problems: list[str], piped: dict[str, bytes], arguments: argparse.Namespace) -> Iterator[None]:
+    """Where the step fails, tells the problems until then too, and keeps what is left of the replies from standard
+    input: nobody else has them."""
+    try:
+        yield
+    except DebateError as error:
+        error.problems[:] = [*problems, *error.problems, *_keep(piped, arguments)]
+        raise
+    except BaseException:
+        if told := [*problems, *_keep(piped, arguments)]:
+            print_status(*told)
+        raise
+
+
+def _keep(piped: dict[str, bytes], arguments: argparse.Namespace) -> list[str]:
+    """Writes these replies from standard input to the folder of turns; a sentence on each."""
+    folder, sentences = TurnsFolder(DebateFiles.of_journal(arguments.journal).turns), list[str]()
+    for turn, reply in piped.items():
+        about = f"{one_line(turn)}: the reply on standard input"
+        try:
+            path = folder.keep(turn, reply)
+        except (BadFile, OSError) as error:
+            sentences.append(f"{about} is lost, since it can't be kept: {reason(error)}")
+            continue
+        again = f"{command('step', arguments.journal)} {shlex.quote(f'{turn}={path}')}"
+        sentences.append(with_hint(f"{about} was kept as {path}.", f"`{again}` once it can be taken"))
+    piped.clear()
+    return sentences
 
 
 def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
@@ -111,13 +171,13 @@ def _changed_list(debate: DebateState, arguments: argparse.Namespace) -> list[st
     return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in issue_list.issues.items())]
 
 
-def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The replies of TURN=FILE arguments by turn, and what is wrong with the others. Raises BadSettings for turns to
-    which several replies are given."""
+def _read_replies(pairs: list[str]) -> tuple[dict[str, str], dict[str, bytes], list[str]]:
+    """The replies of TURN=FILE arguments by turn, what came on standard input by turn, and what is wrong with those
+    that are none. Raises BadSettings for turns to which several replies are given."""
     turns = [turn for turn, equals, _ in (pair.partition("=") for pair in pairs) if equals]
     if twice := [f"{one_line(turn)} is given twice." for turn in dict.fromkeys(turns) if turns.count(turn) > 1]:
         raise BadSettings(twice, hint="one TURN=FILE for each turn")
-    replies: dict[str, str] = {}
+    replies, piped = dict[str, str](), dict[str, bytes]()
     problems: list[str] = []
     for pair in pairs:
         turn, equals, path = pair.partition("=")
@@ -125,10 +185,16 @@ def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
             problems.append(f"{pair!r} is not a reply. Try: TURN=FILE, as in 1.opening.a=speech.md.")
             continue
         try:
-            replies[turn] = decode(turn, sys.stdin.buffer.read(MAX_SIZE + 1)) if path == "-" else read_reply(turn, path)
+            if path != "-":
+                replies[turn] = read_reply(turn, path)
+                continue
+            reply = sys.stdin.buffer.read(_MAX_PIPED)
+            if reply.strip():
+                piped[turn] = reply
+            replies[turn] = decode(turn, reply)
         except BadReply as error:
             problems += error.problems
-    return replies, problems
+    return replies, piped, problems
 
 
 def print_step(

@@ -8,14 +8,17 @@ journal that lost its tail to a crash takes up again the replies that still answ
 from __future__ import annotations
 
 import errno
+import itertools
 import os
+import re
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
-from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
+from debate_orchestrator.storage.files import create, make_folder, move_aside, write_atomic
 from debate_orchestrator.util.data import error_text, is_link, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, Interrupted, with_hint
 from debate_orchestrator.util.messages import Tell, ignore
@@ -23,6 +26,10 @@ from debate_orchestrator.util.redact import redact
 
 _POLL_SECONDS = 0.3
 """Seconds between two looks for a reply. A file that did not change between them is taken for whole."""
+
+
+_PLAIN_NAME = re.compile(r"\w[\w.-]{0,99}")
+"""Ids of turns by which a file may be named."""
 
 
 class TurnFiles(NamedTuple):
@@ -87,6 +94,18 @@ class TurnsFolder:
         with its new name, and how to go on."""
         path = self._move_aside(turn_files.reply, "refused")
         return [*problems[:-1], f"{problems[-1]} It was kept as {path}: correct it and save it as {turn_files.reply}."]
+
+    def keep(self, turn_id: str, reply: bytes) -> str:
+        """Writes a reply that can't be taken, and that lies in no file, to a new file; returns its path. Raises BadFile
+        or OSError if it can't be written."""
+        stem = turn_id if _PLAIN_NAME.fullmatch(turn_id) else "unnamed"
+        make_folder(self.folder)
+        for n in itertools.count(1):
+            path = Path(self.folder, f"{stem}.reply.refused-{n}.md")
+            with suppress(FileExistsError):
+                create(path, reply)
+                break
+        return str(path)
 
     def move_taken_aside(self, turn_files: TurnFiles) -> None:
         """Moves a brief and its reply, which was taken, aside, so that the same turn can be asked for again."""
