@@ -259,6 +259,18 @@ def test_a_brief_says_what_its_reply_needs() -> None:
     assert CODE not in brief(DEBATE, turn).model_dump_json()
 
 
+@pytest.mark.parametrize("turn", ["1.opening.a", "1.verdict.judge"])
+def test_a_digest_tells_nothing_of_the_code(turn: str) -> None:
+    """A brief has the same digest with any code, so the digest in a journal names none of a turn to come, neither of a
+    speech's reserved lines nor of a ballot. What else is shown changes it."""
+    debate = play_debate(until=turn)
+    codes = [code_of(debate, secret=secret) for secret in (SECRET, b"another secret")]
+    briefs = [brief(debate, debate.due[0], code=code) for code in codes]
+    assert codes[0] != codes[1] and codes[0].text in briefs[0].messages[-1].parts[-1]
+    assert briefs[0] != briefs[1] and briefs[0].digest == briefs[1].digest
+    assert briefs[0].digest != briefs[0].model_copy(update={"system": "Another."}).digest
+
+
 def test_rounds_share_what_is_cached() -> None:
     """But for the code, which only the last part holds, all ballots of a debate have the same schema."""
     first, second = (play_debate(until=f"{n}.verdict.judge") for n in (1, 2))

@@ -85,7 +85,7 @@ class Reply(JournaledModel):
 
     text: Annotated[Text, AfterValidator(short_enough)]
     brief_digest: str = Field(alias="brief")
-    """The sha256 of the brief that it replies to."""
+    """The digest of the brief that it replies to: `Brief.digest`."""
     spec: str = Field(alias="by")
     """Who was asked: `host`, or the cast's name for a provider."""
     model: Annotated[str | None, FREE_TEXT] = None

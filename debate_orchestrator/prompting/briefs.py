@@ -33,6 +33,7 @@ from debate_orchestrator.util.redact import redact_values, redactor
 
 MAX_FORMER_LENGTH = 20_000
 """Characters of an unusable reply that are shown again to its writer."""
+_CODE_PLACEHOLDER = "CODE"
 _ASKED_ONCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
 
 Role = Literal["user", "assistant"]
@@ -71,8 +72,11 @@ class Brief(FrozenModel):
 
     @property
     def digest(self) -> str:
-        """The sha256 of everything that the seat is shown."""
+        """The sha256 of everything that the seat is shown, with a placeholder for the code: a journal holds the digest
+        while the turn is due, and the few letters of a code could be worked out from it."""
         text = self.model_dump_json(exclude={"turn_id", "code", "words", "most_words", "tokens", "search"})
+        if self.code is not None:
+            text = text.replace(self.code.text, _CODE_PLACEHOLDER)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property

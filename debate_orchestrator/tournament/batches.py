@@ -357,8 +357,8 @@ class BatchedProvider(Provider):
         self._stop = asyncio.Event()
 
     def _id(self, brief: Brief) -> str:
-        """The id of the call that is under way, whose brief another machine may have given another code; else of the
-        next one."""
+        """The id of the call that is under way, whose brief an earlier version may have given another digest; else of
+        the next one."""
         intent = self._unanswered(brief)
         earlier = call_id(self._current.state, brief.turn_id, self.name, intent.brief_digest) if intent else None
         if earlier is not None and self._batches.knows(earlier):
