@@ -8,12 +8,13 @@ from typing import Any
 import puppets
 import pytest
 from corpus import TextGroup, assert_harmless, text_groups
-from debates import CONCEDE, DECLINE, hostile_script, play_events, script_of
+from debates import CONCEDE, DECLINE, answers, hostile_script, opened_event, play_events, script_of
 from hostile_texts import NASTY
 from test_briefs import CODE, ESCAPES, block_of, fences, shown, with_one_code
 
-from debate_orchestrator.core.events import Event
-from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.events import ContextFile, Event
+from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.prompting.briefs import Brief, brief
 
 NAMES = {"a": "Researcher A", "b": "Researcher B"}
@@ -125,6 +126,21 @@ def test_concessions_and_refusals_change_names(side: str) -> None:
     _, made = pair(say=script_of(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}"}), rounds=1)
     assert f"On record: {other} declined to argue in 1.opening.{'ba'['ab'.index(side)]}." in parts(made)[-1]
     assert any(f"{CODE}: here {other} declined to argue, in these words." in part for part in parts(made))
+
+
+def test_both_presentations_say_that_names_in_quotes_are_the_sources() -> None:
+    """A judge is told so behind a speech whose quote has a side's name or letter in it, whichever presentation it
+    reads, and behind no other."""
+    quote, note = "In the trial B was better than A.", f"{CODE}: what is quoted above from a source has its names"
+    opening = opened_event(rounds=1, mirror=True, context=(ContextFile(name="trial.md", text=quote),))
+    debate = fold([opening.model_copy(update={"format": opening.format.model_copy(update={"quotes": Quotes()})})])
+    said = script_of(_1_opening_a=f"I quote: <quote>{quote}</quote>", _1_opening_b="Nothing is quoted here.")
+    while not debate.due[0].judging:
+        for turn in debate.due:
+            debate = apply(debate, next(iter(answers(debate, turn, said))))
+    for turn in debate.due:
+        told = [note in part for part in parts(brief(debate, turn)) if f"<v_quote>{quote}</v_quote>" in part]
+        assert (told, sum(note in part for part in parts(brief(debate, turn)))) == ([True], 1), turn.id
 
 
 def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:

@@ -2,6 +2,7 @@
 
 A judge who judges the arguments alone finds for the same position in the mirrored debate. Mirroring it once more gives
 back the original. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
+What a source says stays word for word: verified quotes, and fields of a reply that hold words of a page.
 
 Where names end in a letter (`Debater A`), speakers also use the letter alone. Whether a capital letter names a side
 (`B concedes it`) or is a word or a label (`A broker`, `plan B`) is decided by the words around it, never by the letter
@@ -11,7 +12,7 @@ itself. The decision is therefore the same in the mirrored text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -33,7 +34,10 @@ class Mirror:
         self._names = _names(format.seats[a].name, format.seats[b].name)
         self._tags = {format.seats[a].tag: format.seats[b].tag, format.seats[b].tag: format.seats[a].tag}
         self._letters = _letters(format.seats[a].name, format.seats[b].name)
-        self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other), tuple(self._letters))
+        verified = format.quotes.verified if format.quotes else ""
+        self._pattern = _pattern(
+            tuple(self._names), tuple(self._tags), tuple(self._other), tuple(self._letters), verified
+        )
 
     def side(self, name: str) -> str:
         """The other side; a name that is no side is returned as it is."""
@@ -54,11 +58,14 @@ class Mirror:
         return turn.model_copy(update={"id": self.turn_id(turn.id), "seat": self.side(turn.seat)})
 
     def text(self, text: str) -> str:
-        """A text in which each side goes by the other's name, turn ids and tags among them. (Where one name is a
-        part of the other, no text can tell them apart, and this may not lead back.)"""
+        """A text in which each side goes by the other's name, turn ids and tags among them, but for verified quotes,
+        which are as they were. (Where one name is a part of the other, no text can tell them apart, and this may not
+        lead back.)"""
         return self._pattern.sub(self._word, text)
 
     def _word(self, match: re.Match[str]) -> str:
+        if match["quote"] is not None:
+            return match["quote"]
         if match["id"] is not None:
             return self.turn_id(match["id"])
         if match["tag"] is not None:
@@ -73,21 +80,29 @@ class Mirror:
             return other
         return "".join(word + gap for word, gap in zip(other_words, gaps, strict=True))
 
-    def structured_reply(self, shape: Shape, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """A structured reply of that shape, mirrored."""
-        swapped = {name: self._field(shape[name], value) if name in shape else value for name, value in fields.items()}
+    def structured_reply(
+        self, shape: Shape, fields: Mapping[str, Any], source_fields: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """A structured reply of that shape, mirrored. Fields of the names in `source_fields`, in its records too, hold
+        what a source says, and stay as they are."""
+        swapped = {
+            name: self._field(shape[name], value, source_fields)
+            if name in shape and name not in source_fields
+            else value
+            for name, value in fields.items()
+        }
         # Fields that are named like the sides, such as what each holds on a claim, change places: they are alike.
         if set(self._other) <= set(swapped):
             swapped = {name: swapped[self.side(name)] for name in swapped}
         return swapped
 
-    def _field(self, field: Field, value: Any) -> Any:
+    def _field(self, field: Field, value: Any, source_fields: Collection[str]) -> Any:
         if value is None:
             return None
         if field.per_side and isinstance(value, Mapping):
-            return {name: self._field(field.single, value[self.side(name)]) for name in value}
+            return {name: self._field(field.single, value[self.side(name)], source_fields) for name in value}
         if field.per_issue and isinstance(value, Mapping):
-            return {name: self._field(field.single, item_value) for name, item_value in value.items()}
+            return {name: self._field(field.single, item, source_fields) for name, item in value.items()}
         match field.kind:
             case "text":
                 return self.text(value)
@@ -102,10 +117,11 @@ class Mirror:
             case "scores":
                 return {name: value[self.side(name)] for name in value}
             case "record":
-                return self.structured_reply(field.fields, value)
+                return self.structured_reply(field.fields, value, source_fields)
             case "list":
                 return [
-                    self.structured_reply(field.fields, item) if field.fields else self.text(item) for item in value
+                    self.structured_reply(field.fields, item, source_fields) if field.fields else self.text(item)
+                    for item in value
                 ]
         return value
 
@@ -140,16 +156,17 @@ def _letters(first: str, second: str) -> dict[str, str]:
 
 @lru_cache(maxsize=16)
 def _pattern(
-    names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...], letters: tuple[str, ...]
+    names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...], letters: tuple[str, ...], verified: str
 ) -> re.Pattern[str]:
-    """What finds turn ids, tags, names and single letters in a text."""
+    """What finds verified quotes, turn ids, tags, names and single letters in a text."""
+    quote = f"(?P<quote>{f'<{verified}>[^<]*+</{verified}>' if verified else '(?!)'})"
     same = len({len(name.split()) for name in names}) < 2
     spelled = [(_GAP if same else " ").join(map(re.escape, name.split())) for name in sorted(names, key=len)[::-1]]
     turn_id = rf"\b(?P<id>(?:\d+|start|final)\.[a-z][a-z0-9-]*\.(?:{'|'.join(sides)}))\b"
     tag = rf"\[(?P<tag>{'|'.join(map(re.escape, tags))}) - (?=[A-Z])"
     name = rf"(?<!\w)(?P<name>{'|'.join(spelled) or '(?!)'})(?!\w)"
     letter = rf"(?<![\w.&/+-])(?P<letter>{'|'.join(letters) or '(?!)'})(?![\w&/+-]|\.\w)"
-    return re.compile(f"{turn_id}|{tag}|{name}|{letter}")
+    return re.compile(f"{quote}|{turn_id}|{tag}|{name}|{letter}")
 
 
 # A letter alone

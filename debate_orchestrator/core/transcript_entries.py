@@ -12,7 +12,7 @@ from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
-from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.state import DebateState
@@ -35,6 +35,9 @@ class TranscriptEntry(FrozenModel):
     words: int = 0
     quotes: tuple[Quote, ...] = ()
     found: tuple[FoundPage, ...] = ()
+    source_names: bool = False
+    """Whether a source that it quotes has a name or letter in it that looks like a side's, in a debate that judges see
+    mirrored."""
     other_lines: bool = False
     """Whether it writes lines for the other side, which is a fault."""
     after: str | None = None
@@ -67,15 +70,16 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     """One speech, or what a clerk found."""
     reply_event, reply, mirror = debate.replies[turn.id], debate.reply(turn), debate.mirror
     if isinstance(reply_event, StructuredReplyGiven):
-        visible = _structured(
-            debate, turn, rapporteur.with_user_issues(debate, turn, reply_event.data), mirrored=mirrored
-        )
+        visible, source_names = _structured(debate, turn, reply_event.data, mirrored=mirrored)
     else:
-        visible = speech_rules.visible_speech(debate, turn)
+        visible, source_names = speech_rules.visible_speech(debate, turn), False
         visible = visible.model_copy(update={"text": mirror.text(visible.text)}) if mirrored else visible
     quotes = visible.quotes
-    if mirrored:
-        quotes = tuple(Quote(text=mirror.text(quote.text), verified=quote.verified) for quote in quotes)
+    if debate.opened.settings.mirror:
+        other_names = [quote.model_copy(update={"text": mirror.text(quote.text)}) for quote in visible.quotes]
+        pairs = list(zip(visible.quotes, other_names, strict=True))
+        source_names = source_names or any(quote.verified and quote != other for quote, other in pairs)
+        quotes = tuple(other if mirrored and not quote.verified else quote for quote, other in pairs)
     spoke = isinstance(reply_event, Spoke)
     return TranscriptEntry(
         turn=mirror.turn(turn) if mirrored else turn,
@@ -86,17 +90,30 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
         words=visible.words,
         quotes=quotes,
         found=reply.found_pages if spoke else (),
+        source_names=source_names,
         other_lines=speech_rules.writes_for_the_other(debate, turn),
     )
 
 
-def _structured(debate: DebateState, turn: Turn, data: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
-    """A structured reply as others hear it: its texts by the rules of speeches; of a refusal, only the reason."""
+_PAGE_FIELDS = frozenset({"url", "title", "date", "passage", "digest", "archived"})
+"""Names of fields in which a clerk says what it found on a page; in the others it says so in its own words."""
+
+
+def _structured(
+    debate: DebateState, turn: Turn, data: Mapping[str, Any], *, mirrored: bool
+) -> tuple[VisibleText, bool]:
+    """A structured reply as others hear it: its texts by the rules of speeches; of a refusal, only the reason. And
+    whether what it has from a page names a side."""
     shape = debate.shape(turn) or {}
-    fields, quotes = speech_rules.visible_fields(debate, data)
-    fields = debate.mirror.structured_reply(shape, fields) if mirrored else fields
+    fields, quotes = speech_rules.visible_fields(debate, rapporteur.with_user_issues(debate, turn, data))
+    source_fields = _PAGE_FIELDS if turn.seat == CLERK else frozenset({"quote"} if "url" in shape else ())
+    source_names = False
+    if debate.opened.settings.mirror:
+        other_names = debate.mirror.structured_reply(shape, fields, source_fields)
+        source_names = other_names != debate.mirror.structured_reply(shape, fields)
+        fields = other_names if mirrored else fields
     text = str(fields.get("reason") or "") if data.get("refused") is True else as_text(shape, fields)
-    return VisibleText(text=text, words=len(text.split()), quotes=quotes)
+    return VisibleText(text=text, words=len(text.split()), quotes=quotes), source_names
 
 
 def as_text(shape: Shape, value: Mapping[str, Any]) -> str:

@@ -111,6 +111,17 @@ def test_where_both_have_one_name_nothing_is_said() -> None:
     assert PAIRS["same"].text("Speaker said in 1.speech.a") == "Speaker said in 1.speech.b"
 
 
+def test_a_verified_quote_stays_as_its_source_has_it() -> None:
+    """Names and letters in it are the source's; an opening tag alone is no quote. Where the format looks none up, a tag
+    is a word."""
+    text = "Anna: <v_quote>Anna beat Ben</v_quote>, <u_quote>Anna did</u_quote>, <v_quote>Anna"
+    other = "Ben: <v_quote>{}</v_quote>, <u_quote>Ben did</u_quote>, <v_quote>Ben"
+    for quotes, quoted in (({}, "Anna beat Ben"), (None, "Ben beat Anna")):
+        mirror = Mirror(make_format(quotes=quotes))
+        assert mirror.text(text) == other.format(quoted)
+        assert mirror.text(mirror.text(text)) == text
+
+
 @pytest.mark.parametrize("pair", PAIRS)
 @many
 @given(text=texts)

@@ -190,13 +190,39 @@ def test_structured_speeches_are_exchanged_field_by_field() -> None:
     assert mirrored[3].words == original[2].words
 
 
-def test_quotes_are_looked_up_before_names_change() -> None:
-    """What the material says of a person is verified in both presentations."""
-    material = (ContextFile(name="x", text="Anna went to sea twice."),)
-    script = {"1.speech.a": "<quote>Anna went to sea</quote>"}
-    _, original, mirrored = judged(script, private(), context=material)
+def test_what_the_material_says_is_shown_word_for_word() -> None:
+    """A verified quote is the same in both presentations; names change around it, and in what was not found."""
+    material = (ContextFile(name="x", text="In the trial Anna was better than Ben."),)
+    said = "Anna: <quote>Anna was better than Ben</quote> <quote>Ben was it</quote>"
+    rules = private(round=[phase("speech", "a", "b"), BALLOT])
+    _, original, mirrored = judged({"1.speech.a": said}, rules, context=material)
+    quote = "<v_quote>Anna was better than Ben</v_quote>"
     assert (original[0].text, mirrored[1].text) == (
-        "<v_quote>Anna went to sea</v_quote>",
-        "<v_quote>Ben went to sea</v_quote>",
+        f"Anna: {quote} <u_quote>Ben was it</u_quote>",
+        f"Ben: {quote} <u_quote>Anna was it</u_quote>",
     )
-    assert (mirrored[1].quotes[0].text, mirrored[1].quotes[0].verified) == ("Ben went to sea", True)
+    assert [(one.text, one.verified) for one in mirrored[1].quotes] == [
+        ("Anna was better than Ben", True),
+        ("Anna was it", False),
+    ]
+    assert (original[0].source_names, mirrored[1].source_names) == (True, True)
+    assert (original[1].source_names, mirrored[0].source_names) == (False, False)
+
+
+def test_what_a_page_says_is_shown_word_for_word() -> None:
+    """What a side quotes from a page, in a form with its address, and what a clerk found there, keep their names;
+    words of the side and of the clerk change them."""
+    page = {"title": "Anna", "passage": "Anna beat Ben", "why": "Anna's page is slow."}
+    row = {name: {"kind": "text"} for name in page} | {"turn": {"kind": "turn"}}
+    shapes = PLAIN["shapes"] | {
+        "case": CASE | {"quote": {"kind": "text", "unless": {"refused": True}}},
+        "checks": {"checks": {"kind": "list", "fields": row}},
+    }
+    script: dict[str, Any] = {f"1.case.{side}": case(claim="Anna won.", quote="Anna beat Ben") for side in "ab"}
+    script |= {"1.checks.clerk": {"checks": [page | {"turn": "1.case.a"}]}}
+    _, original, mirrored = judged(script, structured(shapes=shapes))
+    assert "Claim: Anna won." in original[2].text and "Claim: Ben won." in mirrored[2].text
+    for form in (original[2], mirrored[2]):
+        assert form.text.endswith("Quote: Anna beat Ben") and form.source_names
+    assert original[4].text.replace("1.case.a", "1.case.b").replace("Anna's", "Ben's") == mirrored[4].text
+    assert "Passage: Anna beat Ben" in mirrored[4].text and mirrored[4].source_names
