@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from debate_orchestrator.core.events import CallIntended, ContextFile, Event, Qu
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import dry_run, stand_in_debate
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import person_turns
 from debate_orchestrator.prompting.briefs import brief
@@ -24,6 +26,7 @@ from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.terminal import turn as terminal_turn
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.turn import TerminalPeople
+from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import Paused
 
 PANEL = {"a": ("host",), "b": ("host",), "judge": ("human", "host", "human")}
@@ -232,6 +235,9 @@ def test_a_conversation_says_what_to_do() -> None:
 
     assert any("Give your opening argument" in piece for piece in first if isinstance(piece, str))
     assert [piece.heading for piece in first if not isinstance(piece, str)] == ["Positions"]
+    assert [document.heading for document in person_turns.documents(fold([opened]), brief(fold([opened]), turn))] == [
+        "The topic"
+    ]
     assert "You said\n  Words of a." in shown(debate, due_turn.id)
 
 
@@ -276,3 +282,22 @@ def test_what_else_a_seat_is_told(turn: str, said: str) -> None:
     assert said in person_turn.full_text()
     assert (said in read_at_once) is ("ballot" not in said)
     assert "<<<" not in person_turn.full_text()
+
+
+@pytest.mark.parametrize("name", resources.format_names())
+def test_nothing_of_a_brief_is_left_out(name: str) -> None:
+    """In every shipped format each line of a brief is in the text for people, but for what marks documents, the schema
+    and ballots, which they read as text."""
+    opened = dry_run.opening_event(loader.load(name), {}, rounds=2, scenario=dry_run.UNUSUAL[0])
+    how_to_read = (resources.prompts() / "shared/documents.md.j2").read_text("utf-8").splitlines()
+    for debate in stand_in_debate.play(fold([opened])):
+        for turn in debate.due:
+            made = brief(debate, turn)
+            text = " ".join(person_turns.full_text(debate, turn, made).split())
+            schema = json.dumps(made.json_schema, ensure_ascii=False, indent=1)
+            whole = "\n".join([made.system, *(part for message in made.messages for part in message.parts)])
+            lines = re.sub(r"\n\n[^\n]*\(a JSON Schema\):\n", "", whole.replace(schema, "")).splitlines()
+            lines = [re.sub(r"^[0-9a-f]{12}: ", "", line) for line in lines if not re.match("<<< |END .* >>>|{", line)]
+
+            assert [line for line in lines if line not in how_to_read and " ".join(line.split()) not in text] == []
+            assert not re.search("<<< |>>>|[0-9a-f]{12}", text)

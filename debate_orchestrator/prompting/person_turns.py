@@ -80,7 +80,7 @@ Pieces = list[Document | str]
 
 
 def documents(debate: DebateState, brief: Brief) -> list[Document]:
-    """What a seat is shown before its task, in the order in which models are shown it."""
+    """What a seat is shown between the system text and its task, in the order in which models are shown it."""
     return [piece for piece in _before_task(debate, brief) if isinstance(piece, Document)]
 
 
@@ -98,15 +98,19 @@ def task(debate: DebateState, brief: Brief, *, short: bool, form: str = ALL_ASKE
 
 def full_text(debate: DebateState, turn: Turn, brief: Brief, form: str = ALL_ASKED) -> str:
     """A whole brief as a person reads it: all that a model in the seat would get."""
-    pieces = [*_before_task(debate, brief), *task(debate, brief, short=False, form=form)]
+    pieces = [*_system_text(debate, brief), *_before_task(debate, brief), *task(debate, brief, short=False, form=form)]
     texts = [piece if isinstance(piece, str) else f"{piece.heading}\n{piece.indented_body}" for piece in pieces]
     length = length_hint(turn)
     return redact(sanitize.sanitize("\n\n".join([*texts, *([f"Length: {length}"] if length else [])])))
 
 
-def _before_task(debate: DebateState, brief: Brief) -> Pieces:
+def _system_text(debate: DebateState, brief: Brief) -> Pieces:
     codes = rendering.render(["shared/documents.md.j2"], {}, templates.FunctionContext(), {})
-    pieces = _pieces(debate, brief, brief.system.replace(codes, _HOW_TO_READ))
+    return _pieces(debate, brief, brief.system.replace(codes, _HOW_TO_READ))
+
+
+def _before_task(debate: DebateState, brief: Brief) -> Pieces:
+    pieces = Pieces()
     parts = [(message.role, part) for message in brief.messages for part in message.parts]
     for role, part in parts[:-1]:
         pieces += [Document("", "You said", part)] if role == "assistant" else _pieces(debate, brief, part)
