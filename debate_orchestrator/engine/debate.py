@@ -29,7 +29,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import DiskFull, ExternalError, Paused
+from debate_orchestrator.util.errors import DiskFull, ExternalError, Paused, ProviderFailed, ReplyPending
 from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.numbers import plural
 
@@ -209,8 +209,9 @@ async def drive(session: OpenDebate, providers: Mapping[str, Provider], options:
     """Takes every turn that can be taken from here: until the debate is complete, only seats without a provider are
     due, or it is told to stop. The turns of a stage are independent and run at once.
 
-    Raises the first failure of a provider, after the other replies of the stage are saved; OverBudget if a call would
-    exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
+    Raises a failure of a stage after its other replies are saved: ReplyPending, rather than another one of a provider,
+    if a call goes on; otherwise the first. OverBudget if a call would exceed the cap; Paused if no reply of a judge can
+    be used whom the panel can't spare.
     """
     options = options or RunOptions()
     runner = TurnRunner(session.journal, session.current, options.budget or Budget(session.current), options)
@@ -221,13 +222,22 @@ async def drive(session: OpenDebate, providers: Mapping[str, Provider], options:
                     return
                 continue  # what is due may have changed meanwhile
             stage = runner.start_stage([(turn, providers[turn.seat]) for turn in turns])
-            # Answers cost money: all of a stage are written down before the first failure is raised.
-            for outcome in await asyncio.gather(*stage, return_exceptions=True):
-                if isinstance(outcome, BaseException):
-                    raise outcome
+            # Answers cost money: all of a stage are written down before a failure is raised.
+            outcomes = zip(turns, await asyncio.gather(*stage, return_exceptions=True), strict=True)
+            failures = {turn: outcome for turn, outcome in outcomes if outcome is not None}
+            if failures:
+                options.on_failures(failures)
+                raise min(failures.values(), key=_rank)
     finally:
         for provider in {id(provider): provider for provider in providers.values()}.values():
             await provider.close()
+
+
+def _rank(failure: BaseException) -> int:
+    """Which of the failures of a stage is raised, lowest first."""
+    if not isinstance(failure, Paused | ProviderFailed):
+        return 0
+    return 1 if isinstance(failure, ReplyPending) else 2
 
 
 def _for_the_host(debate: DebateState, journal: str) -> str:

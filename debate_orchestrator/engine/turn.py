@@ -9,7 +9,7 @@ was billed, so each call has a `CallIntended` of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
@@ -61,6 +61,8 @@ class RunOptions:
     on_event: OnEvent = ignore
     on_text: OnText | None = None
     on_brief: OnBrief = ignore
+    on_failures: Callable[[Mapping[Turn, BaseException]], None] = ignore
+    """Called with every failure of a stage, before one of them is raised."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     """Once it is set no new call is made, and the replies under way are awaited."""
     wait_for_resume: Callable[[], Awaitable[bool]] | None = None

@@ -38,7 +38,9 @@ from debate_orchestrator.util.errors import (
     JournalWriteError,
     LockedJournal,
     OverBudget,
+    Paused,
     PermanentFailure,
+    ProviderFailed,
     ReplyPending,
     UserError,
 )
@@ -291,21 +293,23 @@ class TournamentRun:
         if self._batches is not None:
             providers = self._batches.wrap_providers(plain, providers, session.current)
         reserve = self._reserve(scheduled, session.journal.events)
+        failures: dict[Turn, BaseException] = {}
         try:
             options = RunOptions(
                 on_event=on_event,
+                on_failures=failures.update,
                 stop=stop,
                 budget=self.budget.budget(scheduled.id, session.current),
                 required_judges="all" if reserve else "quorum",
             )
             await drive(session, providers, options)
-        except (OverBudget, ReplyPending):
-            raise
-        except ExternalError as error:
+        except (Paused, ProviderFailed) as error:
             debate = session.state
-            failed = _failed_turns(debate)
-            if isinstance(error, PermanentFailure):
-                self._failures.update({spec_in(debate, turn.seat) for turn in failed})
+            # A call that goes on is paid for: its judge stays.
+            failed = {turn: why for turn, why in failures.items() if not isinstance(why, OverBudget | ReplyPending)}
+            self._failures.update(
+                {spec_in(debate, turn.seat) for turn, why in failed.items() if isinstance(why, PermanentFailure)}
+            )
             seats = {turn.seat for turn in failed if turn.role == JUDGE}
             replaceable = failed and len(seats) <= len(reserve) and all(turn.role == JUDGE for turn in failed)
             if not replaceable or stop.is_set():
@@ -314,6 +318,8 @@ class TournamentRun:
             for seat, spec in zip(sorted(seats), reserve, strict=False):
                 panel[debate.judges.index(seat)] = spec
             session.record(Reassigned(seat=JUDGE, specs=tuple(panel)), on_event)
+            if isinstance(error, OverBudget | ReplyPending):
+                raise
 
     def _reserve(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> list[str]:
         """The judges of the reserve who have not been on the panel yet."""
@@ -360,15 +366,6 @@ def internal_error(error: Exception) -> str:
     kind and place."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{INTERNAL_ERROR}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
-
-
-def _failed_turns(debate: DebateState) -> list[Turn]:
-    """The turns that are due because their last call failed for good, or no reply to them could be used."""
-    return [
-        turn
-        for turn in debate.due
-        if debate.rejected_replies(turn.id) or any(call.wait is None for call in debate.failed_calls(turn.id)[-1:])
-    ]
 
 
 def _winner(debate: DebateState) -> str | None:
