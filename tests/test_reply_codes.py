@@ -271,6 +271,17 @@ def test_a_digest_tells_nothing_of_the_code(turn: str) -> None:
     assert briefs[0].digest != briefs[0].model_copy(update={"system": "Another."}).digest
 
 
+def test_a_refused_reply_is_shown_again_whole() -> None:
+    """Without the working around its object; a tag in the texts of the object cuts nothing of it."""
+    own = json.dumps(signed(OWN | {"justification": "A wrote. <think>Move.</think> It is wrong."}, OWN_CODE), indent=1)
+    text = f"<think>SECRET</think>\n{own}"
+    rejected = Rejected(
+        turn_id=DEBATE.due[0].id, problems=("no",), reply=Reply(text=text, brief_digest="0", spec="host")
+    )
+    shown = brief(DEBATE, DEBATE.due[0], rejected, OWN_CODE).messages[-1].parts[-1]
+    assert "SECRET" not in shown and own in shown
+
+
 def test_rounds_share_what_is_cached() -> None:
     """But for the code, which only the last part holds, all ballots of a debate have the same schema."""
     first, second = (play_debate(until=f"{n}.verdict.judge") for n in (1, 2))

@@ -25,6 +25,7 @@ from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
+from debate_orchestrator.prompting.json_object import without_working_around
 from debate_orchestrator.prompting.reply_code import ReplyCode, with_any_code, with_code
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import first_few
@@ -115,7 +116,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     if values["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', values)}"
     if former is not None:
-        last = f"{last}\n\n{_render('shared/again.md.j2', _again(debate, turn, former))}"
+        last = f"{last}\n\n{_render('shared/again.md.j2', _again(debate, turn, former, code))}"
     if code is not None and values["schema"] is not None:
         keys = list(values["schema"]["properties"])
         places = {"keys": keys, "letters": code.text, "entry": code.entry, "end_entry": code.end_entry}
@@ -164,15 +165,18 @@ def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list
     return messages
 
 
-def _again(debate: DebateState, turn: Turn, former: Rejected) -> dict[str, Any]:
+def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | None) -> dict[str, Any]:
     """What shows a reply that can't be used to its writer again. Its code depends on the reply, whose writer had seen
     the codes of the brief before."""
-    text = speech_rules.without_private_working(debate, former.reply.text)
+    if is_speech := debate.shape(turn) is None:
+        text = speech_rules.without_private_working(debate, former.reply.text)
+    else:
+        text = without_working_around(sanitize.sanitize(former.reply.text), code)
     return {
         "complaints": (*former.problems, *([_ASKED_ONCE] if former.could_be_better else [])),
         "former": text[:MAX_FORMER_LENGTH],
         "cut": len(text) > MAX_FORMER_LENGTH,
-        "wants": "text" if debate.shape(turn) is None else "json",
+        "wants": "text" if is_speech else "json",
         **_fenced(debate, turn.id, "again", former.reply.text),
     }
 

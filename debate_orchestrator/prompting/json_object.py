@@ -55,7 +55,7 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     value, problem = _strict(bare)
     if isinstance(value, dict) and (code is None or code.is_held_by(value)):
         return value, [] if bare == cleaned else ["code fence left out"]
-    public = _public(cleaned, code)
+    public = without_working_around(cleaned, code)
     if not _without_fence(public):
         raise OnlyPrivateWorking("the reply has no text outside private working")
     changes = [] if public == cleaned else ["private working left out"]
@@ -75,9 +75,12 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     return value, []
 
 
-def _public(text: str, code: ReplyCode | None) -> str:
-    """A reply without its private working. A tag within an object that is JSON as it stands is a word of the object, so
-    a mark takes the object's place while the tags are read. An object in private working goes with it."""
+def without_working_around(text: str, code: ReplyCode | None) -> str:
+    """A structured reply without the private working around its object. No character of it is NUL.
+
+    A tag within an object that is JSON as it stands is a word of the object, so a mark takes the object's place while
+    the tags are read. An object in private working goes with it.
+    """
     marked, at, spans = "", 0, _spans(text, code)
     for number, span in enumerate(spans):
         marked += f"{text[at : span.start]}\0{number}\0"
