@@ -16,12 +16,14 @@ from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, ShapeContext
 from debate_orchestrator.core.speech_rules import ends_with_line, ignored_line
 from debate_orchestrator.engine import transcript_file
+from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.util import sanitize, yaml
 from debate_orchestrator.util.errors import MAX_LISTED, DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor
+from debate_orchestrator.util.words import Words
 
 START = fold([opened()])
 
@@ -70,6 +72,19 @@ def test_unknown_fields_of_a_reply_are_told_up_to_a_number() -> None:
     found = check(shape, {**{f"k{n}": n for n in range(1_000)}, "a": {"b": True}}, context)
 
     assert len(found) == MAX_LISTED + 1
+
+
+def test_a_quote_is_looked_for_once_in_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its words stand a thousand times, but never whole, a text four times as long takes no more calls; and a
+    page is looked through at a limited number of places for each part of a quote."""
+    part, texts = Words("a a a a"), [Words("a-" * n) for n in (1_000, 4_000)]
+    some, more = (calls(lambda text=text: text.holds(part)) for text in texts)
+    assert more == some
+
+    monkeypatch.setattr(match, "MAX_PLACES", 10)
+    page, one = "x 5 abcdefghi jklmnopqrs 6 y " * 1_000, "5 abcdefghi jklmnopqrs 6"
+    some, more = (calls(lambda quote=quote: match.compare(quote, page)) for quote in (one, " ... ".join([one] * 50)))
+    assert more < 2 * some
 
 
 TRIED: dict[str, Callable[[str], object]] = {

@@ -299,8 +299,10 @@ SEEN = [
     ("a <img src=x> b <img alt=''> c <svg><text>d</text></svg>", "a [image] b c [image]"),
     ("a <input> b <input type=hidden> c <iframe>d</iframe>", "a [field] b c [object]"),
     ("5 <math><mi>x</mi><mn>2</mn></math>", "5 [formula]"),
-    ("10<sup>2</sup> and <b>10</b><sub>2</sub>", "10^2 and 10^2"),
-    ("CO<sub>2</sub>, m<sup>2</sup>, 1<sup>st</sup>", "CO2, m2, 1st"),
+    ("10<sup>2</sup> and <b>10</b><sub>2</sub>", "10^2 and 10\u02c52"),
+    ("n<sup>k</sup>, n<sub>k</sub>, x<sup>n+1</sup>, x<sup>n</sup>+1", "n^k, n\u02c5k, x^n+1^, x^n+1"),
+    ("so<sup>[1]</sup> it is.<sup>2</sup> <a>10<sup>2</sup></a>", "so[1] it is.[2] 10^2"),
+    ("CO<sub>2</sub>, m<sup>2</sup>, 1<sup>st</sup>", "CO2, m^2, 1st"),
     ("in 2019<sup><a href=#n>1</a></sup>. <sup>1</sup>5 million", "in 2019[1]. 1 5 million"),
     ("<table><tr><td>5<td>300</table>", "5\n300"),
 ]  # fmt: skip

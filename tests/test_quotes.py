@@ -130,9 +130,61 @@ NOT_READ_SO = [
     ("deaths fell by percent in all of them", "Their deaths fell by [12] percent in all of them."),
     ("he saw man in the old town", "There he saw [a] man in the old town."),
     ("a total of 5 10 units were sold", "In it a total of 5 * 10 units were sold."),
+    ("es ist in Massen getrunken gesund", "Es ist in Ma\u00dfen getrunken gesund."),
+    ("throughput = latency in all of the tests", "Then throughput != latency in all of the tests."),
+    ("throughput = latency in all of the tests", "Then throughput ! = latency in all of the tests."),
+    ("throughput = latency in all of the tests", "Then throughput =/= latency in all of the tests."),
+    ("we saw that x > y in all runs", "There we saw that x !> y in all runs."),
+    ("it was shown that x is safe there", "It was shown that x is !safe there."),
+    *((f"in the worst case {there} steps are taken", f"In the worst case {quoted} steps are taken.")
+      for one in (("n\u1d4f", "nk"), ("10\u1d4f", "10k"), ("2\u1d50", "2m"), ("x\u00b2", "x2"), ("n\u2096", "nk"))
+      for there, quoted in (one, one[::-1])),
     ("the number of people was \u0e51 in the town", "Then the number of people was \u0e51\u0e52 in the town."),
     ("the number of people was \u0e51\u0e52 in the town", "Then the number of people was -\u0e51\u0e52 in the town."),
 ]  # fmt: skip
+
+
+BEFORE = [
+    "(non)", "(non-)", "non\u2013", 'non-"', "non- ", "non-\n", "non.", "non(", "non[", "non\u2022", "non\u2e17",
+    "non\u1806", "non\u2043", "non\u30fb", "non\u2044", "non\u2027", "non\u05be", "non/", "non+", "[non]", "(non)(",
+    "\u201cnon\u201d",
+]  # fmt: skip
+BEHIND = [
+    "\u201bt", "\u201dt", "\u2035t", "\u055at", " ' t", " 't", "' t", "\u00b4t", "`t", '"t', "(\u2019t)", "\u00b7t",
+    "-\nt", "- t", "\u2013t", ")t", "!t", ".t", "\u2026t",
+]  # fmt: skip
+HONEST_BEFORE = [
+    "", "So. ", "so, ", "(", "so (", "\u201c", "he said: \u201c", "so\u2014", "so \u2013 ", "so -- ", "so--", "\u2014 ",
+    "- ", "so\u2014\u201c", "\u00a1", "# ", "* ", "\u2022 ", "\u2022", "so.[3] ", "so[3] ",
+]  # fmt: skip
+HONEST_BEHIND = [
+    "", ".", ", so", ". So", ") so", ".) So", "\u201d so", ",\u201d he", "\u201d\u2014he", "\u2014so", ",\u2014so",
+    " \u2014 so", " \u2013 so", "--so", " - so", "[3] so", ".[3][4] So", ".[3]", "\u2020 so", "\u2026 so", "? So", " !",
+    "!\n\nSo",
+]  # fmt: skip
+
+
+def test_a_quote_ends_where_words_are_parted() -> None:
+    """White space, a long dash, or the end of the text parts words; what stands between two without any joins them, and
+    so does a hyphen before a blank."""
+    for before in BEFORE:
+        assert is_verified("toxic drug for young children", f"It is {before}toxic drug for young children.") == (
+            False,
+            False,
+        )
+    passage = "the committee said that it can"
+    for behind in BEHIND:
+        assert is_verified(passage, f"{passage}{behind} work.") == (False, False), behind
+    for before in HONEST_BEFORE:
+        for behind in HONEST_BEHIND:
+            assert is_verified(passage, f"{before}{passage}{behind}") == (True, True), (before, behind)
+
+
+def test_joined_words_are_quoted_joined() -> None:
+    """However the hyphen is written, and over the end of a line; a hyphen or bracket less is another quote."""
+    for there in ("well-known", "well\u2010known", "well\u2013known", "well-\nknown"):
+        assert is_verified("he was a well-known man there", f"He was a {there} man there.") == (True, True), there
+    assert is_verified("it was in significant doubt then", "It was (in)significant doubt then.") == (False, False)
 
 
 def test_a_part_of_a_word_is_no_word() -> None:

@@ -6,8 +6,8 @@ in "rose by 50" or "by 5.2". The page is tried as it is and without the referenc
 - verified: the words of the quote stand in the text in a row. An ellipsis divides a quote into parts, which must stand
   in this order.
 - a near match: a passage shares `NEAR` of its characters with the quote, and has the same figures; or all is there, but
-  a part is too short to count, a figure or word at an end of it may go on ("5" of "5 million"), marks in it strike
-  words out, or the address holds words of it too.
+  a part is too short to count, words are joined otherwise ("non-toxic"), a figure or word at an end of it may go on
+  ("5" of "5 million"), marks in it strike words out, or the address holds words of it too.
 - not found: no passage is that like it, or the closest one has other figures. A changed figure is the forgery that
   matters, so it is never a match.
 
@@ -23,6 +23,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from html import unescape
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -37,6 +38,8 @@ CHARACTERS = 20
 """Characters that it must have too. Those of wide scripts count twice."""
 MAX_LENGTH = 2_000
 """Characters that a quote may have."""
+MAX_PLACES = 1_000
+"""Places of a part at which it is seen whether its figures are whole there."""
 _ELLIPSIS = re.compile(r"[\[(]\s*(?:\.\s?){2,}[\])]|\.(?:\s?\.){2,}(?!(?<=\d\.{3})\d)|\u2026")
 """What leaves words out; "5...7" is a range."""
 _REFERENCE_MARK = re.compile(
@@ -89,13 +92,13 @@ class Passages(Words):
     def figures(self, first: int, last: int) -> list[str]:
         return [word for word in self.words[first:last] if any(char.isdigit() for char in word)]
 
-    def is_whole(self, first: int, last: int) -> bool:
-        """Whether no word at an end of these may be a part of a longer one, nor a figure, as "5" in "5 million"."""
+    def has_whole_figures(self, first: int, last: int) -> bool:
+        """Whether no figure at an end of these words may be a part of a longer one, as "5" in "5 million"."""
         start, end = self.spans[first][0], self.spans[last - 1][1]
         begins = not self.figures(first, first + 1) or _BEGIN.search(self.source[max(0, start - 50) : start])
         ends = not self.figures(last - 1, last) or _END.match(self.source, end)
         is_year = _YEAR.fullmatch(self.words[last - 1]) and _WORD_BEHIND.match(self.source, end)
-        return bool(super().is_whole(first, last) and begins and (ends or is_year))
+        return bool(begins and (ends or is_year))
 
 
 def why_unusable(quote: str) -> str:
@@ -183,13 +186,14 @@ def _exact(parts: Sequence[Passages], page: Passages, doubt: str) -> Match | Non
     places: list[tuple[int, int]] = []
     for part in parts:
         begin, size = places[-1][1] if places else 0, len(part)
-        first = next(page.places(part, begin), None)
-        if first is None:
-            return None
-        whole = next((place for place in page.places(part, begin) if page.is_whole(place, place + size)), None)
-        if whole is None:
-            doubt = doubt or "a figure or a word at an end of the quote may be part of a longer one"
-        place = first if whole is None else whole
+        tried = islice(page.places(part, begin), MAX_PLACES)
+        place = next((place for place in tried if page.has_whole_figures(place, place + size)), None)
+        if place is None:
+            offset = page.text.find(part.text, page.starts[begin]) if begin < len(page) else -1
+            if offset < 0:
+                return None
+            place = page.word_at(offset)
+            doubt = doubt or "a figure or a word of the quote may be part of a longer one"
         places.append((place, place + size))
     if not doubt:
         across = f", in {len(parts)} parts with something left out between them" if len(parts) > 1 else ""

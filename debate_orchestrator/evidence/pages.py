@@ -10,7 +10,7 @@ import re
 from typing import Any, NamedTuple
 
 from debate_orchestrator.evidence.states import Unreadable
-from debate_orchestrator.util import sanitize
+from debate_orchestrator.util import figures, sanitize
 
 MAX_LENGTH = 5_000_000
 """Characters of a page that are read."""
@@ -128,12 +128,19 @@ def _read(node: Any, pieces: list[str]) -> None:
 
 
 def _raised_marks(node: Any, preceding: str) -> tuple[str, str]:
-    """What keeps a raised or lowered figure apart from those beside it: 10² is not 102, a note's number no digit."""
-    if not any(char.isdigit() for char in node.text_content()):
+    """What keeps raised or lowered text apart from what stands beside it: 10² is not 102, a note's number no digit."""
+    text, links = node.text_content().strip(), [node.getparent(), *node.iter("a")]
+    if re.fullmatch(r"\[.*\]", text):
         return "", ""
-    if node.tag == "sup" and (node.find(".//a") is not None or node.getparent().tag == "a"):
+    if node.tag == "sup" and text.isdecimal() and any(_is_link_of(link, text) for link in links):
         return "[", "]"
-    return ("^" if preceding[-1:].isdigit() else ""), (" " if (node.tail or "")[:1].isdigit() else "")
+    sign = figures.RAISED if node.tag == "sup" else figures.LOWERED
+    return figures.marks_of_small(text, sign, preceding[-1:], node.tail or "")
+
+
+def _is_link_of(node: Any, text: str) -> bool:
+    """Whether an element is a link of just this text."""
+    return bool(node.tag == "a" and node.text_content().strip() == text)
 
 
 def _fold_spaces(text: str | None) -> str:

@@ -64,17 +64,6 @@ def normalize_unicode(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "
     return text if text.isascii() else unicodedata.normalize(form, few_combining_marks(text))
 
 
-_SMALL = "\u00b2\u00b3\u00b9\u2070-\u209c\u00bc-\u00be\u2150-\u215f\u2189\u2460-\u24ff"
-"""Raised and lowered figures, fractions, and figures in circles."""
-_SMALL_SIGNS = "\u207a-\u207e\u208a-\u208e"
-_BESIDE_SMALL = re.compile(rf"(?<=\d)(?=[{_SMALL}])|(?<=[{_SMALL}])(?<![{_SMALL_SIGNS}])(?=\d)")
-
-
-def part_small_figures(text: str) -> str:
-    """`text` with `^` between a digit and a raised or lowered one or a fraction, which normalizing would make one."""
-    return _BESIDE_SMALL.sub("^", text)
-
-
 def sanitize(text: str) -> str:
     """`text` with line breaks made one kind, and with control and hidden characters made harmless.
 

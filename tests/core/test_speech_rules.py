@@ -98,7 +98,7 @@ def quotes(text: str, **how: Any) -> list[bool]:
 IN_THE_MATERIAL = [
     "quick brown fox jumps", "The QUICK brown Fox, jumps!", "quick **brown** fox\n> jumps", "It wasn’t late, not in",
     "it wasn't late not in 1999", "It wasnʼt “late” – not", "It wasn´t ‘late’ — not", "and nobody minded the co-op",
-    "and nobody\u00a0minded the co op", "nobody min\u00added\u200b the \u202eco-op", "ﬁle, with 3,000 ducks in",
+    "and nobody\u00a0minded the co-\nop", "nobody min\u00added\u200b the \u202eco-op", "ﬁle, with 3,000 ducks in",
     "ｗｉｔｈ 3,000 ducks in", "  the lazy dog  It  ",
 ]  # fmt: skip
 
@@ -111,7 +111,8 @@ def test_what_the_material_says_is_verified() -> None:
 
 NOT_IN_THE_MATERIAL = [
     "", " \n ", "...!?", "quick brown fox", "quick fox jumps over the", "quick brown fox jump", "uick brown fox jumps",
-    "quick brown [...] fox hopped", "minded the co-op. Another file", "It was late not in", "with 3000 ducks in it",
+    "quick brown [...] fox hopped", "minded the co-op. Another file", "and nobody minded the co op",
+    "It was late not in",    "with 3000 ducks in it",
     "with 3,000 bucks in it",
 ]  # fmt: skip
 
@@ -170,7 +171,7 @@ def test_vowels_are_letters() -> None:
     hindi = ("यह किताब बहुत अच्छी है",)
     assert quotes("<quote>यह किताब बहुत अच्छी</quote>", context_texts=hindi) == [True]
     assert quotes("<quote>यह कताब बहुत अच्छी</quote>", context_texts=hindi) == [False]
-    assert Words("Cafe\u0301 STRASSE x²").words == Words("CAFÉ straße X2").words == ["café", "strasse", "x2"]
+    assert Words("Cafe\u0301 STRASSE x₂").words == Words("CAFÉ strasse X2").words == ["café", "strasse", "x2"]
 
 
 @for_each([
