@@ -92,6 +92,8 @@ LONG = 3
 NOTES = {
     "a limit of length cut the speech above short.",
     "the speech above writes lines for the other side. That is a fault, and on record.",
+    "what is quoted above from a source has its names and letters as the source has them: none of them means a debater"
+    " here.",
 }
 """What may rightly be noted of a speech that attacks, in these words alone."""
 

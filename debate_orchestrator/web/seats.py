@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -235,12 +234,10 @@ def _task(awaited_turn: AwaitedTurn) -> str:
     """What the turn asks for, as HTML. The page has the name of the seat and the title of the turn already."""
     short = awaited_turn.debate.shape(awaited_turn.turn) is None
     pieces = person_turns.task(awaited_turn.debate, awaited_turn.brief, short=short)
-    return Markup().join(
+    return html.join_html(
         html.speech(re.sub(r"(?m)^# Your (seat|task).*$", "", piece).strip())
         if isinstance(piece, str)
-        else Markup("<h3>{}</h3>\n<blockquote>{}</blockquote>\n").format(
-            html.literal_html(piece.heading), html.speech(piece.body)
-        )
+        else html.quoted_document(piece.heading, piece.body)
         for piece in pieces
     )
 

@@ -218,6 +218,199 @@ def quote_tags(format: Format) -> tuple[str, str] | None:
     return (format.quotes.verified, format.quotes.unverified) if format.quotes else None
 
 
+def quoted_document(heading: str, text: str) -> Markup:
+    """A text of others below its heading, both hostile."""
+    return Markup("<h3>{}</h3>\n<blockquote>{}</blockquote>\n").format(literal_html(heading), speech(text))
+
+
+def join_html(parts: Iterable[Markup]) -> Markup:
+    """Parts of a page, one after the other."""
+    return Markup().join(parts)
+
+
+def speech(self, text: str) -> Markup:
+        """A whole speech of a side."""
+        return speech(text, self._quotes)
+
+    def line(self, words: Phrase) -> Markup:
+        """A phrase on its line."""
+        markup = Markup()
+        for strong, runs in groupby(words, key=lambda run: run.strong):
+            text = Markup().join(map(self._run, runs))
+            markup += Markup("<strong>{}</strong>").format(text) if strong else text
+        return markup
+
+    def _run(self, run: TextRun) -> Markup:
+        match run.kind:
+            case "turn":
+                return self.turn(run.text)
+            case "address":
+                return self._page(run.text, run.text)
+            case "cited":
+                host = markup.host_of(run.to)
+                linked = self._page(run.to, run.text[: markup.MAX_LINK_LENGTH])
+                return linked + f" ({host})" if host and run.text else linked
+            case "prose":
+                text = line(run.text)
+            case "own":
+                text = escape(sanitize.sanitize(run.text))
+            case _:
+                text = literal_html(run.text)
+        return self.to(run.to, text) if run.to else text
+
+    def _page(self, url: str, title: str) -> Markup:
+        link = literal_html(title) or literal_html(url[: markup.MAX_LINK_LENGTH]) or escape("a page without an address")
+        if markup.host_of(url) is None:
+            return link[: markup.MAX_LINK_LENGTH] if title == url else link
+        address = quote(url, safe=_SAFE, errors="replace")
+        attribute = Markup(' class="whole"') if title == url else ""
+        return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, attribute, link)
+
+    def turn(self, turn_id: str, *, within: bool = False) -> Markup:
+        """A link to a turn: `round 1, opening A`; without its round where that stands already."""
+        round, name = self._places.get(turn_id, (0, turn_id))
+        return self.to(turn_id, escape(f"round {round}, {name}" if round and not within else name))
+
+    def to(self, turn_id: str, text: str) -> Markup:
+        """Words that lead to a turn, if it is on the page."""
+        if turn_id not in self._turns:
+            return escape(text)
+        return Markup('<a href="#{}">{}</a>').format(anchor(turn_id), text)
+
+    def turns(self, turn_ids: Sequence[str]) -> Markup:
+        """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
+        anchors = []
+        for round, ids in groupby(sorted(turn_ids, key=self._round), key=self._round):
+            links = Markup(", ").join(self.turn(turn_id, within=True) for turn_id in dict.fromkeys(ids))
+            anchors.append(Markup("round {}: {}").format(round, links) if round else links)
+        return Markup("; ").join(anchors)
+
+    def _round(self, turn_id: str) -> int:
+        return self._places.get(turn_id, (0, ""))[0]
+
+    def table(self, table: PhraseTable, caption: str, *, unseen: bool = False) -> Markup:
+        """A table that scrolls by itself where it is too wide. Its first column names the rows."""
+        heads = Markup().join(
+            Markup('<th scope="col">{}</th>' if head else "<td>{}</td>").format(self.line(head)) for head in table.heads
+        )
+        rows = Markup("\n").join(self._row(row) for row in table.rows)
+        hidden = Markup(' class="unseen"') if unseen else ""
+        return Markup(
+            '<div class="wide" role="group" aria-label="{1}" tabindex="0"><table>\n<caption{0}>{1}</caption>\n'
+            "<thead><tr>{2}</tr></thead>\n<tbody>\n{3}\n</tbody>\n</table></div>"
+        ).format(hidden, caption, heads, rows)
+
+    def _row(self, row: Sequence[Phrase]) -> Markup:
+        first, *rest = row
+        cells = Markup().join(Markup("<td>{}</td>").format(self.line(cell)) for cell in rest)
+        return Markup('<tr><th scope="row">{}</th>{}</tr>').format(self.line(first), cells)
+
+    def cards(self, table: PhraseTable) -> Markup:
+        """A table whose cells are long, as a list: each row under its first cell, the others by their heads."""
+        markup = Markup()
+        for first, *rest in table.rows:
+            cells = [(head, cell) for head, cell in zip(table.heads[1:], rest, strict=True) if cell]
+            values = Markup().join(
+                Markup("<div><dt>{}</dt><dd>{}</dd></div>\n").format(self.line(head), self.line(cell))
+                for head, cell in cells
+            )
+            title = Markup("<p><strong>{}</strong></p>").format(self.line(first))
+            markup += Markup('<li>{}\n<dl class="particulars">\n{}</dl></li>\n').format(title, values)
+        return Markup('<ul class="cards">\n{}</ul>').format(markup)
+
+    def block(self, parts: Iterable[FieldPart]) -> Markup:
+        """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
+        return Markup("\n").join(map(self._part, parts))
+
+    def _part(self, part: FieldPart) -> Markup:
+        if part.kind == "speech":
+            return self.speech(part.text)
+        if part.kind == "quote":
+            return Markup("<blockquote><p>{}</p></blockquote>").format(self.line(part.words))
+        tag = "div" if part.kind == "list" else "p"
+        return Markup("<{0}>{1}</{0}>").format(tag, self._field(part))
+
+    def field_items(self, parts: Iterable[FieldPart]) -> Markup:
+        """The fields of a judge's reply, as the items of a list."""
+        return Markup("\n").join(Markup("<li>{}</li>").format(self._field(part)) for part in parts)
+
+    def _field(self, part: FieldPart) -> Markup:
+        title = Markup("<strong>{}:</strong> ").format(literal_html(part.title))
+        return title + (self.items(part.items) if part.kind == "list" else self.line(part.words))
+
+    def note(self, text: str) -> Markup:
+        """A sentence of the report's own."""
+        return Markup("<p>{}</p>").format(text)
+
+    def items(self, phrases: Iterable[Phrase]) -> Markup:
+        """Lines as a list."""
+        markup = Markup().join(Markup("<li>{}</li>").format(self.line(item)) for item in phrases)
+        return Markup("<ul>{}</ul>").format(markup)
+
+
+REL = "nofollow noopener noreferrer"
+_MAX_DEPTH = 16
+"""Blocks within blocks that are still laid out; two for each list."""
+_MAX_LENGTH = 40_000
+"""Characters of a text that is parsed, ten times what a phase asks for; a longer one is shown as it is."""
+_MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
+"""How many of these a text that is parsed may have: beginnings of links, from each of which the parser looks ahead,
+borders of cells, and ends of lines."""
+
+
+def _is_laid_out(text: str) -> bool:
+    """Whether a text is short and plain enough to be parsed."""
+    return len(text) <= _MAX_LENGTH and all(text.count(sign) <= n for sign, n in _MAX_SIGNS.items())
+
+
+class _Renderer(RendererHTML):
+    """Writes code with its name above it, tables that scroll, and quotes that were looked up."""
+
+    def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>\n'
+
+    def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return "</table></div>\n"
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        info = tokens[idx].info.strip()
+        name = f'<p class="code-name">{escape(info)}</p>\n' if info else ""
+        return f"{name}<pre><code>{escape(tokens[idx].content)}</code></pre>\n"
+
+    def quote_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return f'<q class="{tokens[idx].info}">'
+
+    def quote_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        note = "found in the material" if tokens[idx].info == "held" else "not found in the material"
+        sign = "✓" if tokens[idx].info == "held" else "✗"
+        return f'</q><span class="looked-up {tokens[idx].info}">{sign}<span class="unseen"> {note}</span></span>'
+
+
+@cache
+def _parser(*, of_lines: bool = False) -> MarkdownIt:
+    """A parser without HTML, images and definitions; rules are text. In lines names of characters are text too, since
+    a quote that was looked up has its tag there."""
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}, renderer_cls=_Renderer)
+    parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline", "hr"])
+    parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
+    parser.inline.ruler.before("autolink", "quote", _quote)
+    if of_lines:
+        parser.disable("entity")
+    return parser
+
+
+def quote_tags(format: Format) -> tuple[str, str] | None:
+    """The tags of what was looked up in the context files, found and not, where a format has them."""
+    return (format.quotes.verified, format.quotes.unverified) if format.quotes else None
+
+
+def quoted_document(heading: str, text: str) -> Markup:
+    """A text of others below its heading, both hostile."""
+    return Markup("<h3>{}</h3>\n<blockquote>{}</blockquote>\n").format(
+        Markup(literal_html(heading)), Markup(speech(text))
+    )
+
+
 def speech(text: str, quotes: tuple[str, str] | None = None) -> Markup:
     """A whole speech; `quotes` are the tags of what was looked up in the context files, found and not."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
