@@ -20,6 +20,7 @@ from debate_orchestrator.core.events import (
     Declined,
     EndedEarly,
     QuestionAsked,
+    Spoke,
     StructuredReplyGiven,
 )
 from debate_orchestrator.core.fold import fold
@@ -255,6 +256,33 @@ def test_no_tag_of_a_speaker_says_that_a_quote_was_found() -> None:
     text = " ".join(" ".join(shown.close()).split())
     assert "<v_quote>tabs are one character</v_quote>" in text
     assert "&lt;v_quote>tabs are always best" in text
+
+
+def test_a_streamed_tag_is_no_finding() -> None:
+    """Before a speech is recorded, and where it breaks off or is left, no tag says that a quote was found."""
+    for ends in ("breaks off", "is left"):
+        shown = Shown(events=[debates.opened_with_quotes()])
+        shown.ask("1.opening.a")
+        for piece in (debates.QUOTING[:60], debates.QUOTING[60:], "\n\nSo it is, and so on."):
+            shown.on_text("1.opening.a", piece)
+            assert "<v_quote" not in shown.terminal.text
+        if ends == "breaks off":
+            shown.happen(CallFailed(turn_id="1.opening.a", spec="anthropic:m", problem="The line broke."))
+        text = " ".join(" ".join(shown.close()).split())
+        assert "It says <quote>tabs are one character</quote>, and &lt;v_quote>tabs are always best" in text
+
+
+@pytest.mark.parametrize("line", [debates.CONCEDE, debates.DECLINE])
+def test_the_code_of_a_reserved_line_is_not_shown(line: str) -> None:
+    """A recorded speech is shown as others hear it: a line that counts stands there without its code."""
+    shown = Shown()
+    shown.ask("1.opening.a")
+    made = Reply(text=f"It is so.\n\n{line} [BCDFGH]", brief_digest="0" * 64, spec="anthropic:m")
+    spoken = Spoke(turn_id="1.opening.a", reply=made, concedes=True)
+    shown.happen(spoken if line == debates.CONCEDE else Declined(turn_id="1.opening.a", reply=made))
+    text = "\n".join(shown.close())
+    assert f"It is so.\n\n  {line}\n" in text
+    assert "BCDFGH" not in text
 
 
 def test_what_an_announcement_quotes_begins_no_row_as_an_announcement() -> None:

@@ -64,7 +64,7 @@ def make_visible(
     """A speech as others hear it. Quotes are looked up in `context_texts`, if there are any. `private` is the format's
     tag for private working."""
     public = public_text(sanitize(text), private)
-    visible = public.text if quotes is None else _with_plain_tags(public.text, quotes)
+    visible = public.text if quotes is None else with_plain_tags(public.text, quotes)
     visible, dropped_words = cut_to_length(visible, phase.most_words if phase else None)
     checked_quotes: tuple[Quote, ...] = ()
     if quotes is not None and any(context_texts):
@@ -82,7 +82,7 @@ def mark_quotes(text: str, quotes: Quotes | None, context_texts: Sequence[str]) 
     """A text of a structured reply, sanitized, with its quotes looked up in `context_texts`, if there are any."""
     if quotes is None:
         return text, ()
-    plain = _with_plain_tags(text, quotes)
+    plain = with_plain_tags(text, quotes)
     return _mark_quotes(plain, quotes, tuple(context_texts)) if any(context_texts) else (plain, ())
 
 
@@ -97,7 +97,7 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
     return text[: last.end()] if last else "", count - maximum
 
 
-def _with_plain_tags(text: str, quotes: Quotes) -> str:
+def with_plain_tags(text: str, quotes: Quotes) -> str:
     """The text with the plain tags of quotes as its only tags: every other `<` is escaped."""
     tag, parts, at = re.compile(rf"<(/?){quotes.tag}>", re.IGNORECASE), list[str](), 0
     for match in tag.finditer(text):

@@ -81,9 +81,7 @@ class Live:
             case events.Spoke() | events.Declined():
                 speech = self._speech(event.turn_id)
                 if debate.shape(speech.turn) is None:
-                    # In formats with quotes a tag of the speaker's own would pass for what was found of one.
-                    heard = speech_rules.visible_speech(debate, speech.turn).text if debate.format.quotes else ""
-                    text = heard or event.reply.text
+                    text = speech_rules.visible_speech(debate, speech.turn).text
                     text_shown = wording.filler_in_place(text) if self._is_stand_in(speech.turn) else text
                     speech.show_recorded(text_shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
@@ -195,7 +193,7 @@ class Live:
     def _new(self, turn: Turn) -> SpeechView:
         format = self._debate.format
         style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
-        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private)
+        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private, format.quotes)
 
     def _end_stage(self) -> None:
         """Prints what was heard in the stage under way."""

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.private_text import PrivateFilter, without_private
+from debate_orchestrator.core.phases import Quotes, Turn
+from debate_orchestrator.core.private_text import PrivateFilter
+from debate_orchestrator.core.visible_text import with_plain_tags
 from debate_orchestrator.terminal.display import ALARM, wrap
 from debate_orchestrator.util.redact import StreamRedactor, redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
@@ -48,14 +49,15 @@ def _wrapped(line: str, style: str, indent: int, width: int) -> tuple[Text, ...]
 class SpeechView:
     """The view of one turn: its attempts and their outcome."""
 
-    def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = ""):
-        """`since` is when it was asked, in seconds; `tag` the format's own tag of private working."""
+    def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = "", quotes: Quotes | None = None):
+        """`since` is when it was asked, in seconds; `tag` the format's own tag of private working, and `quotes` its
+        tags of quotes."""
         self.turn, self.since = turn, since
         self.until: float | None = None
         """When it is asked again, in seconds; None while it is not waiting for that."""
         self.asked = 0
         self.is_final = False
-        self._heading, self._style, self._tag = heading, style, tag
+        self._heading, self._style, self._tag, self._quotes = heading, style, tag, quotes
         self._blocks = [Block(heading, style)]
         self.wait(None)
 
@@ -92,8 +94,10 @@ class SpeechView:
         self.wait(until)
 
     def show_recorded(self, text: str, note: str = "") -> None:
-        """Shows the recorded speech, and a note below it."""
-        self._text = redact(without_private(sanitize(text), self._tag)).strip()
+        """Shows the recorded speech as others hear it, and a note below it."""
+        recorded = redact(sanitize(text)).strip()
+        self._blocks += [_block(recorded)] if recorded else []
+        self._text = ""
         self._end(note)
         self.is_final, self.until = True, None
 
@@ -112,7 +116,7 @@ class SpeechView:
     def rows(self, width: int) -> list[Text]:
         """All its rows, with a blank one between two blocks."""
         rows: list[Text] = []
-        for block in [*self._blocks, *([self._block()] if self._text else [])]:
+        for block in [*self._blocks, *([self._streamed()] if self._text else [])]:
             rows += [Text()] if rows else []
             rows += block.rows(width)
         return rows
@@ -120,17 +124,22 @@ class SpeechView:
     def _show(self, text: str) -> None:
         self._text += text if self._text else text.lstrip()
 
-    def _block(self) -> Block:
-        """The text of this attempt; several blank lines count once."""
-        lines = [line.rstrip() for line in self._text.rstrip().split("\n")]
-        lines_kept = [line for before, line in zip(["", *lines], lines, strict=False) if line or before]
-        return Block("\n".join(lines_kept), indent=INDENT)
+    def _streamed(self) -> Block:
+        """The text of this attempt. No quote in it was looked up yet, whatever tag its speaker writes."""
+        return _block(with_plain_tags(self._text, self._quotes) if self._quotes else self._text)
 
     def _end(self, note: str) -> None:
         """Ends the text so far, with the engine's words below it unless they are empty."""
-        self._blocks += [self._block()] if self._text else []
+        self._blocks += [self._streamed()] if self._text else []
         self._blocks += [Block(one_line(note), ALARM)] if note else []
         self._text = ""
+
+
+def _block(text: str) -> Block:
+    """A text of a speaker; several blank lines count once."""
+    lines = [line.rstrip() for line in text.rstrip().split("\n")]
+    lines_kept = [line for before, line in zip(["", *lines], lines, strict=False) if line or before]
+    return Block("\n".join(lines_kept), indent=INDENT)
 
 
 class StageView:

@@ -247,7 +247,7 @@ def test_working_is_not_shown_while_it_streams(
     text = f"{pair[0]}{working}{pair[1]}\n\n{one}\n\n{pair[0]}\n{working}\n{pair[1]}\n\n{two}"
     speech, seen = streamed([text[n : n + size] for n in range(0, len(text), size)])
     assert "SECRET" not in seen
-    speech.show_recorded(text)
+    speech.show_recorded(heard(text))
     lines = [row.plain for row in speech.rows(400)]
     assert "SECRET" not in " ".join(lines)
     assert " ".join(lines).replace("**", "").split()[1:] == f"{one} {two}".split()
