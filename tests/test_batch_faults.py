@@ -183,7 +183,7 @@ def test_no_batch_is_created_once_a_run_stops(
     here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, faults: list[str], begun: int
 ) -> None:
     """A run that is stopped while a batch is uploaded, or before its creation is tried again, creates none: its calls
-    are on record as failed, and nobody would take up their replies."""
+    are on record as failed, and no later run would take up their replies."""
     monkeypatch.setattr(batches_module, "LIMITS", LIMITS)
     monkeypatch.setattr(batches_module.Retries, "next_wait", lambda *_: 0.05)
     vendor = Interrupting(kind, faults)

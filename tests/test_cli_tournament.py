@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 import signal
 import time
@@ -73,7 +72,6 @@ def test_the_end_of_a_run_counts_what_is_lost(
         return append(handle, line, *more, **options)
 
     monkeypatch.setattr(journal, "append_line", append_line)
-    monkeypatch.setattr(logging.getLogger(journal.__name__), "disabled", False)  # a test before may have done so
     ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
     lost = caplog.text.count("Lost: ")
     assert ran.code != 0 and lost

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import os
 import re
 import shutil
@@ -304,7 +303,6 @@ def test_standard_input_waits_for_room(
 
     monkeypatch.setattr(journal_module, "append_line", full)
     monkeypatch.setattr(journal_module, "WRITE_AGAIN", 0.01)
-    monkeypatch.setattr(logging.getLogger(journal_module.__name__), "disabled", False)  # a test before may have done so
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grüße, said A.".encode())))
     ran = debate("step", J, "--json", "1.opening.a=-")
 

@@ -112,7 +112,7 @@ def _forget(piped: dict[str, bytes], turns: Set[str]) -> None:
 @contextmanager
 def _told_on_failure(problems: list[str], piped: dict[str, bytes], arguments: argparse.Namespace) -> Iterator[None]:
     """Where the step fails, tells the problems until then too, and keeps what is left of the replies from standard
-    input: nobody else has them."""
+    input: there may be no other copy of them."""
     try:
         yield
     except DebateError as error:

@@ -160,8 +160,8 @@ class Stepper:
         self.session, self.providers = session, seat_providers(session, self.permissions)
 
     def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False) -> None:
-        """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken. Nobody
-        else may have them, so they wait for room on a full disk, and an interrupt names what is lost."""
+        """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken. There
+        may be no other copy of them, so they wait for room on a full disk, and an interrupt names what is lost."""
         for turn_id, text in reply_texts.items():
             try:
                 self._take(turn_id, text, queue_if_disk_full=True)
