@@ -121,7 +121,7 @@ def test_what_the_line_leaves_open() -> None:
     assert hosted.sentence().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
     assert "$" not in unknown.sentence()
     assert searching.sentence().endswith("; not counted: tokens for thinking; searches of the web")
-    assert estimate_debate(opened_event()).sentence() == "no calls"
+    assert estimate_debate(opened_event()).sentence() == "no calls, and 23 turns of the agent host"
 
 
 def test_what_is_left_of_a_debate() -> None:

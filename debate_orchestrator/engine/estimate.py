@@ -54,6 +54,8 @@ class CostEstimate(FrozenModel):
     """Whether debaters may search; searches are in none of the numbers."""
     has_people: bool = False
     """Whether a person takes turns; they cost nothing."""
+    host_turns: int = 0
+    """How many turns the agent host takes; they are no calls of ours."""
     positions_by: str = ""
     """The spec of the model that derives the positions first, if one does; its calls are in none of the numbers."""
     not_estimated_because: str = ""
@@ -81,9 +83,12 @@ class CostEstimate(FrozenModel):
             return f"{first}not estimated: {self.not_estimated_because}"
         return first + self._summary() + ("; a person's turns cost nothing" if self.has_people else "")
 
+    def _hosted(self) -> str:
+        return f", and {plural(self.host_turns, 'turn')} of the agent host" if self.host_turns else ""
+
     def _summary(self) -> str:
         if not self.calls:
-            return "no calls"
+            return f"no calls{self._hosted()}"
         parts = [plural(self.calls, "call"), f"about {duration(self.seconds)}"]
         if self.has_slow_seats:
             parts[-1] += " and what the other seats take"
@@ -94,14 +99,14 @@ class CostEstimate(FrozenModel):
         left_out = ["tokens for thinking"] if self.cost else []
         left_out += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
         left_out += ["searches of the web"] if self.searches else []
-        return ", ".join(parts) + (f"; not counted: {'; '.join(left_out)}" if left_out else "")
+        return ", ".join(parts) + self._hosted() + (f"; not counted: {'; '.join(left_out)}" if left_out else "")
 
     def short(self) -> str:
         """Calls, minutes and money in a few words."""
         if self.not_estimated_because:
             return "not estimated"
         if not self.calls:
-            return "no calls"
+            return f"no calls{self._hosted()}"
         money = self._money() if self.cost else "" if self.unknown else "$0"
         money += f"{' and ' if money else ''}an unknown price" if self.unknown else ""
         return f"{plural(self.calls, 'call')}, about {duration(self.seconds)}, {money}"
@@ -174,7 +179,7 @@ def estimate_debate(
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
         return estimate_so_far.model_copy(update={"not_estimated_because": f"more than {MAX_TURNS} turns are left"})
     try:
-        calls, took = _play(debate)
+        calls, took, host_turns = _play(debate)
     except stand_in_debate.StandInFailed as error:
         return estimate_so_far.model_copy(update={"not_estimated_because": str(error)})
     lines: list[CostLine] = []
@@ -183,7 +188,7 @@ def estimate_debate(
         cost = pricing.cost(call.spec, call.usage)
         unknown |= {} if cost is not None else {call.spec: None}
         lines.append(cost_line(call.turn, call.usage, cost))
-    totals = {"bill": Costs.of_calls(lines), "unknown": tuple(unknown), "seconds": took}
+    totals = {"bill": Costs.of_calls(lines), "unknown": tuple(unknown), "seconds": took, "host_turns": host_turns}
     return estimate_so_far.model_copy(
         update=totals | {"searches": searches and any(not call.turn.judging for call in calls)}
     )
@@ -199,12 +204,15 @@ def _with_real_cast(event: Event) -> Event:
     return event
 
 
-def _play(start: DebateState) -> tuple[list[_PlannedCall], float]:
-    """Plays a debate to its end with stand-ins: its calls in the order they start, and the seconds they take."""
+def _play(start: DebateState) -> tuple[list[_PlannedCall], float, int]:
+    """Plays a debate to its end with stand-ins: its calls in the order they start, the seconds they take, and how many
+    turns the host takes."""
     calls: list[_PlannedCall] = []
+    host_turns = 0
     cached: dict[Hashable, int] = {}
     took = 0.0
     for debate in stand_in_debate.play(start):
+        host_turns += sum(spec_in(debate, turn.seat) == model_spec.HOST for turn in debate.due)
         stage = [turn for turn in debate.due if model_spec.is_called(spec_in(debate, turn.seat))]
         shared: dict[Hashable, int] = {}
         for turn in stage:
@@ -213,7 +221,7 @@ def _play(start: DebateState) -> tuple[list[_PlannedCall], float]:
             shared[key] = calls[-1].usage.cached + calls[-1].usage.cache_write_5m
         cached |= shared  # calls of one stage start together and read nothing of each other
         took += max((_seconds(spec_in(debate, turn.seat), turn.phase) for turn in stage), default=0.0)
-    return calls, took
+    return calls, took, host_turns
 
 
 def _seconds(spec: str, phase: Phase) -> float:
