@@ -27,7 +27,7 @@ The way through the code, from `debate run` to its report:
     engine.start            settings into the first event
     cli.consent             asks for the user's consent; no verb may take turns without it
     engine.debate           the journal is created or continued, the due turns taken until none is, the report written
-    cli.driving             what the command line shows meanwhile; cli.controls has its keys, cli.interrupts Ctrl-C
+    cli.driving             what the command line shows meanwhile; cli.controls has its keys and Ctrl-C
     engine.turn             one turn: prompting.briefs, a provider, prompting.replies, an event
     core.fold, core.state   what the events add up to; core.schedule says which turns are due
     reports.model           the report model, from which every type of report file is rendered

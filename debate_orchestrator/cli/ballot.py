@@ -35,10 +35,8 @@ from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line, sanitize
 
-EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def ballot_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_journal(parser)
     parser.add_argument("--as", dest="name", metavar="NAME", help="the name you sign with")
     group = parser.add_mutually_exclusive_group()
@@ -48,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_ballot(arguments: argparse.Namespace) -> int:
     """Raises BadSettings if the debate is not finished, since a ballot counts for the debate as it stands."""
     path = find_journal(arguments.journal)
     entries = read(path).entries

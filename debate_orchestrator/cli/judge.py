@@ -22,10 +22,8 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadSettings
 
-EXAMPLE = "debate judge debate-report.journal.jsonl --judge anthropic:claude-opus-5-5"
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def judge_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source", metavar="JOURNAL|TRANSCRIPT.md", nargs="?", help="the newest debate of the folder by default"
     )
@@ -42,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_judge(arguments: argparse.Namespace) -> int:
     path = arguments.source = find_journal(arguments.source, transcripts=True)
     judges = tuple(arguments.judge or [discovery.judge()])
     cast, permissions = {JUDGE: judges}, flags.permissions_of(arguments)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.interrupts import graceful_stop_of_calls
+from debate_orchestrator.cli.controls import graceful_stop_of_calls
 from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event
@@ -43,10 +43,9 @@ FOLDER = "judge-probe"
 MAX_REPEATS = 20
 _BALLOT = (Risk(kind="recording", where="--output", what="a ballot of `debate probe`"),)
 """What is remembered of a ballot's journal that the user made, or agreed to count."""
-EXAMPLE = "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def probe_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge", metavar="MODEL", action="append", help="a judge to test; may be repeated")
     parser.add_argument("--times", metavar="N", help="how often each judge judges each case; 1 by default")
     files = f"for scorecard.md, scorecard.json and journals; {FOLDER}/ by default"
@@ -58,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_probe(arguments: argparse.Namespace) -> int:
     """Runs the probes and writes the scorecard. Lists the probes if no judge is named."""
     cases = probes.load()
     if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import exit_code, flags
-from debate_orchestrator.cli.interrupts import graceful_stop
+from debate_orchestrator.cli.controls import graceful_stop
 from debate_orchestrator.cli.output import print_json, print_problems, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.setup.risks import WANTS
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from debate_orchestrator.cli.tournament.progress import Progress
     from debate_orchestrator.tournament.folder import Tournament
 
-EXAMPLE = "debate worker postgresql://debates@db.example/debates"
 _LINE = 15.0
 """Seconds between two lines on how far it is."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def worker_arguments(parser: argparse.ArgumentParser) -> None:
     about = "the database: postgresql://USER@HOST/NAME, with the password in PGPASSWORD or ~/.pgpass"
     parser.add_argument("url", metavar="URL", help=about)
     about = "debates of one tournament at the same time; 50 by default"
@@ -40,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_worker(arguments: argparse.Namespace) -> int:
     """Works until it is interrupted, or no debates are left."""
     from debate_orchestrator.cli.tournament.progress import Progress
     from debate_orchestrator.tournament.cluster.database import must_be_installed

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from debate_orchestrator.cli.tournament import planning, results, running
 
-EXAMPLE = "debate tournament new spring.yaml"
-
 
 class Verb(NamedTuple):
     """A verb of tournaments."""
@@ -62,7 +60,7 @@ VERBS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def tournament_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for name, (summary, example, add_its_arguments, its_run) in VERBS.items():
         verb = verbs.add_parser(
@@ -73,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_its_arguments(verb)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_tournament(arguments: argparse.Namespace) -> int:
     """Runs one verb of tournaments and returns its exit code."""
     code: int = arguments.run_tournament(arguments)
     return code
