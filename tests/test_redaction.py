@@ -12,6 +12,7 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -97,6 +98,15 @@ def test_a_gap_within_a_key(gap: str) -> None:
         stream.take(piece)
     stream.end()
     assert "".join(heard) == redact(f"It is {KEY[:9]}{gap}{KEY[9:]} indeed.") == "It is [key] indeed."
+
+
+def test_an_escape_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it stands in a text with a key, so that a long text of escapes takes little time."""
+    unescape = Mock(wraps=html.unescape)
+    monkeypatch.setattr(html, "unescape", unescape)
+    escapes = "&plusmn;" * 5_000
+    assert redact(f"{escapes}{KEY}{escapes}") == f"{escapes}[key]{escapes}"
+    assert unescape.call_count <= 1
 
 
 def test_json_stays_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,10 +121,9 @@ def _bare(text: str) -> str:
 
 
 _ESCAPE = re.compile(
-    r"(?P<bytes>(?:%[0-9A-Fa-f]{2})+|(?:\\x[0-9A-Fa-f]{2})+)"
-    r"|\\u(?P<high>[dD][89abAB][0-9A-Fa-f]{2})\\u(?P<low>[dD][c-fC-F][0-9A-Fa-f]{2})"
-    r"|\\(?:u(?P<code>[0-9A-Fa-f]{4})|U000(?P<long>[01][0-9A-Fa-f]{4}))|\\(?P<blank>[nrtfv])"
-    r"|\\(?P<sign>[!-/:-@\[-`{-~])|(?P<entity>&(?:#\d{1,31}|#[xX][0-9A-Fa-f]{1,31}|\w{1,31}(?=;));?)"
+    r"(?:%[0-9A-Fa-f]{2})+|(?:\\x[0-9A-Fa-f]{2})+|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
+    r"|\\(?:u[0-9A-Fa-f]{4}|U000[01][0-9A-Fa-f]{4}|[nrtfv]|[!-/:-@\[-`{-~])"
+    r"|&(?:#\d{1,31}|#[xX][0-9A-Fa-f]{1,31}|\w{1,31}(?=;));?"
 )
 _UNFINISHED_ESCAPE = re.compile(
     r"(?:(?:%[89A-Fa-f][0-9A-Fa-f])+%?[0-9A-Fa-f]?|(?:\\x[89A-Fa-f][0-9A-Fa-f])+(?:\\(?:x[0-9A-Fa-f]?)?)?|%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
@@ -134,26 +133,35 @@ _EMPHASIS = {ord(sign): None for sign in "*`~\\"}
 """What markdown leaves out: its emphasis, and a backslash before the end of a line."""
 _MAX_NESTED = 3
 """How often what is escaped may be escaped again."""
-_WINDOW = 20_000
-"""Half the characters of a text that are read with their places at once, for which memory is needed."""
+_SHORT_ESCAPE = 16
+"""Characters of the longest escape whose meaning is kept."""
+_WINDOW, _OVERLAP = 100_000, 20_000
+"""Characters of a text that are read with their places at once, for which memory is needed; and how many of them are
+read again with the next ones."""
 _MAX_HELD = 20_000
 """Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
 
 
-def _unescape(escape: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     """What an escape stands for; nothing where that is left out of the search."""
-    if escape["bytes"]:
-        raw = bytes.fromhex(re.sub(r"%|\\x", "", escape["bytes"]))
+    return _meaning(match[0]) if match.end() - match.start() <= _SHORT_ESCAPE else _meaning.__wrapped__(match[0])
+
+
+@lru_cache(maxsize=20_000)
+def _meaning(escape: str) -> str:
+    """As `_unescape`. A text that is full of escapes has the same ones again and again."""
+    if escape[0] == "&":
+        return _bare(html.unescape(escape))
+    if escape[0] == "%" or escape[1] == "x":
+        raw = bytes.fromhex(re.sub(r"%|\\x", "", escape))
         try:
             return _bare(raw.decode())
         except UnicodeDecodeError:  # characters of another encoding, or not all of a character
             return raw.decode("latin-1")
-    if escape["high"]:
-        pair = bytes.fromhex(escape["high"] + escape["low"])
-        return _bare(pair.decode("utf-16-be", "surrogatepass"))
-    if code := escape["code"] or escape["long"]:
-        return _bare(chr(int(code, 16)))
-    return _bare(html.unescape(escape["entity"])) if escape["entity"] else escape["sign"] or ""
+    if escape[1] in "uU":
+        codes = "".join(chr(int(code, 16)) for code in re.split(r"\\[uU]", escape)[1:])
+        return _bare(codes.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass"))
+    return "" if escape[1] in "nrtfv" else escape[1]
 
 
 def _has_escapes(text: str) -> bool:
@@ -244,11 +252,11 @@ class Redactor:
         none."""
         if not self._forms or not any(form in reading for reading in _readings(_bare(text)) for form in self._forms):
             return []  # most texts, which are read without places
-        if len(text) > 2 * _WINDOW:
+        if len(text) > _WINDOW:
             spans = [
                 (start + first, start + stop)
-                for start in range(0, len(text), _WINDOW)
-                for first, stop in self._spans(text[start : start + 2 * _WINDOW])
+                for start in range(0, len(text), _WINDOW - _OVERLAP)
+                for first, stop in self._spans(text[start : start + _WINDOW])
             ]
             if spans:
                 return sorted(spans)
