@@ -56,6 +56,15 @@ def whole(made: Brief) -> str:
     return with_one_code("\n\n".join([made.system, *(part for message in made.messages for part in message.parts)]))
 
 
+def test_a_brief_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever makes it, and for whatever: what is estimated, shown, recorded and sent is the same text."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", "sk-a1b2c3d4e5f6")
+    opened = opened_event().model_copy(update={"context": (ContextFile(name="a.md", text="sk-a1b2c3d4e5f6"),)})
+    debate = fold([opened])
+    made = brief(debate, debate.due[0])
+    assert "[key]" in whole(made) and "a1b2c3" not in made.model_dump_json()
+
+
 def with_one_code(text: str) -> str:
     """A brief with the same word for the code of every block, where it opens or closes a block or begins a note."""
     lines, code, inside = list[str](), "", False

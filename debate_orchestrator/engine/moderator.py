@@ -94,7 +94,7 @@ async def propose(
     """
     task = setup_questions.next(state)
     assert isinstance(task, ModeratorTask)
-    brief, work = _brief(task, state).with_redactions(), _WORK[task.name]
+    brief, work = _brief(task, state), _WORK[task.name]
     price = cost_before_call(provider.name, brief)
     about = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
     limits.tell(f"{work}: {provider.name}{about}.")

@@ -147,9 +147,7 @@ class _TurnRun:
             while self._turn in self._debate.due and not self._stop.is_set():
                 spec = model_spec.real_spec(spec_in(self._debate, self._turn.seat))
                 code = code_for(self._debate, self._turn, spec, reply_secret.secret)
-                reply = await self._reply(
-                    brief(self._debate, self._turn, self._last_rejected(), code).with_redactions()
-                )
+                reply = await self._reply(brief(self._debate, self._turn, self._last_rejected(), code))
                 if reply is None:
                     continue
                 attempts_left -= 1

@@ -291,12 +291,11 @@ class Stepper:
             self.session.record(CallIntended(turn_id=turn.id, brief_digest=turn_brief.digest, spec=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
-        """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
-        reply that could not be used, and why."""
+        """The brief of a due turn. It ends with the last reply that could not be used, and why."""
         rejected = self.state.rejected_replies(turn.id)
         former = rejected[-1] if rejected and rejected[-1].reply.spec == model_spec.HOST else None
         code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_secret.stored_secret)
-        return brief(self.state, turn, former, code).with_redactions()
+        return brief(self.state, turn, former, code)
 
     def _brief_file(self, turn_brief: Brief, turn: Turn, turn_files: TurnFiles) -> str:
         return brief_file(turn_brief, self.state, turn, os.path.basename(turn_files.reply))

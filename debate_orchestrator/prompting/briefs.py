@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredReplyGiven
@@ -30,7 +33,7 @@ from debate_orchestrator.prompting.reply_code import ReplyCode, with_any_code, w
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import first_few
 from debate_orchestrator.util.numbers import percent
-from debate_orchestrator.util.redact import redact_values, redactor
+from debate_orchestrator.util.redact import redact_values
 
 MAX_FORMER_LENGTH = 20_000
 """Characters of an unusable reply that are shown again to its writer."""
@@ -38,6 +41,8 @@ _CODE_PLACEHOLDER = "CODE"
 _ASKED_ONCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
 
 Role = Literal["user", "assistant"]
+_REDACTED = AfterValidator(redact_values)
+"""Takes the secrets of the environment out of what a brief shows: no brief has any."""
 
 
 class Message(FrozenModel):
@@ -45,21 +50,17 @@ class Message(FrozenModel):
     and in the same place, with the seat's later briefs."""
 
     role: Role
-    parts: tuple[str, ...]
-
-    def with_parts(self, parts: Iterable[str]) -> Message:
-        """The same message with other parts."""
-        return self.model_copy(update={"parts": tuple(parts)})
+    parts: Annotated[tuple[str, ...], _REDACTED]
 
 
 class Brief(FrozenModel):
     """The prompt for one turn of a seat, and the shape of the reply."""
 
     turn_id: str
-    system: str
+    system: Annotated[str, _REDACTED]
     messages: tuple[Message, ...]
     wants: Literal["text", "json"]
-    json_schema: dict[str, Any] | None = None
+    json_schema: Annotated[dict[str, Any] | None, _REDACTED] = None
     code: ReplyCode | None = None
     """What the reply must hold, as its schema and the last message say; of a speech, only its reserved line."""
     words: int | None = None
@@ -86,16 +87,6 @@ class Brief(FrozenModel):
         if self.json_schema is None or self.code is None:
             return self.json_schema
         return with_any_code(self.json_schema, self.code)
-
-    def with_redactions(self) -> Brief:
-        """The brief as it is sent, without the secrets of the environment."""
-        redact = redactor()
-        texts = {
-            "system": redact(self.system),
-            "messages": tuple(message.with_parts(map(redact, message.parts)) for message in self.messages),
-            "json_schema": redact_values(self.json_schema),
-        }
-        return self.model_copy(update=texts)
 
 
 def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: ReplyCode | None = None) -> Brief:
@@ -193,13 +184,8 @@ def earlier_speech(brief: Brief, nonce: str, text: str) -> str:
 
 
 def _merged(turns: list[tuple[Role, str]]) -> tuple[Message, ...]:
-    messages: list[Message] = []
-    for role, text in turns:
-        if messages and messages[-1].role == role:
-            messages[-1] = Message(role=role, parts=(*messages[-1].parts, text))
-        else:
-            messages.append(Message(role=role, parts=(text,)))
-    return tuple(messages)
+    by_role = groupby(turns, key=lambda turn: turn[0])
+    return tuple(Message(role=role, parts=tuple(text for _, text in group)) for role, group in by_role)
 
 
 def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -> str:

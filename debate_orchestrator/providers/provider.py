@@ -132,7 +132,7 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
 
     This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
     the screen and into the journal. Modules shorten what they quote with `call_errors.quote`, and what they keep with
-    `redact.truncate`, never before redaction. The brief that goes out is without secrets too.
+    `redact.truncate`, never before redaction.
 
     An answer is paid for: it is read to its end also where showing it fails. UnshownReply then has it.
     """
@@ -146,7 +146,7 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
             failures.append(error)
 
     try:
-        reply = await provider.reply(brief.with_redactions(), show)
+        reply = await provider.reply(brief, show)
         if watched:
             show(None)
         redacted = _redacted(reply)
