@@ -281,11 +281,13 @@ def test_a_child_in_the_background_ends_with_its_program(program: Callable[[str]
 
 
 @pytest.mark.slow
-def test_a_reply_is_kept_while_children_are_ended(program: Callable[[str], str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("pipes", ["<&- >&- 2>&-", ""], ids=["closed", "held open"])
+def test_a_reply_is_kept_while_children_are_ended(tmp_path: Path, pipes: str) -> None:
     """What a program has said to its end is its reply, also if the turn is cancelled while processes that it left
-    running are ended. Those end at once, and the cancellation comes where the turn next waits."""
+    running are ended, or hold its output open. Those end at once, and the cancellation comes where the turn next
+    waits."""
     pid = tmp_path / "pid"
-    line = f"(trap '' TERM; exec sleep 60) <&- >&- 2>&- & echo $! > {shlex.quote(str(pid))}; echo So it is."
+    line = f"(trap '' TERM; exec sleep 60) {pipes} & echo $! > {shlex.quote(str(pid))}; echo So it is."
     speaker, replies_made = provider(f"command:sh -c {shlex.quote(line)}"), list[Reply]()
 
     async def turn() -> None:

@@ -90,6 +90,7 @@ class Command(Provider):
     async def _finish(self, transport: asyncio.SubprocessTransport, run: _Run, text: bytes) -> None:
         """Hands a program its brief, and waits until it has ended. Where the program has ended by itself, its reply is
         whole, and a cancellation waits until it is on record."""
+        ended_well = False
         try:
             stdin = transport.get_pipe_transport(0)
             assert isinstance(stdin, asyncio.WriteTransport)
@@ -99,11 +100,16 @@ class Command(Provider):
                 await run.over
         except TimeoutError:
             raise self._broken(f"no end after {self._limit:g} s", run, _HINT) from None
+        except asyncio.CancelledError:
+            ended_well = transport.get_returncode() == 0  # a child of it may hold its output open
+            if not ended_well:
+                raise
+            cancel_later()
         finally:
             try:
                 await _end(transport, run)
             except asyncio.CancelledError:
-                if not run.over.done() or run.over.cancelled():
+                if not ended_well and (not run.over.done() or run.over.cancelled()):
                     raise
                 cancel_later()
 
