@@ -196,9 +196,9 @@ def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, An
 
 
 def test_standard_input(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """`TURN=-` takes the reply from standard input."""
+    """`TURN=-` takes the reply from standard input, also for the newest debate."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grüße, said A.".encode())))
-    ran = debate("step", J, "--json", "1.opening.a=-")
+    ran = debate("step", "--json", "1.opening.a=-")
 
     assert ran.json["accepted"] == [{"turn": "1.opening.a", "words": 3}]
 
@@ -251,6 +251,19 @@ def test_a_reply_from_standard_input_is_kept_where_the_step_fails(
     kept = "report.turns/1.opening.a.reply.refused-1.md"
     assert f"1.opening.a: the reply on standard input was kept as {kept}." in ran.err
     assert debate("step", J, f"1.opening.a={kept}", "--json").json["accepted"] == [{"turn": "1.opening.a", "words": 3}]
+
+
+@pytest.mark.parametrize("named", [["other.journal.jsonl"], []], ids=["not there", "none"])
+def test_a_reply_from_standard_input_is_kept_where_no_journal_is_found(
+    debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, named: list[str]
+) -> None:
+    """It is kept in the working folder, and the command that hands it in is told."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grüße, said A.".encode())))
+    ran = debate("step", *named, "1.opening.a=-", "--json")
+
+    kept = "1.opening.a.reply.refused-1.md"
+    assert ran.code == 2 and f"Try: `debate step JOURNAL 1.opening.a={kept}` once it can be taken." in ran.err
+    assert Path(kept).read_text(encoding="utf-8") == "Grüße, said A."
 
 
 def interrupting(*_: object) -> Any:
@@ -464,15 +477,15 @@ def test_a_ballot_is_filled_in_by_hand(debate: Run, opened: dict[str, Any]) -> N
 def test_a_turn_that_is_given_twice_is_refused(
     debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two replies to one turn are refused before standard input is read, and none is taken."""
+    """Of two replies to one turn none is taken, and that from standard input is kept."""
     turn = opened["turns"][0]["turn"]
     Path("speech.md").write_text("From a file, said A.", encoding="utf-8")
-    piped = io.BytesIO(b"From the input, said A.")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(piped))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From the input, said A.")))
     ran = debate("step", J, f"{turn}=-", f"{turn}=speech.md", "--json")
 
-    assert ran.code == 2 and f"{turn} is given twice" in ran.err
-    assert piped.tell() == 0 and not fold(read(J).events).replies
+    assert ran.code == 2 and ran.err.count(f"{turn} is given twice") == 1
+    assert Path(f"{turn}.reply.refused-1.md").read_text(encoding="utf-8") == "From the input, said A."
+    assert not fold(read(J).events).replies
 
 
 def test_a_reply_can_not_be_replaced(debate: Run, opened: dict[str, Any]) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import setup_questions_of
 from debate_orchestrator.cli.output import format_name, next_step, print_json, print_status, printing_problems
+from debate_orchestrator.cli.piped import Piped
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, start
-from debate_orchestrator.host.setup import AskResult
+from debate_orchestrator.host.setup import AskResult, is_moderators, setup_folder
 from debate_orchestrator.host.setup import ask as ask_host
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import SETTING_TEXTS, format_of, make_settings, sample
@@ -24,8 +25,9 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import MAX_SIZE, to_yaml
+from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.messages import command
 
 _REHEARSED = re.compile(r"\.rehearsed(-\d+)?(?=\.)")
 """What the name of a rehearsal's report has before its suffix."""
@@ -90,27 +92,49 @@ def ask_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_ask(arguments: argparse.Namespace) -> int:
-    answers: dict[str, str] = {}
-    for pair in arguments.given:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise BadSettings(f"{pair!r} is not an answer.", hint='KEY=VALUE, quoted as in topic="..."')
-        answers[key] = sys.stdin.read(MAX_SIZE) if value == "-" else value
-    source = consent.source_of_file(arguments.file)
-    result = ask_host(
-        arguments.file,
-        answers,
-        setup_questions_of(arguments.file),
-        print_status,
-        arguments.wait or 0.0,
-        agree=lambda risks_found: not consent.open_risks(source, risks_found),
-    )
+    piped, source = Piped("answer", partial(_hand_in, arguments.file)), consent.source_of_file(arguments.file)
+    piped.folder = setup_folder(arguments.file)
+    with piped.kept_on_failure([]):
+        answers = _read_answers(arguments.given, piped)
+        result = ask_host(
+            arguments.file,
+            answers,
+            setup_questions_of(arguments.file),
+            print_status,
+            arguments.wait or 0.0,
+            agree=lambda risks_found: not consent.open_risks(source, risks_found),
+        )
+        piped.forget(answers.keys() - result.refused)
+        result = result.model_copy(update={"problems": (*result.problems, *piped.keep())})
     unconfirmed_risks = consent.open_risks(source, risks.of_settings(result.given))
     with printing_problems(result.problems):
         if isinstance(result.now, Ready) and not unconfirmed_risks:
             _check_opening(result)
         print_json(_as_json(arguments, result, unconfirmed_risks))
     return 2 if result.problems else 0
+
+
+def _read_answers(pairs: list[str], piped: Piped) -> dict[str, str | bytes]:
+    """The answers of KEY=VALUE arguments by key. A moderator's reply from standard input is bytes. Raises BadSettings
+    for arguments that are no answers."""
+    answers, problems = dict[str, str | bytes](), list[str]()
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            problems.append(f"{pair!r} is not an answer.")
+        elif value != "-":
+            answers[key] = value
+        else:
+            data = piped.read(key)
+            answers[key] = data if is_moderators(key) else data.decode("utf-8-sig", "replace")
+    if problems:
+        raise BadSettings(problems, hint='KEY=VALUE, quoted as in topic="..."')
+    return answers
+
+
+def _hand_in(file: str, key: str, path: str) -> str:
+    """The command that hands in an answer from a file."""
+    return f"{command('ask', file)} {key}={path}" if is_moderators(key) else f"{command('ask', file)} {key}=- < {path}"
 
 
 def _check_opening(result: AskResult) -> None:

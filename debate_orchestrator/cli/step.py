@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import shlex
-import sys
-from collections.abc import Iterator, Sequence, Set
-from contextlib import contextmanager
+import os
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -18,6 +16,7 @@ from debate_orchestrator.cli.consent import existing_debate, new_debate
 from debate_orchestrator.cli.driving import finished_sentence, tell_estimate, tell_reports, write_reports
 from debate_orchestrator.cli.journals import find_journal, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, print_status, printing_problems, say
+from debate_orchestrator.cli.piped import Piped
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -32,7 +31,7 @@ from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.setup.answers import host_problem
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadFile, BadReply, BadSettings, DebateError, reason, with_hint
+from debate_orchestrator.util.errors import BadReply, BadSettings
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
 
@@ -68,8 +67,6 @@ def run_open(arguments: argparse.Namespace) -> int:
         return print_step(result, session, arguments, setup if arguments.json else ())
 
 
-_MAX_PIPED = 64_000_000
-"""Bytes that are read of standard input, and kept where they can't be taken."""
 _LOCK_SECONDS = 10.0
 """Seconds that a step waits for another one, which has locked the journal."""
 
@@ -89,89 +86,58 @@ def step_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_step(arguments: argparse.Namespace) -> int:
-    arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
+    piped, problems = Piped("reply", lambda turn, path: f"debate step JOURNAL {turn}={path}"), list[str]()
+    if "=" in (arguments.journal or "") and not os.path.lexists(arguments.journal):
+        arguments.given, arguments.journal = [arguments.journal, *arguments.given], None
+    with piped.kept_on_failure(problems):
+        replies = _read_replies(arguments.given, piped, problems)
+        arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
+        piped.folder, again = DebateFiles.of_journal(arguments.journal).turns, command("step", arguments.journal)
+        piped.hand_in = lambda turn, path: f"{again} {turn}={path}"
+        return _step(replies, piped, problems, arguments)
 
-    replies, piped, problems = _read_replies(arguments.given)
+
+def _step(replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace) -> int:
+    """Takes the replies, and prints what is due then. `problems` are those of other replies."""
     changes: ChangeEvents = partial(_changes, arguments)
     opened = partial(existing_debate, arguments.journal, trusted=arguments.trust, lock_seconds=_LOCK_SECONDS)
     stepper = None
-    with _told_on_failure(problems, piped, arguments):
-        if arguments.wait:
-            if replies:  # they are saved before the wait, in which the step may be ended
-                with opened(changes) as session:
-                    stepper = _take(session, replies, piped, problems, arguments)
-                changes = _no_changes
-            wait(arguments.journal, arguments.wait, replies)
-        with opened(changes) as session:
-            if not (session.state.due or arguments.json):
-                print_status(finished_sentence(session.files.journal))
-            if stepper is None:
+    if arguments.wait:
+        if replies:  # they are saved before the wait, in which the step may be ended
+            with opened(changes) as session:
                 stepper = _take(session, replies, piped, problems, arguments)
-            else:
-                stepper.reattach(session)
-            result = stepper.step({})
-            show = (*_changed_list(session.state, arguments), *result.show)
-            result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
-            problems.clear()  # print_step tells them, also where it fails
-            return print_step(result, session, arguments)
+            changes = _no_changes
+        wait(arguments.journal, arguments.wait, replies)
+    with opened(changes) as session:
+        if not (session.state.due or arguments.json):
+            print_status(finished_sentence(session.files.journal))
+        if stepper is None:
+            stepper = _take(session, replies, piped, problems, arguments)
+        else:
+            stepper.reattach(session)
+        result = stepper.step({})
+        show = (*_changed_list(session.state, arguments), *result.show)
+        result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
+        problems.clear()  # print_step tells them, also where it fails
+        return print_step(result, session, arguments)
 
 
 def _take(
-    session: OpenDebate,
-    replies: dict[str, str],
-    piped: dict[str, bytes],
-    problems: list[str],
-    arguments: argparse.Namespace,
+    session: OpenDebate, replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace
 ) -> Stepper:
     """A step of the debate that has taken the replies. The problems with the others are added. What of `piped` is not
-    taken is kept as files, and it is left empty."""
+    taken is kept as files."""
     folder = TurnsFolder(session.files.turns, print_status)
     stepper = Stepper(session, folder, flags.permissions_of(arguments), tell_estimate)
     try:
         stepper.take(replies, one_agent=arguments.one_agent)
     except BaseException:
-        _forget(piped, {reply.turn for reply in stepper.accepted})  # the journal has them, or names them as lost
+        piped.forget({reply.turn for reply in stepper.accepted})  # the journal has them, or names them as lost
         raise
-    _forget(piped, replies.keys() - stepper.rejected)
-    problems += [*stepper.problems, *_keep(piped, arguments)]
+    piped.forget(replies.keys() - stepper.rejected)
+    problems += [*stepper.problems, *piped.keep()]
     stepper.problems.clear()
     return stepper
-
-
-def _forget(piped: dict[str, bytes], turns: Set[str]) -> None:
-    for turn in turns:
-        piped.pop(turn, None)
-
-
-@contextmanager
-def _told_on_failure(problems: list[str], piped: dict[str, bytes], arguments: argparse.Namespace) -> Iterator[None]:
-    """Where the step fails, tells the problems until then too, and keeps what is left of the replies from standard
-    input: there may be no other copy of them."""
-    try:
-        yield
-    except DebateError as error:
-        error.problems[:] = [*problems, *error.problems, *_keep(piped, arguments)]
-        raise
-    except BaseException:
-        if told := [*problems, *_keep(piped, arguments)]:
-            print_status(*told)
-        raise
-
-
-def _keep(piped: dict[str, bytes], arguments: argparse.Namespace) -> list[str]:
-    """Writes these replies from standard input to the folder of turns; a sentence on each."""
-    folder, sentences = TurnsFolder(DebateFiles.of_journal(arguments.journal).turns), list[str]()
-    for turn, reply in piped.items():
-        about = f"{one_line(turn)}: the reply on standard input"
-        try:
-            path = folder.keep(turn, reply)
-        except (BadFile, OSError) as error:
-            sentences.append(f"{about} is lost, since it can't be kept: {reason(error)}")
-            continue
-        again = f"{command('step', arguments.journal)} {shlex.quote(f'{turn}={path}')}"
-        sentences.append(with_hint(f"{about} was kept as {path}.", f"`{again}` once it can be taken"))
-    piped.clear()
-    return sentences
 
 
 def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
@@ -205,30 +171,25 @@ def _changed_list(debate: DebateState, arguments: argparse.Namespace) -> list[st
     return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in issue_list.issues.items())]
 
 
-def _read_replies(pairs: list[str]) -> tuple[dict[str, str], dict[str, bytes], list[str]]:
-    """The replies of TURN=FILE arguments by turn, what came on standard input by turn, and what is wrong with those
-    that are none. Raises BadSettings for turns to which several replies are given."""
+def _read_replies(pairs: list[str], piped: Piped, problems: list[str]) -> dict[str, str]:
+    """The replies of TURN=FILE arguments by turn. What is wrong with those that are none is added to `problems`. Raises
+    BadSettings for turns to which several replies are given."""
+    replies, twice = dict[str, str](), list[str]()
     turns = [turn for turn, equals, _ in (pair.partition("=") for pair in pairs) if equals]
-    if twice := [f"{one_line(turn)} is given twice." for turn in dict.fromkeys(turns) if turns.count(turn) > 1]:
-        raise BadSettings(twice, hint="one TURN=FILE for each turn")
-    replies, piped = dict[str, str](), dict[str, bytes]()
-    problems: list[str] = []
     for pair in pairs:
         turn, equals, path = pair.partition("=")
         if not equals:
             problems.append(f"{pair!r} is not a reply. Try: TURN=FILE, as in 1.opening.a=speech.md.")
             continue
+        if turns.count(turn) > 1:
+            twice.append(f"{one_line(turn)} is given twice.")
         try:
-            if path != "-":
-                replies[turn] = read_reply(turn, path)
-                continue
-            reply = sys.stdin.buffer.read(_MAX_PIPED)
-            if reply.strip():
-                piped[turn] = reply
-            replies[turn] = decode(turn, reply)
+            replies[turn] = decode(turn, piped.read(turn)) if path == "-" else read_reply(turn, path)
         except BadReply as error:
             problems += error.problems
-    return replies, piped, problems
+    if twice:
+        raise BadSettings(dict.fromkeys(twice), hint="one TURN=FILE for each turn")
+    return replies
 
 
 def print_step(

@@ -17,7 +17,7 @@ from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_reply, wait_for_replies
 from debate_orchestrator.prompting.briefs import moderator_brief
-from debate_orchestrator.prompting.replies import parse_structured
+from debate_orchestrator.prompting.replies import decode, parse_structured
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import SetupQuestions
@@ -52,23 +52,25 @@ class AskResult(FrozenModel):
     given: dict[str, Any]
     sources: dict[str, str]
     problems: tuple[str, ...]
+    refused: frozenset[str]
+    """The keys of the answers that were not taken."""
     missing: tuple[str, ...]
     """A sentence for each reply that was waited for and did not come."""
 
 
 def ask(
     path: str,
-    answers: Mapping[str, str],
+    answers: Mapping[str, str | bytes],
     questions: SetupQuestions,
     tell: Tell = ignore,
     wait: float = 0.0,
     *,
     agree: Callable[[tuple[Risk, ...]], bool] = operator.not_,
 ) -> AskResult:
-    """Takes `answers` (key to answer; a moderator's turn to its reply's file) into the answers file at `path`, and says
-    what comes next. A bad answer is a problem; the others are taken. Waits up to that many seconds for a moderator's
-    reply that is due. `tell` gets a sentence for each file that was moved aside. `agree` says whether the user agreed
-    to risks of the file; usually, none are agreed to.
+    """Takes `answers` (key to answer; a moderator's turn to its reply as bytes, or to the reply's file) into the
+    answers file at `path`, and says what comes next. A bad answer is a problem; the others are taken. Waits up to that
+    many seconds for a moderator's reply that is due. `tell` gets a sentence for each file that was moved aside. `agree`
+    says whether the user agreed to risks of the file; usually, none are agreed to.
 
     Raises BadSettings if the debate of the file is open already, and no new topic is given."""
     state = _initial_state(path, agree, fresh="topic" in answers)
@@ -76,13 +78,9 @@ def ask(
     state, problems = questions.checked(before)
     is_saved = is_whole(state, before)
     state = _with_free_output(state, agree, problems)
-    folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
+    folder = TurnsFolder(setup_folder(path), tell)
     due = questions.next(state)
-    for key, value in answers.items():
-        try:
-            state = _take(state, key, value, questions)
-        except DebateError as error:
-            problems += error.problems
+    state, refused = _take_all(state, answers, questions, problems)
 
     def keep(state: SetupState) -> None:
         nonlocal is_saved
@@ -103,8 +101,19 @@ def ask(
         given=state.given,
         sources=dict(state.sources),
         problems=tuple(problems),
+        refused=refused,
         missing=missing,
     )
+
+
+def setup_folder(path: str) -> str:
+    """The folder of the conversation of an answers file."""
+    return f"{os.path.splitext(path)[0]}.setup"
+
+
+def is_moderators(key: str) -> bool:
+    """Whether the answer to this key is a moderator's reply."""
+    return key.startswith("setup.")
 
 
 def _initial_state(path: str, agree: Callable[[tuple[Risk, ...]], bool], *, fresh: bool) -> SetupState:
@@ -181,13 +190,28 @@ def _take_moderator_replies(
     return state, None, ()
 
 
-def _take(state: SetupState, key: str, value: str, questions: SetupQuestions) -> SetupState:
+def _take_all(
+    state: SetupState, answers: Mapping[str, str | bytes], questions: SetupQuestions, problems: list[str]
+) -> tuple[SetupState, frozenset[str]]:
+    """The state with these answers, and the keys of those that can't be taken; why is added to `problems`."""
+    refused = set[str]()
+    for key, value in answers.items():
+        try:
+            state = _take(state, key, value, questions)
+        except DebateError as error:
+            problems += error.problems
+            refused.add(key)
+    return state, frozenset(refused)
+
+
+def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuestions) -> SetupState:
     now = questions.next(state)
-    if key.startswith("setup."):
+    if is_moderators(key):
         if not isinstance(now, ModeratorTask) or key != now.turn:
             raise BadSettings(f"{key}: this moderator's reply is not due.", hint="do what ask prints now")
-        return questions.proposed(state, now.name, parse_structured(key, read_reply(key, value)))
-    after = questions.answer(state, key, value)
+        text = decode(key, value) if isinstance(value, bytes) else read_reply(key, value)
+        return questions.proposed(state, now.name, parse_structured(key, text))
+    after = questions.answer(state, key, str(value))
     if key == "output":
         DebateFiles.of_output(after.given["output"]).must_be_new()
     cast = after.given.get("cast", {}) if key == RAPPORTEUR else {}
