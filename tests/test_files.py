@@ -35,6 +35,23 @@ def test_what_is_not_ours_is_moved_aside(here: Path) -> None:
     assert listing(here) == {"x.md": "newer", "x.edited.md": "already there", "x.edited-2.md": "theirs"}
 
 
+@pytest.mark.parametrize("renamed", [False, True], ids=["in place", "by a rename"])
+def test_what_is_saved_while_a_file_is_replaced_is_kept(here: Path, renamed: bool) -> None:
+    """An editor may save after the file was read and before it is replaced: what it saved gets a name with
+    `.edited`, even if nothing is in it yet."""
+    Path("x.md").write_text("ours")
+    editor = Path("x.md~" if renamed else "x.md")
+
+    def is_ours(there: bytes) -> bool:
+        editor.write_text(saved)
+        editor.replace("x.md")
+        return True
+
+    for saved, kept in (("theirs", "x.edited.md"), ("", "x.edited-2.md")):
+        assert write_atomic("x.md", f"new, not {saved}", ours=is_ours) == kept
+    assert listing(here) == {"x.md": "new, not ", "x.edited.md": "theirs", "x.edited-2.md": ""}
+
+
 def test_the_same_bytes_are_not_moved(here: Path) -> None:
     """Where the file holds what would be written, or nothing, there is nothing to keep."""
     Path("x").write_text("same")

@@ -36,13 +36,14 @@ def write_bytes_atomic(
     file that is replaced passes its mode on.
 
     With `ours`, an existing file that this program did not write, a read-only file and a link are moved aside as
-    `NAME.edited`, and the new name is returned. Without `ours`, a read-only file and a link are refused. A folder, a
-    pipe and a device are always refused. Raises BadFile if nothing was written.
+    `NAME.edited`, and the new name is returned; so is what another program saves there meanwhile. Without `ours`, a
+    read-only file and a link are refused. A folder, a pipe and a device are always refused. Raises BadFile if nothing
+    was written.
     """
-    target, temporary, aside = Path(path), "", None
+    target, temporary, held, aside = Path(path), "", "", None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        status, keep = None, False
+        status, keep, old = None, False, None
         with suppress(FileNotFoundError):
             status = os.lstat(target)
         if ours is not None and status is not None:
@@ -57,10 +58,15 @@ def write_bytes_atomic(
         temporary = _temporary(target, data, mode)
         if keep:
             aside = move_aside(target, "edited")
+        held = "" if keep or old is None else _second_name(target)
         os.replace(temporary, target)
+        temporary = ""
+        if held:
+            aside = _remove_unless_changed(held, old, target)
     except (OSError, ValueError) as error:
         if temporary:
-            os.unlink(temporary)
+            for name in filter(None, (temporary, held)):
+                os.unlink(name)
         raise _unwritable(f"Can't write {name_of(path)}", error, "name another output") from None
     return aside
 
@@ -116,13 +122,37 @@ def must_begin(path: str | os.PathLike[str], begins: bytes, what: str) -> None:
         raise BadFile(problem, hint="name a new file")
 
 
-def move_aside(path: str | os.PathLike[str], why: str, first: str = "") -> str:
-    """Renames a file, folder or link to `STEM.WHY.SUFFIX` and returns the new name.
+def _second_name(path: Path) -> str:
+    """Another name for a file, so that replacing it right after this loses nothing that was saved since it was read;
+    empty where the file system has no hard links."""
+    name = _hidden(path)
+    try:
+        os.link(path, name, follow_symlinks=False)
+    except OSError:
+        return ""
+    return name
+
+
+def _remove_unless_changed(held: str, old: bytes | None, target: Path) -> str | None:
+    """Removes a file that was replaced, unless it has other bytes than when it was read. It is then moved aside, and
+    its new name returned."""
+    with suppress(OSError):
+        if read_regular(held) == old:
+            os.unlink(held)
+            return None
+    return move_aside(held, "edited", beside=target)
+
+
+def move_aside(
+    path: str | os.PathLike[str], why: str, first: str = "", *, beside: str | os.PathLike[str] | None = None
+) -> str:
+    """Renames a file, folder or link to `STEM.WHY.SUFFIX` and returns the new name; STEM and SUFFIX are its own, or
+    those of `beside`.
 
     The first such name has `first` after WHY. Where that is taken, the next ones have `-2`, `-3` and so on. Raises
     OSError if it can't be moved.
     """
-    stem, suffix = os.path.splitext(path)
+    stem, suffix = os.path.splitext(path if beside is None else beside)
     for n in itertools.count(1):
         aside = f"{stem}.{why}{first if n == 1 else f'-{n}'}{suffix}"
         try:
@@ -189,12 +219,14 @@ def _replaceable(path: Path, status: os.stat_result) -> bytes | None:
         return None
 
 
-def _temporary(target: Path, data: bytes, mode: int | None) -> str:
-    """A new file beside the target with these bytes, synced to disk; with `mode`, or that of new files.
+def _hidden(target: Path) -> str:
+    """A new name beside the target. It begins with a dot, so that no pattern for a debate's files matches it."""
+    return str(target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}"))
 
-    Its name begins with a dot, so that no pattern for a debate's files matches it.
-    """
-    name = str(target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}"))
+
+def _temporary(target: Path, data: bytes, mode: int | None) -> str:
+    """A new file beside the target with these bytes, synced to disk; with `mode`, or that of new files."""
+    name = _hidden(target)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(name, flags, 0o666 if mode is None else mode)
     try:
