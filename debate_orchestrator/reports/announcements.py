@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
-from debate_orchestrator.core.events import ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, Stage
 from debate_orchestrator.core.verdict import Vote
@@ -70,31 +69,27 @@ class StageAnnouncements(NamedTuple):
     stage: Stage
     before: tuple[Announcement, ...]
     after: tuple[Announcement, ...]
+    is_over: bool
+    """Whether all of its turns are taken."""
 
 
-def stage_announcements(debate: DebateState) -> Iterator[StageAnnouncements]:
-    """Everything announced so far, without the words of stand-ins, stage by stage, the one that is due last."""
-    return _stage_announcements(debate, frozenset(), lambda turn: tuple(_announce_turn(debate, turn)))
-
-
-_OfTurn = Callable[[Turn], Sequence[Announcement]]
-
-
-def _stage_announcements(debate: DebateState, told: Container[str], of_turn: _OfTurn) -> Iterator[StageAnnouncements]:
-    """As `stage_announcements`, without the results of the stages whose first turns are among `told`."""
-    before, last_round = [*_announce_rehearsal(debate), *_announce_own_issues(debate)], 0
-    for n, stage in enumerate(debate.stages):
-        first = stage[0]
-        if first.round is not None and first.round > last_round:
-            last_round = first.round
-            banner = filled_announcement(debate.format.announcements.round, round=first.round, rounds=debate.rounds)
+def stage_announcements(debate: DebateState, first: int = 0) -> Iterator[StageAnnouncements]:
+    """Everything announced so far, without the words of stand-ins, stage by stage from the `first` on, the one that is
+    due last."""
+    before = [] if first else [*_announce_rehearsal(debate), *_announce_own_issues(debate)]
+    last_round = max((stage[0].round or 0 for stage in debate.stages[:first]), default=0)
+    for n, stage in enumerate(debate.stages[first:], start=first):
+        turn = stage[0]
+        if turn.round is not None and turn.round > last_round:
+            last_round = turn.round
+            banner = filled_announcement(debate.format.announcements.round, round=turn.round, rounds=debate.rounds)
             before.append(Announcement("round", banner))
-        if first.phase.triggered_by == "convergence":
+        if turn.phase.triggered_by == "convergence":
             before += _announce_intervention(debate, stage)
-        all_taken = all(turn.id in debate.replies for turn in stage)
-        is_new = all_taken and first.id not in told
-        yield StageAnnouncements(stage, tuple(before), tuple(_results(debate, n, of_turn)) if is_new else ())
-        if not all_taken:
+        is_over = all(turn.id in debate.replies for turn in stage)
+        after = tuple(_results(debate, n)) if is_over else ()
+        yield StageAnnouncements(stage, tuple(before), after, is_over)
+        if not is_over:
             return
         before = []
 
@@ -108,30 +103,20 @@ class Announcer:
     """Returns the announcements that are new since the last call, for a debate that continues."""
 
     def __init__(self) -> None:
-        self._begun = set[str]()
-        """The first turn of each stage whose beginning was announced."""
-        self._told = set[str]()
-        """The first turn of each stage whose results were announced."""
-        self._of_turns: dict[str, tuple[ReplyEvent, Sequence[Announcement]]] = {}
-        """What each turn brought by itself, with the reply that brought it: a long debate has many, and each speech is
-        read once."""
+        self._over = 0
+        """Stages whose results were announced."""
+        self._begun = False
+        """Whether the beginning of the stage after these was announced."""
 
     def new(self, debate: DebateState) -> list[Announcement]:
         """The announcements since the last call, in order; on the first call, all so far."""
         lines: list[Announcement] = []
-        for stage, before, after in _stage_announcements(debate, self._told, partial(self._of_turn, debate)):
-            for told, announced in ((self._begun, before), (self._told, after)):
-                if announced and stage[0].id not in told:
-                    told.add(stage[0].id)
-                    lines += announced
+        for announced in stage_announcements(debate, self._over):
+            lines += () if self._begun else announced.before
+            lines += announced.after
+            self._begun = not announced.is_over
+            self._over += announced.is_over
         return lines
-
-    def _of_turn(self, debate: DebateState, turn: Turn) -> Sequence[Announcement]:
-        reply_event, announced = self._of_turns.get(turn.id, (None, ()))
-        if reply_event is not debate.replies[turn.id]:
-            announced = tuple(_announce_turn(debate, turn))
-            self._of_turns[turn.id] = debate.replies[turn.id], announced
-        return announced
 
 
 def _announce_rehearsal(debate: DebateState) -> Iterator[Announcement]:
@@ -154,12 +139,12 @@ def _announce_issues(debate: DebateState, turn: str = "") -> Iterator[Announceme
         yield Announcement("issues", f"{name}. {one_line(question)}", turn_id=turn)
 
 
-def _results(debate: DebateState, n: int, of_turn: _OfTurn) -> Iterator[Announcement]:
+def _results(debate: DebateState, n: int) -> Iterator[Announcement]:
     """The announcements when all turns of the nth stage are taken."""
     stages = debate.stages
     first = stages[n][0]
     for turn in stages[n]:
-        yield from of_turn(turn)
+        yield from _announce_turn(debate, turn)
     if _is_vote(debate, first) and not any(_is_vote(debate, turn) for turn in _after_in_its_section(stages, n)):
         yield from _announce_votes(debate, first)
     if first.after_rounds and debate.shape(first) is not None:
