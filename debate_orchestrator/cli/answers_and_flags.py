@@ -19,7 +19,6 @@ from debate_orchestrator.core.settings import DEFAULT_FORMAT, MAX_COST, SETTINGS
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats import loader
-from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.providers import casting
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import (
@@ -56,24 +55,15 @@ def settings_with_consent(
     `default_model` gives the model of a seat that has none. Raises BadSettings with every problem, also if the user
     does not consent, or if the file is a setup conversation that is not finished."""
     answers, flags = read_answers(arguments), given_settings(arguments)
-    name = flags["format"] if "format" in flags else format_of(answers)
-
-    def ask_consent(cast: Mapping[str, Any]) -> None:
-        if arguments.answers:
-            cast_in_use = {} if getattr(arguments, "rehearse", False) else cast
-            from_file = {key: value for key, value in answers.items() if key not in flags} | {"cast": cast_in_use}
-            consent.agree_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
-
-    # A stranger's format is read only with consent, before it is known which of its seats a typed model fills.
-    # Otherwise what can't be opened is refused before any question.
-    from_elsewhere = is_path(name) and "format" not in flags
-    in_file = {seat: specs for seat, specs in file_cast(answers).items() if seat not in flags.get("cast", {})}
-    if from_elsewhere:
-        ask_consent(in_file)
+    if arguments.answers:
+        typed = {*flags.get("cast", {}), *(DEBATING_SEATS if arguments.model else ())}
+        cast = {seat: specs for seat, specs in file_cast(answers).items() if seat not in typed}
+        from_file = {key: value for key, value in answers.items() if key not in flags}
+        from_file |= {"cast": {} if getattr(arguments, "rehearse", False) else cast}
+        consent.agree_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
     settings = settings_from_arguments(arguments, default_model)
-    if not from_elsewhere:
-        ask_consent(_used_cast(in_file, settings, arguments.model))
     if answers.get("setup") is not None:
+        name = flags["format"] if "format" in flags else format_of(answers)
         _check_finished(arguments.answers, name, derived=_has_auto_positions(answers))
     return settings
 
@@ -216,14 +206,6 @@ def file_cast(answers: Mapping[str, Any]) -> dict[str, list[Any]]:
     cast = answers.get("cast")
     seats = dict.fromkeys(DEBATING_SEATS, cast) if isinstance(cast, str) else cast if isinstance(cast, dict) else {}
     return {seat: specs if isinstance(specs, list) else [specs] for seat, specs in seats.items()}
-
-
-def _used_cast(in_file: Mapping[str, list[Any]], settings: Settings, cast_flag: str | None) -> dict[str, list[Any]]:
-    """What finished settings take of the cast of a file, without the model that was typed for every seat."""
-    return {
-        seat: [spec for spec in specs if spec in settings.cast.get(seat, ()) and spec != cast_flag]
-        for seat, specs in in_file.items()
-    }
 
 
 def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
