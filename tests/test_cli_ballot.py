@@ -13,7 +13,7 @@ from persons import CTRL_C, typing
 from reviewers import ballot_for, review_form
 from test_cli_converse import Person
 
-from debate_orchestrator.cli.ballot import _show
+from debate_orchestrator.cli.judge import _show
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping, to_yaml

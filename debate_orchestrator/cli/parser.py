@@ -91,7 +91,7 @@ VERBS = {
         "debate formats new town-hall --from adversarial",
     ),
     "ballot": Verb(
-        "ballot",
+        "judge",
         "judge a finished debate yourself, before you see the verdict; the report shows your ballot too",
         "debate ballot debate-report.journal.jsonl --as ada",
     ),
@@ -146,7 +146,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         return _parse_verb("run", argv)
     _check_all_known(parser, rest)
     arguments.topic = arguments.words or arguments.topic
-    arguments.run = import_module("debate_orchestrator.cli.converse").run
+    arguments.run = import_module("debate_orchestrator.cli.setup").run_conversation
     return arguments
 
 
