@@ -16,6 +16,7 @@ import debate_orchestrator
 from debate_orchestrator import (
     BadSettings,
     Paused,
+    PermanentFailure,
     find_risks,
     load_format,
     open_debate,
@@ -27,6 +28,9 @@ from debate_orchestrator import (
     step,
 )
 from debate_orchestrator.setup.answers import make_settings
+from debate_orchestrator.storage import journal as journal_module
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.util.errors import JournalWriteError
 
 DOCS = Path(__file__).parent.parent / "docs" / "library.md"
 SETTINGS = {
@@ -97,6 +101,26 @@ def test_host_turns_pause_a_run_and_are_taken_by_step(here: Path) -> None:
         result = step("r.journal.jsonl", {turn.turn: f"A speech in {turn.turn}." for turn in result.turns})
 
     assert Path("r.md").exists() and Path("r.html").exists()
+
+
+def test_a_step_does_not_wait_for_a_full_disk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller has the replies: an error says what is saved and how to go on, and the same call works once there is
+    room."""
+    path = asyncio.run(open_debate(SETTINGS | {"cast": dict.fromkeys(("a", "b", "judge"), "host")})).journal
+    replies = {turn.turn: "A speech." for turn in step(path).turns}
+
+    def full(*_: object) -> int:
+        raise JournalWriteError("Can't write.", "no room", hint="make room on the disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal_module, "append_line", full)
+        patch.setattr(JournalWriter, "wait_for_room", None)
+        with pytest.raises(PermanentFailure) as raised:
+            step(path, replies)
+    assert raised.value.problems == [
+        "Can't write. Try: make room on the disk.", f"{path}: 0 replies saved. Go on with `debate step {path}`."
+    ]  # fmt: skip
+    assert [reply.turn for reply in step(path, replies).accepted] == [*replies]
 
 
 @pytest.mark.parametrize("action", ["resume", "step"])

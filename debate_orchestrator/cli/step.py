@@ -63,7 +63,7 @@ def run_open(arguments: argparse.Namespace) -> int:
             for line in setup:
                 say(line)
         folder = TurnsFolder(session.files.turns, print_status)
-        result = Stepper(session, folder, permissions, before_calls, just_opened=True).step({})
+        result = Stepper(session, folder, permissions, before_calls, just_opened=True).step()
         return print_step(result, session, arguments, setup if arguments.json else ())
 
 
@@ -115,7 +115,7 @@ def _step(replies: dict[str, str], piped: Piped, problems: list[str], arguments:
             stepper = _take(session, replies, piped, problems, arguments)
         else:
             stepper.reattach(session)
-        result = stepper.step({})
+        result = stepper.step()
         show = (*_changed_list(session.state, arguments), *result.show)
         result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
         problems.clear()  # print_step tells them, also where it fails

@@ -100,11 +100,18 @@ def step(
         BadSettings: the journal needs your consent, or a person has a seat.
         BadJournal: the file is not a journal, was changed or is in use.
         Paused, PermanentFailure: a seat with a model failed. What was answered is saved.
+        PermanentFailure: the disk is full. Make room, and call it again with the same replies. A model's answer, which
+            is paid for, waits for room instead, and a warning is logged.
     """
     with continue_debate(journal, trusting(trust)) as session:
         if session.state.due:
             must_be_callable(session.state.cast)
-        result = Stepper(session, TurnsFolder(session.files.turns, session.journal.tell)).step(replies or {})
+        stepper = Stepper(session, TurnsFolder(session.files.turns, session.journal.tell))
+        try:
+            stepper.take(replies or {}, wait_for_room=False)
+            result = stepper.step()
+        except JournalWriteError as error:
+            raise session.with_saved(error) from error
         if result.done:
             finish(session)
         return result
@@ -159,12 +166,13 @@ class Stepper:
             raise BadJournal(problem, hint="put the journal back, and hand the replies in again")
         self.session, self.providers = session, seat_providers(session, self.permissions)
 
-    def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False) -> None:
+    def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False, wait_for_room: bool = True) -> None:
         """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken. There
-        may be no other copy of them, so they wait for room on a full disk, and an interrupt names what is lost."""
+        may be no other copy of them, so they wait for room on a full disk, and an interrupt names what is lost. With
+        `wait_for_room` false JournalWriteError is raised there."""
         for turn_id, text in reply_texts.items():
             try:
-                self._take(turn_id, text, queue_if_disk_full=True)
+                self._take(turn_id, text, queue_if_disk_full=wait_for_room)
             except (BadReply, OutOfTurn) as error:
                 self._reject(turn_id, error.problems)
         if self.session.journal.unsaved:
@@ -173,10 +181,9 @@ class Stepper:
             self.session.record(note)
         self.session.journal.sync()
 
-    def step(self, reply_texts: Mapping[str, str]) -> StepResult:
-        """Does as `take`, takes the replies in the folder too, runs the seats that can be called, and lays out what is
-        due then. The result tells what was taken earlier too."""
-        self.take(reply_texts)
+    def step(self) -> StepResult:
+        """Takes the replies in the folder, runs the seats that can be called, and lays out what is due then. The result
+        tells what was taken before too."""
         try:
             while self._collect() or self._call():
                 pass
