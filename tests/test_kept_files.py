@@ -12,11 +12,9 @@ from reviewers import adversarial_entries, ballot_for, review_form
 from debate_orchestrator.evidence import check
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import reviews
-from debate_orchestrator.setup import kept_answers as saving
-from debate_orchestrator.setup import state
-from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
-from debate_orchestrator.setup.state import SetupProgress, SetupState
-from debate_orchestrator.terminal.drafts import Drafts
+from debate_orchestrator.setup import state as saving
+from debate_orchestrator.setup.state import KeptAnswers, SetupProgress, SetupState
+from debate_orchestrator.terminal.turn import Drafts
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadReply
 
@@ -104,8 +102,8 @@ def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
     """An answers file in which someone wrote comments is moved aside before it is written anew; one of ours is not."""
     said = list[str]()
     Path("mine.yaml").write_text("# my notes\nrounds: 2\n")
-    state.save("mine.yaml", SETUP, said.append)
-    state.save("mine.yaml", SETUP.model_copy(update={"given": {"rounds": 3}}), said.append)
+    saving.save("mine.yaml", SETUP, said.append)
+    saving.save("mine.yaml", SETUP.model_copy(update={"given": {"rounds": 3}}), said.append)
 
     assert Path("mine.edited.yaml").read_text() == "# my notes\nrounds: 2\n"
     assert sorted(os.listdir()) == ["mine.edited.yaml", "mine.yaml"]
@@ -240,32 +238,3 @@ class TestMoved:
 
         assert saving.new_file().move_to_report(DRAFT, "report.md") == "report-2.answers.yaml"
         assert Path("report.answers.yaml").read_text() == "topic: mine\n"
-
-
-class TestRecent:
-    def test_answers_are_remembered(self) -> None:
-        """The latest answer of a kind is the last, none appears twice, and of each kind the latest fifty are kept."""
-        for answer in ("one", "two", "one", "  "):
-            RecentAnswers().add("topic", answer)
-        assert RecentAnswers().answers_of("topic") == ("two", "one") and RecentAnswers().answers_of("seat") == ()
-        for n in range(60):
-            RecentAnswers().add("topic", str(n))
-        assert RecentAnswers().answers_of("topic") == tuple(map(str, range(10, 60)))
-
-    def test_a_key_is_not_kept(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A key that was typed into an answer is not written down with it."""
-        monkeypatch.setenv("DEBATE_KEY_OTHER", "gsk-a1B2c3D4e5F6g7H8")
-        RecentAnswers().add("topic", "Is gsk-a1B2c3D4e5F6g7H8 good?")
-
-        assert RecentAnswers().answers_of("topic") == ("Is [key] good?",)
-
-    def test_a_file_that_is_no_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Where the file holds something else, or can't be written, nothing is remembered and nothing breaks."""
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-        RecentAnswers().add("topic", "x")
-        next(tmp_path.rglob("*.json")).write_text('{"topic": 3}')
-        assert RecentAnswers().answers_of("topic") == ()
-        (tmp_path / "file").write_text("")
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-        RecentAnswers().add("topic", "x")
-        assert RecentAnswers().answers_of("topic") == ()

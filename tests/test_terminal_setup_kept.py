@@ -13,7 +13,6 @@ from persons import (
     CTRL_D,
     GIVEN,
     SETUP,
-    UP,
     run_setup,
     settled,
 )  # fmt: skip
@@ -38,12 +37,6 @@ class TestLeaving:
         assert held.ended == "later"
         assert "`debate --answers .debate-setup.yaml`" in held.conversation.kept.leaving()
         assert run_setup("", "yes", goes_on=True).ended == "confirmed"
-
-    def test_a_half_typed_answer_comes_back(self, here: Path) -> None:
-        """What was typed and not sent is among the earlier answers the next time."""
-        run_setup("A long and winding thou" + CTRL_C)
-
-        assert run_setup(UP + "ght").state.progress.topics == ("A long and winding thought",)
 
 
 class TestFiles:

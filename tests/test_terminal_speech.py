@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.terminal.drafts import SOON, Drafts, DraftWriter
 from debate_orchestrator.terminal.prompt import Quit
-from debate_orchestrator.terminal.turn import SpeechEditor
+from debate_orchestrator.terminal.turn import SOON, Drafts, DraftWriter, SpeechEditor
 from debate_orchestrator.util.errors import BadFile
 
 
@@ -131,7 +130,7 @@ def test_what_changes_is_kept_soon() -> None:
     written: list[str] = []
 
     async def typing() -> None:
-        writer = DraftWriter[str](written.append)
+        writer = DraftWriter(written.append)
         for n in range(20):
             writer.soon(f"text {n}")
         assert written == []

@@ -1,5 +1,5 @@
-"""A setup conversation under way: the answers so far, the file that keeps them, what can be asked here, one question
-put to the person, and the moderator's calls."""
+"""A setup conversation under way: the answers so far, the file that keeps them, one question put to the person, the
+moderator's calls, and the questions on who fills the seats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import MODERATOR, Settings
+from debate_orchestrator.core.settings import MAX_JUDGES, MODERATOR, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.engine.estimate import estimate_debate
@@ -21,22 +21,23 @@ from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import format_of, make_settings
-from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
+from debate_orchestrator.setup.answers import cast_of, format_of, host_problem, make_settings, seats_needed
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import (
+    KeptAnswers,
     QuestionText,
     SetupState,
     is_whole,
     with_progress,
 )
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, unknown_choice
+from debate_orchestrator.terminal.prompt import Prompter, Question, unknown_choice
 from debate_orchestrator.util import coroutines, model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import Back
 
 _SHOWN_LATE = 0.5
 """Seconds after which the person is told what is waited for."""
@@ -112,7 +113,7 @@ class SetupBase:
     ):
         """`setup_questions` makes the questions of a named format, or of the default one. `models_future` gives the
         models that can be called from here. With `rehearse` no model is called, not even in the setup."""
-        self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
+        self.words, self.prompter = _texts(), prompter
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self.wanted: set[str] = set()
@@ -161,19 +162,9 @@ class SetupBase:
     # Putting one question
 
     def put(self, kind: str, question: Question) -> str:
-        """The answer to a question. `kind` names what `?` says of it, and what such answers are remembered under.
-        Raises Back or Quit."""
+        """The answer to a question. `kind` names what `?` says of it. Raises Back or Quit."""
         meaning = tuple(filter(None, (self.words.meaning.get(kind, ""), self.words.said["keys"])))
-        if question.choices:
-            return self.prompter.ask_now(question._replace(explanation=meaning, back=True))
-        recent = (*self.recent.answers_of(kind), *question.recent)
-        try:
-            answer = self.prompter.ask_now(question._replace(explanation=meaning, back=True, recent=recent))
-        except Quit as quitting:
-            self.recent.add(kind, quitting.typed)
-            raise
-        self.recent.add(kind, answer)
-        return answer
+        return self.prompter.ask_now(question._replace(explanation=meaning, back=True))
 
     def choice(self, name: str, default: str, **values: str) -> str:
         """Which of its choices answers a question of setup_terminal.yaml."""
@@ -293,3 +284,131 @@ def moderating_model(answers: Mapping[str, Any]) -> str | None:
         spec for spec in specs if model_spec.is_called(spec) and not casting.cast_problems({MODERATOR: (spec,)})
     )
     return next(callable_, None)
+
+
+EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHROPIC_API_KEY", "program": "claude"}
+
+
+class CastQuestions:
+    """Asks who fills the seats."""
+
+    def __init__(self, session: SetupBase):
+        self._session = session
+        self._words = session.words
+
+    def choose(self) -> Cast:
+        """The cast that is chosen; a rapporteur that was named stays, but for a rehearsal and where each seat is asked
+        for. Raises Back."""
+        session, models = self._session, self._session.find_models()
+        standing = session.state.given.get("cast")
+        if not models.anything() and not standing:
+            session.prompter.tell("", self._words.said["nobody"].format(**EXAMPLES))
+        offered = self._choices(models, standing if isinstance(standing, dict) else None)
+        wording = self._words.questions["cast"]
+        choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in offered]
+        question = Question(
+            wording.text,
+            (wording.help.format(**EXAMPLES),),
+            tuple(choices),
+            choices[0][0],
+            words=models.names(),
+        )
+        casts = {name: cast for name, _, cast in offered if cast}
+        while True:
+            answer = session.put("seat", question)
+            try:
+                if answer != "seats":
+                    stays = isinstance(standing, dict) and RAPPORTEUR in standing and answer != model_spec.REHEARSE
+                    rapporteur_cast = {RAPPORTEUR: standing[RAPPORTEUR]} if standing and stays else {}
+                    cast = casts.get(answer) or self._for_all(answer)
+                    if answer != "keep":  # that may be a file's
+                        session.wanted.update(model_spec.specs_of(cast))
+                    return {**rapporteur_cast, **cast}
+                return self._each(models)
+            except BadSettings as error:
+                session.prompter.tell(*error.problems)
+            except Back:
+                continue
+
+    def _choices(self, models: FoundModels, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
+        """Name, meaning and cast of every choice for all seats at once, the models that can be called first."""
+        format = self._session.setup_questions.format
+        offered: list[tuple[str, str, Cast | None]] = []
+        if standing and {*seats_needed(format)} <= set(standing):
+            offered.append(("keep", in_words(standing), standing))
+        if models.default:
+            usual = cast_of(format, lambda seat: models.default[seat])
+            offered.append(("usual", in_words(usual), usual))
+        offered += [(spec, about, cast_of(format, lambda seat, spec=spec: spec)) for spec, about in models.ready()]  # type: ignore[misc]
+        rehearsal = cast_of(format, lambda seat: model_spec.stand_in(models.default_if_keyed[seat]))
+        return [*offered, (model_spec.REHEARSE, "", rehearsal), ("seats", "", None)]
+
+    def _for_all(self, text: str) -> Cast:
+        """A cast of one alone."""
+        spec = self._check_spec("cast", text)
+        return cast_of(self._session.setup_questions.format, lambda seat: spec)
+
+    def _check_spec(self, seat: str, text: str) -> str:
+        """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
+        if not text:
+            raise BadSettings(self._words.said["needed"])
+        if problem := casting.spec_problem(text, seat):
+            raise BadSettings(problem)
+        permissions = self._session.find_models().permissions
+        if problems := casting.key_problems({seat: (text,)}, permissions, may_sign_in=True):
+            raise BadSettings(problems)
+        kind = model_spec.kind(text)
+        ways = [way for way in self._session.find_models().ways if model_spec.kind(way.spec) == kind]
+        if "@" not in text and ways and not any(way.ready for way in ways):
+            self._session.prompter.tell(f"{display_name(text)}: {ways[0].about}.")
+        return text
+
+    def _each(self, models: FoundModels) -> Cast:
+        """One seat after the other. Back at any of them returns to the question for all seats."""
+        cast: Cast = {}
+        setup_questions = self._session.setup_questions
+        for seat in seats_needed(setup_questions.format):
+            if seat == JUDGE:
+                judges = self._panel(models, cast)
+                cast[seat] = judges if len(judges) > 1 else judges[0]
+            else:
+                cast[seat] = self._one("seat", seat, models, cast, who=setup_questions.who(seat), **EXAMPLES)
+        if self._session.has_rapporteur() and (spec := self._one("rapporteur", RAPPORTEUR, models, cast)):
+            cast[RAPPORTEUR] = spec
+        return cast
+
+    def _panel(self, models: FoundModels, before: Cast) -> list[str]:
+        """One judge or several, beside the seats chosen `before`."""
+        judges = [self._one("judge", JUDGE, models, before)]
+        while len(judges) < MAX_JUDGES:
+            names = ", ".join(map(display_name, judges))
+            another = self._one("panel", JUDGE, models, {**before, JUDGE: judges}, judges=names)
+            if not another:
+                break
+            judges.append(another)
+        return judges
+
+    def _one(self, name: str, seat: str, models: FoundModels, before: Cast, **values: str) -> str:
+        """Who fills one seat, beside those chosen `before`; empty for the first choice of a question that has one."""
+        session, wording = self._session, self._words.questions[name]
+        choices = dict(wording.choices)
+        none_wanted = next(iter(choices), None)
+        choices |= {models.default[seat]: "as usual"} if seat in models.default else {}
+        choices |= dict(models.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
+        choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
+        text, help = wording.text.format(**values), wording.help.format(**values)
+        question = Question(text, (help,), tuple(choices.items()), next(iter(choices)), words=models.names())
+        while True:
+            answer = session.put("rapporteur" if seat == RAPPORTEUR else "seat", question)
+            try:
+                if answer == none_wanted:
+                    return ""
+                rehearses = answer == model_spec.REHEARSE
+                best = models.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
+                spec = model_spec.stand_in(best) if rehearses else self._check_spec(seat, answer)
+                if problem := host_problem({**before, seat: [*before.get(seat, ()), spec]}):
+                    raise BadSettings(problem)
+                session.wanted.add(spec)
+                return spec
+            except BadSettings as error:
+                session.prompter.tell(*error.problems)

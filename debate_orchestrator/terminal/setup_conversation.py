@@ -14,19 +14,27 @@ from typing import Any
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup.answers import as_typed, cast_of, rapporteur_note, seats_needed
-from debate_orchestrator.setup.kept_answers import KeptAnswers, from_file, new_file, newest_unfinished
 from debate_orchestrator.setup.plain_positions import positions_without_model
 from debate_orchestrator.setup.risks import Risk, risk_lines
-from debate_orchestrator.setup.state import ModeratorTask, SetupQuestion, SetupState, with_answers
+from debate_orchestrator.setup.state import (
+    KeptAnswers,
+    ModeratorTask,
+    SetupQuestion,
+    SetupState,
+    from_file,
+    new_file,
+    newest_unfinished,
+    with_answers,
+)
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
 from debate_orchestrator.terminal.setup_base import (
+    CastQuestions,
     SetupBase,
     in_words,
     paid_calls,
     stated_cast,
 )
-from debate_orchestrator.terminal.setup_cast import CastQuestions
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
@@ -402,7 +410,7 @@ def _earlier(standing: str) -> tuple[str, ...]:
 
 
 def _kind(key: str) -> str:
-    """The name under which a question is explained, and its answers remembered."""
+    """The name under which a question is explained."""
     return "position" if key.startswith("position_") else key
 
 
