@@ -23,7 +23,6 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.tournament import batch_file
 from debate_orchestrator.tournament import batches as batches_module
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.util.errors import ExternalError, JournalWriteError, Paused, ProviderFailed, ReplyPending
@@ -290,105 +289,33 @@ def test_what_to_do_about_a_batch_that_is_gone(here: Path, kind: str) -> None:
 
 
 class SmallDisk:
-    """A disk that takes no line on how the creation of a batch ended, until there is `room`."""
+    """A disk that takes no line on how the creation of a batch ended."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self.room, self.refused, self._append = False, False, batch_file.append_line
-        monkeypatch.setattr(batch_file, "append_line", self.append_line)
-        monkeypatch.setattr(batches_module, "WRITE_AGAIN", 0.02)
+        self._append = batches_module.append_line
+        monkeypatch.setattr(batches_module, "append_line", self.append_line)
 
     def append_line(self, handle: int, line: bytes, *more: Any, **options: Any) -> int:
-        if b'"id": ' in line and not self.room:
-            self.refused = True
+        if b'"id": ' in line:
             raise JournalWriteError("Can't write to batches.jsonl (no space).", "no space")
         return self._append(handle, line, *more, **options)
 
 
-async def asked_on(disk: SmallDisk, kind: str, before: Callable[[asyncio.Event], None]) -> list[Reply | Exception]:
-    """What comes of the calls where, a moment after their batch is created on a full disk, `before` happens."""
-    stop, current = asyncio.Event(), CurrentState(play_debate())
-    run = Batches(".", quiet=0.01, first_poll=0.01)
-    provider = make_provider(f"{kind}:x", current)
-    run.wrap_providers({"a": provider}, {"a": provider}, current)
-    replies = [asyncio.ensure_future(run.reply(call, f"{kind}:x", {"n": call}, stop)) for call in CALLS]
-    while not disk.refused:
-        await asyncio.sleep(0.02)
-    await asyncio.sleep(0.1)
-    assert not any(reply.done() for reply in replies)
-    before(stop)
-    try:
-        return await asyncio.gather(*replies, return_exceptions=True)  # type: ignore[return-value]
-    finally:
-        await run.close()
-
-
-@pytest.fixture
-def full_disk(here: Path, monkeypatch: pytest.MonkeyPatch) -> SmallDisk:
-    monkeypatch.setattr(batches_module, "_LAST_CREATIONS", 0.1)
-    return SmallDisk(monkeypatch)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_full_disk_loses_no_batch(full_disk: SmallDisk, kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A batch whose id the disk does not take is told at once with its id. Its calls go on once there is room."""
-    vendor = Vendor(kind, [])
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        results = asyncio.run(asked_on(full_disk, kind, lambda stop: setattr(full_disk, "room", True)))
-    (id,) = (id for id in vendor.batches if id.startswith(("batch", "msgbatch")))
-    assert [getattr(result, "text", result) for result in results] == [*CALLS]
-    assert f'"id": "{id}"}}' in caplog.text and "no space" in caplog.text
-    assert vendor.paid == dict.fromkeys(CALLS, 1)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_run_that_ends_on_a_full_disk_names_its_batch(
-    full_disk: SmallDisk, kind: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Its last words are the line that finds the batch again; with it the next run takes the results, unpaid."""
-    vendor = Vendor(kind, [])
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        results = asyncio.run(asked_on(full_disk, kind, asyncio.Event.set))
-        assert {type(result) for result in results} == {ReplyPending}
-        last = caplog.messages[-1]
-        assert "Add this line to ./batches.jsonl before you resume" in last
-        with Path("batches.jsonl").open("a") as file:
-            file.write(last[last.index("{") :] + "\n")
-        full_disk.room = True
-        assert asyncio.run(asked(kind, ".", CALLS))["c0"].text == "c0"  # type: ignore[union-attr]
-    assert vendor.paid == dict.fromkeys(CALLS, 1)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_refusal_on_a_full_disk(full_disk: SmallDisk, kind: str) -> None:
-    """What the disk does not take on a batch that was not created hides no refusal, and another one may be created."""
-    vendor = Vendor(kind, [*([""] if kind == "openai" else []), "refused 400"])
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        results = asyncio.run(asked_on(full_disk, kind, lambda stop: setattr(full_disk, "room", True)))
-        assert {type(result) for result in results} == {ProviderFailed}
-        assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
-    assert vendor.paid == dict.fromkeys(CALLS, 1)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_record_that_is_replaced_after_a_batch_is_paid_for(
+def test_a_full_disk_loses_no_batch(
     here: Path, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its calls wait, and the run ends with the line that has to be added to the record."""
-    append = batch_file.append_line
-
-    def append_line(*arguments: Any, **options: Any) -> int:
-        size = append(*arguments, **options)
-        if os.path.exists("batches.jsonl"):
-            os.replace("batches.jsonl", "copy.jsonl")
-        return size
-
+    """A batch whose id the disk does not take is told at once with the line that finds it again, and its results are
+    taken. With that line the next run takes them too."""
     vendor = Vendor(kind, [])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
-        monkeypatch.setattr(batch_file, "append_line", append_line)
-        for result in asyncio.run(asked(kind, ".", CALLS)).values():
-            assert isinstance(result, ReplyPending) and "Another program replaced" in str(result)
-    assert '"id": "' in caplog.messages[-1] and sum(vendor.paid.values()) == len(CALLS)
+        with monkeypatch.context() as patched:
+            SmallDisk(patched)
+            assert asyncio.run(asked(kind, ".", CALLS))["c0"].text == "c0"  # type: ignore[union-attr]
+        last = caplog.messages[-1]
+        assert "Add this line to ./batches.jsonl before you resume" in last and "no space" in last
+        with Path("batches.jsonl").open("a") as file:
+            file.write(last[last.index("{") :] + "\n")
+        assert asyncio.run(asked(kind, ".", CALLS))["c0"].text == "c0"  # type: ignore[union-attr]
+    assert vendor.paid == dict.fromkeys(CALLS, 1)

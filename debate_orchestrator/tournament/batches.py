@@ -1,8 +1,10 @@
 """Puts the calls of many debates into batches, which cost half, and takes their results.
 
-The calls that all debates wait for are collected into one batch for each model. The calls have ids that follow from the
-debate's journal, so a later run knows the batch of a turn whose `CallIntended` is on record and takes its result. A
-call that a batch does not answer is made again alone.
+The calls that all debates wait for are collected into one batch for each model. `batches.jsonl` in the tournament's
+folder says which calls are in which batch: a line is synced before a batch is created, and another once the provider
+has named it, or has refused it. The calls have ids that follow from the debate's journal, so a later run knows the
+batch of a turn whose `CallIntended` is on record and takes its result. A call that a batch does not answer is made
+again alone.
 """
 
 from __future__ import annotations
@@ -10,8 +12,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import os
+import secrets
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar, cast
 
 from debate_orchestrator.core.costs import calls_under_way
@@ -30,21 +37,23 @@ from debate_orchestrator.providers.provider import (
     Permissions,
     Provider,
 )
-from debate_orchestrator.storage.journal import WRITE_AGAIN
-from debate_orchestrator.tournament.batch_file import BATCHES, Batch, BatchFile
-from debate_orchestrator.util.data import name_of
+from debate_orchestrator.storage.files import append_line, sync_folder
+from debate_orchestrator.util.data import error_text, must_fit, name_of, open_regular, strict_json
 from debate_orchestrator.util.errors import (
     BadFile,
     ExternalError,
     JournalWriteError,
     Paused,
-    PermanentFailure,
     ReplyPending,
     TransientError,
     short_repr,
 )
 from debate_orchestrator.util.numbers import plural
 
+_LOG = logging.getLogger(__name__)
+BATCHES = "batches.jsonl"
+_BEGINNING = b'{"batch": "'
+"""How every line begins."""
 MAX_CALLS = 500
 """Calls of one batch: the results of so many long answers stay below the limit of a response."""
 QUIET = 2.0
@@ -52,19 +61,124 @@ QUIET = 2.0
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
 _LAST_CREATIONS = 10.0
-"""Seconds for which requests that create a batch are awaited when a run ends."""
+"""Seconds for which batches that are being created are awaited when a run ends."""
 
 _Result = TypeVar("_Result")
+Results = Mapping[str, Reply | TransientError]
+"""Call id to its reply, or to why it has none."""
+
+
+@dataclass
+class Batch:
+    """One batch."""
+
+    name: str
+    """Our own."""
+    model: str
+    """A model spec."""
+    calls: tuple[str, ...]
+    """The ids of its calls."""
+    codes: dict[str, str]
+    """The id of a call to the code that its reply was asked for, where it was: another machine may read it."""
+    at: str
+    """When its creation began: the date and the time in UTC."""
+    id: str | None = None
+    """The provider's name for it; None if that never arrived."""
+
+
+class BatchFile:
+    """The batches of a folder, which one process has (`folder.lock`)."""
+
+    def __init__(self, folder: str):
+        """Opens or begins the file. BadFile if it can't be used."""
+        self.path = os.path.join(folder, BATCHES)
+        self._batches: dict[str, Batch] = {}
+        self._of: dict[str, Batch] = {}
+        """The id of a call to its batch."""
+        try:
+            self._handle = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+            try:
+                self._read()
+                sync_folder(folder)
+            except BaseException:
+                self.close()
+                raise
+        except OSError as error:
+            raise BadFile(f"Can't use {name_of(self.path)} ({error_text(error)}).") from None
+
+    def _read(self) -> None:
+        """Reads the lines, and trims a last one without its newline, which a crash left."""
+        must_fit(self._handle)
+        with open(os.dup(self._handle), "rb") as file:
+            *lines, tail = file.read().split(b"\n")
+        for n, line in enumerate(lines, start=1):
+            try:
+                self._take(strict_json(line.decode()))
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+                raise self._damaged_line(n) from None
+        if not (tail.startswith(_BEGINNING) or _BEGINNING.startswith(tail)):
+            raise self._damaged_line(len(lines) + 1)
+        self._size = sum(len(line) + 1 for line in lines)
+        os.ftruncate(self._handle, self._size)
+
+    def _damaged_line(self, n: int) -> BadFile:
+        problem = f"{name_of(self.path)}: line {n} was not written by this program."
+        return BadFile(problem, hint="restore the file from a copy")
+
+    def _take(self, line: dict[str, Any]) -> None:
+        name = str(line["batch"])
+        if "calls" in line:
+            codes = {str(call): str(code) for call, code in dict(line.get("codes", {})).items()}
+            at = datetime.fromtimestamp(float(line["at"]), UTC).strftime("%Y-%m-%d %H:%M:%S")
+            batch = Batch(name, str(line["model"]), tuple(map(str, line["calls"])), codes, at)
+            self._batches[name] = batch
+            self._of |= dict.fromkeys(batch.calls, batch)
+        elif line["id"] is None:
+            for call in self._batches.pop(name).calls:
+                del self._of[call]
+        else:
+            self._batches[name].id = str(line["id"])
+
+    def batch_of(self, call: str) -> Batch | None:
+        """The batch that holds a call; None if none does."""
+        return self._of.get(call)
+
+    def begin(self, model: str, calls: Mapping[str, str | None]) -> Batch:
+        """Records a batch that is about to be created, of calls with their codes. JournalWriteError if the disk does
+        not take it."""
+        name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
+        line = {"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes}
+        self._append(line)
+        self._take(line)
+        return self._batches[name]
+
+    def end(self, batch: Batch, id: str | None) -> None:
+        """Records the provider's name for a batch; None if it was not created, so that its calls may be put into
+        another. A line that the disk does not take is told: the user can add it."""
+        line = {"batch": batch.name, "id": id}
+        self._take(line)
+        try:
+            self._append(line)
+        except JournalWriteError as error:
+            _LOG.warning(
+                "%s Add this line to %s before you resume: %s", error.problems[0], name_of(self.path), json.dumps(line)
+            )
+
+    def _append(self, line: dict[str, Any]) -> None:
+        data = json.dumps(line).encode() + b"\n"
+        self._size = append_line(self._handle, data, self._size, name_of(self.path), synced=True)
+
+    def close(self) -> None:
+        os.close(self._handle)
 
 
 class _Call(NamedTuple):
-    """A call that waits for its result."""
+    """A call that waits for its batch to be created."""
 
-    model: str
     body: dict[str, Any]
     code: str | None
     stop: asyncio.Event
-    result: asyncio.Future[Reply]
+    batch: asyncio.Future[Batch]
 
 
 class Batches:
@@ -90,14 +204,10 @@ class Batches:
         self._queues: dict[str, list[str]] = {}
         """By model, the ids of calls for the next batch."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        """What awaits a batch, by the batch's name."""
-        self._uploads: set[asyncio.Task[None]] = set()
+        self._creations: set[asyncio.Task[None]] = set()
         """What puts calls into a new batch, from its upload on."""
-        self._creations: set[asyncio.Task[Batch]] = set()
-        """Requests that create a batch which is on record."""
-        self._results_of: dict[str, Mapping[str, Reply | TransientError]] = {}
-        """Results by the name of their batch: debates come for those of an earlier run one after another."""
+        self._results: dict[str, asyncio.Task[Results]] = {}
+        """What takes the results of a batch, by the batch's name."""
 
     def wrap_providers(
         self, plain: Mapping[str, Provider], limited: Mapping[str, Provider], current: CurrentState
@@ -131,27 +241,26 @@ class Batches:
         if call in self._calls:
             problem = "Two journals of this tournament begin with the same nonce."
             raise BadFile(problem, hint="move one of them away, and its debate is held again")
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._calls[call] = _Call(model, body, code, stop, future)
-        if batch:
-            self._await(batch)
-        else:
-            self._enqueue(model, call)
-        stopped = asyncio.ensure_future(stop.wait())
-        either: set[asyncio.Future[Any]] = {future, stopped}
+        future: asyncio.Future[Batch] = asyncio.get_running_loop().create_future()
+        self._calls[call] = _Call(body, code, stop, future)
         try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if future.done():
-                return future.result()
-            if self.knows(call):
-                raise ReplyPending(f"A batch of {model} is under way. A later run takes its results.")
-            raise Paused(f"The run was stopped before a batch of calls to {model} was created.")
+            if batch is None:
+                self._enqueue(model, call)
+                batch = await _unless_stopped(future, stop) or self._file.batch_of(call)
+            if batch is None:
+                raise Paused(f"The run was stopped before a batch of calls to {model} was created.")
+            results = await _unless_stopped(asyncio.shield(self._results_task(batch)), stop)
         finally:
-            stopped.cancel()
             del self._calls[call]
             queue = self._queues.get(model, [])
             if call in queue:  # no batch is created with a call that nothing awaits
                 queue.remove(call)
+        if results is None:
+            raise ReplyPending(f"A batch of {model} is under way. A later run takes its results.")
+        result = results.get(call) or self._pending(batch, [f"{model} gave no complete answer to this call."])
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     def _enqueue(self, model: str, call: str) -> None:
         queue = self._queues.setdefault(model, [])
@@ -167,45 +276,93 @@ class Batches:
         """Begins a batch of the calls that have come."""
         calls, self._queues[model] = self._queues[model], []
         if calls:
-            task = asyncio.get_running_loop().create_task(self._create_and_await(model, calls))
-            self._uploads.add(task)
-            task.add_done_callback(self._uploads.discard)
+            task = asyncio.get_running_loop().create_task(self._create_for(model, calls))
+            self._creations.add(task)
+            task.add_done_callback(self._creations.discard)
 
-    async def _create_and_await(self, model: str, calls: Sequence[str]) -> None:
+    async def _create_for(self, model: str, calls: Sequence[str]) -> None:
+        """Has a batch created, and tells the calls which one it is, or why there is none."""
+        error: Exception | None = None
         try:
             batch = await self._create(self._apis[model], model, calls)
-        except TransientError as error:
-            self._resolve(calls, Paused([*error.problems, f"So no batch of {model} was created."]))
-        except Exception as error:
-            self._resolve(calls, error)
-        else:
-            self._await(batch)
+        except TransientError as failure:
+            error = Paused([*failure.problems, f"So no batch of {model} was created."])
+        except Exception as failure:
+            error = failure
+        for waiting in (self._calls[call].batch for call in calls if call in self._calls):
+            if error is not None and not waiting.done():
+                waiting.set_exception(error)
+            elif not waiting.done():
+                waiting.set_result(batch)
 
-    def _await(self, batch: Batch) -> None:
-        """Has the results of a batch handed out when it ends."""
-        if batch.name not in self._tasks:
-            self._tasks[batch.name] = asyncio.get_running_loop().create_task(self._take_results(batch))
+    async def _create(self, api: BatchApi, model: str, calls: Sequence[str]) -> Batch:
+        """Creates a batch of those calls that are still awaited. ReplyPending if it may have been created without an
+        answer; any other error says that it was not created."""
+        uploaded: dict[str, dict[str, Any]] = {}
+        file = ""
 
-    async def _take_results(self, batch: Batch) -> None:
-        api = self._apis[batch.model]
+        async def create() -> Batch:
+            nonlocal uploaded, file
+            while (bodies := self._still_awaited(calls)) != uploaded or not bodies:
+                if not bodies:
+                    raise Paused(f"The run was stopped before a batch of calls to {model} was created.")
+                file, uploaded = await api.upload_batch(bodies), bodies
+            # Nothing is awaited since the last look at the calls: one that left before is in no batch, and one that
+            # leaves from here on finds itself on record.
+            batch = self._file.begin(model, {call: self._calls[call].code for call in bodies})
+            try:
+                id = await api.create_batch(bodies, file)
+            except ExternalError as error:
+                if isinstance(error, TransientError) and not error.refused:
+                    raise self._pending(batch, error.problems) from None
+                self._file.end(batch, None)
+                raise
+            self._file.end(batch, id)
+            self._on_note(f"Batch {id} has {plural(len(bodies), 'call')} of {batch.model}.")
+            return batch
+
+        return await _with_retries(create)
+
+    def _still_awaited(self, calls: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """The bodies of those calls whose debates wait for them and are not told to stop."""
+        awaited = {call: self._calls[call] for call in calls if call in self._calls}
+        return {call: one.body for call, one in awaited.items() if not one.stop.is_set()}
+
+    def _results_task(self, batch: Batch) -> asyncio.Task[Results]:
+        """What takes the results of a batch: one task for all its calls, which debates may ask for one after
+        another."""
+        if batch.name not in self._results:
+            task = asyncio.get_running_loop().create_task(self._take_results(batch))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # no call may be left to take it
+            self._results[batch.name] = task
+        return self._results[batch.name]
+
+    async def _take_results(self, batch: Batch) -> Results:
+        """The results of a batch once it has ended; ReplyPending if they can't be had now. A call whose answer is not
+        whole for as long as it is asked for has none; an answer that was whole once stays."""
+        if batch.id is None:
+            raise self._pending(batch, ())
+        api, id, calls = self._apis[batch.model], batch.id, frozenset(batch.calls)
+        results: dict[str, Reply | TransientError] = {}
+
+        async def look() -> None:
+            for call, result in (await api.batch_results(id, calls)).items():
+                if not isinstance(results.get(call), Reply):
+                    code = {"asked_code": batch.codes.get(call)}
+                    results[call] = result.model_copy(update=code) if isinstance(result, Reply) else result
+            if missing := len(calls) - len(results):
+                raise TransientError(f"{api.name} gave no complete answer to {missing:,} of the calls of a batch.")
+
         try:
-            if batch.id is None:
-                raise self._pending(batch, ())
-            if batch.name not in self._results_of:
-                self._results_of[batch.name] = await self._results(api, batch)
-            results = self._results_of[batch.name]
-        except ReplyPending as error:
-            self._resolve(batch.calls, error)
+            seconds = self._first_poll
+            while not await _with_retries(lambda: api.batch_ended(id)):
+                await asyncio.sleep(seconds)
+                seconds = min(seconds * 1.5, MAX_POLL_SECONDS)
+            await _with_retries(look)
         except ExternalError as error:
-            self._resolve(batch.calls, self._pending(batch, error.problems))
-        except Exception as error:
-            self._resolve(batch.calls, error)
-        else:
-            for call in batch.calls:
-                unanswered = [f"{api.name} gave no complete answer to this call."]
-                self._resolve([call], results.get(call) or self._pending(batch, unanswered))
-        finally:
-            self._tasks.pop(batch.name, None)
+            if not results:
+                raise self._pending(batch, error.problems) from None
+        return results
 
     def _pending(self, batch: Batch, problems: Sequence[str]) -> ReplyPending:
         """The error for calls that wait for a batch."""
@@ -227,112 +384,29 @@ class Batches:
         )
         return ReplyPending([*problems, f"A batch of {batch.model} is under way."], hint=hint)
 
-    async def _create(self, api: BatchApi, model: str, calls: Sequence[str]) -> Batch:
-        """Creates a batch of those calls that are still awaited. ReplyPending if it may have been created without an
-        answer; any other error says that it was not created."""
-        uploaded: dict[str, dict[str, Any]] = {}
-        file = ""
-
-        async def create() -> Batch:
-            nonlocal uploaded, file
-            while (bodies := {call: one.body for call, one in self._still_awaited(calls).items()}) != uploaded:
-                if not bodies:
-                    raise Paused(f"The run was stopped before a batch of calls to {model} was created.")
-                file, uploaded = await api.upload_batch(bodies), bodies
-            # Nothing is awaited since the last look at the calls: one that left before is in no batch, and one that
-            # leaves from here on finds itself on record.
-            batch = self._file.begin(model, {call: self._calls[call].code for call in bodies})
-            creation = asyncio.get_running_loop().create_task(self._request(api, batch, bodies, file))
-            self._creations.add(creation)
-            creation.add_done_callback(self._creations.discard)
-            return await creation
-
-        return await _with_retries(create)
-
-    def _still_awaited(self, calls: Iterable[str]) -> dict[str, _Call]:
-        """Those of some calls whose debates wait for them and are not told to stop."""
-        awaited = {call: self._calls[call] for call in calls if call in self._calls}
-        return {call: one for call, one in awaited.items() if not one.stop.is_set()}
-
-    async def _request(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]], file: str) -> Batch:
-        """Has a batch created that is on record, and records how that ended. Raises as `_create`."""
-        try:
-            id = await api.create_batch(bodies, file)
-        except ExternalError as error:
-            if isinstance(error, TransientError) and not error.refused:
-                raise self._pending(batch, error.problems) from None
-            await self._end(batch, None)
-            raise
-        self._on_note(f"Batch {id} has {plural(len(bodies), 'call')} of {batch.model}.")
-        await self._end(batch, id)
-        return batch
-
-    async def _end(self, batch: Batch, id: str | None) -> None:
-        """Records how the creation of a batch ended, as soon as there is room on the disk. ReplyPending if another
-        program replaced the file: the user has to add the line."""
-        self._file.end(batch, id)
-        while True:
-            try:
-                return self._file.write_waiting()
-            except JournalWriteError:
-                await asyncio.sleep(WRITE_AGAIN)
-            except PermanentFailure as error:
-                raise ReplyPending(error.problems) from None
-
-    async def _results(self, api: BatchApi, batch: Batch) -> Mapping[str, Reply | TransientError]:
-        """The results of a batch. A call whose answer is not whole for as long as it is asked for has none, and holds
-        up no other: an answer is handed out at the look that finds it whole, and no later look takes it away."""
-        id, calls, seconds = str(batch.id), frozenset(batch.calls), self._first_poll
-        while not await _with_retries(lambda: api.batch_ended(id)):
-            await asyncio.sleep(seconds)
-            seconds = min(seconds * 1.5, MAX_POLL_SECONDS)
-
-        results: dict[str, Reply | TransientError] = {}
-
-        async def look() -> None:
-            for call, result in (await api.batch_results(id, calls)).items():
-                if not isinstance(results.get(call), Reply):
-                    code = {"asked_code": batch.codes.get(call)}
-                    results[call] = result.model_copy(update=code) if isinstance(result, Reply) else result
-            for call, result in results.items():
-                if isinstance(result, Reply):
-                    self._resolve([call], result)
-            if len(results) < len(calls):
-                problem = (
-                    f"{api.name} gave no complete answer to {len(calls) - len(results):,} of the calls of a batch."
-                )
-                raise TransientError(problem)
-
-        try:
-            await _with_retries(look)
-        except TransientError:
-            if not results:
-                raise
-        return results
-
-    def _resolve(self, calls: Iterable[str], result: Reply | Exception) -> None:
-        for call in calls:
-            waiting = self._calls.get(call)
-            if waiting is None or waiting.result.done():
-                continue
-            if isinstance(result, Reply):
-                waiting.result.set_result(result)
-            else:
-                waiting.result.set_exception(result)
-
     async def close(self) -> None:
-        """Leaves the batches to a later run, and ends the lock of their file."""
+        """Leaves the batches to a later run, and closes their file."""
         for timer in self._timers.values():
             timer.cancel()
         if self._creations:
             await asyncio.wait(self._creations, timeout=_LAST_CREATIONS)
-        tasks = [*self._uploads, *self._creations, *self._tasks.values()]
+        tasks = [*self._creations, *self._results.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for api in self._apis.values():
             await api.close()
         self._file.close()
+
+
+async def _unless_stopped(future: asyncio.Future[_Result], stop: asyncio.Event) -> _Result | None:
+    """What a future brings; None if `stop` is set before."""
+    stopped = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait((future, stopped), return_when=asyncio.FIRST_COMPLETED)
+        return future.result() if future.done() else None
+    finally:
+        stopped.cancel()
 
 
 async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
