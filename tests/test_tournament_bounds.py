@@ -13,7 +13,7 @@ from conftest import Run
 from contests import OPUS, SONNET, import_rows, row, spec, tournament, write_rows
 
 from debate_orchestrator.tournament import folder
-from debate_orchestrator.tournament.bradley_terry import fit
+from debate_orchestrator.tournament.ratings import fit
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow
 from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.tournament.tables import Table, to_csv

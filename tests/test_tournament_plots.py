@@ -12,7 +12,7 @@ import pytest
 from conftest import Run
 from contests import import_rows, row, write_rows
 
-from debate_orchestrator.tournament import plots
+from debate_orchestrator.tournament import report as plots
 from debate_orchestrator.tournament.ratings import rate
 from debate_orchestrator.tournament.rows import MAX_NAME_LENGTH, BallotRow, DebateRow, Rows
 from debate_orchestrator.tournament.spec_file import read_topics

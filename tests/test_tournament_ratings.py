@@ -14,7 +14,7 @@ import pytest
 from conftest import Run
 from contests import import_rows, ratings, row
 
-from debate_orchestrator.tournament import bradley_terry
+from debate_orchestrator.tournament import ratings as fitting
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, panel_winner, winner_by_scores
 
 STRENGTHS = {"weak": -1.0, "middling": 0.0, "strong": 1.0}
@@ -45,7 +45,7 @@ def simulated(topics: int, seed: int = 1) -> tuple[list[DebateRow], list[BallotR
 def test_what_made_the_votes_is_found() -> None:
     """From simulated votes the fit finds strengths, effects, ties, and each judge's bias and reliability. Its
     reliabilities are relative to the judges' mean, so strengths are compared by their ratio."""
-    fit = bradley_terry.fit(*simulated(80))
+    fit = fitting.fit(*simulated(80))
     assert fit is not None and fit.side is not None and fit.second is not None
 
     found = {one.model: one.strength for one in fit.strengths}
@@ -68,14 +68,14 @@ def test_intervals_follow_the_topics() -> None:
     give the same figures."""
 
     def width(topics: int) -> float:
-        fit = bradley_terry.fit(*simulated(topics))
+        fit = fitting.fit(*simulated(topics))
         assert fit is not None
         first = fit.strengths[0]
         assert first.low is not None and first.high is not None
         return first.high - first.low
 
     assert width(80) < 0.7 * width(20)
-    assert bradley_terry.fit(*simulated(6)) == bradley_terry.fit(*simulated(6))
+    assert fitting.fit(*simulated(6)) == fitting.fit(*simulated(6))
 
 
 @pytest.mark.usefixtures("few_draws")

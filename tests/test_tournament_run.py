@@ -143,7 +143,7 @@ def test_a_judge_whose_reply_is_still_to_come_is_not_replaced(server: Server) ->
     server.say = lambda request: "no ballot" if asked_of(request, waiting) else contests.replied(request)
     server.problem = lambda request, n: {"status": 404, "message": "gone"} if asked_of(request, failing) else None
 
-    def with_batch(_: str, providers: Mapping[str, Provider]) -> Mapping[str, Provider]:
+    def with_batch(providers: Mapping[str, Provider]) -> Mapping[str, Provider]:
         """The second call of the judge goes on."""
         provider, calls = next(provider for provider in providers.values() if provider.name == waiting), count()
         live_reply = provider.reply
@@ -298,7 +298,6 @@ def test_a_strangers_seat_is_refused(here: Path) -> None:
         ("tournament.json", '{"schema": 2}', "has schema 2"),
         ("tournament.json", '{"schema": 1, "imported": {}}', "imported results"),
         ("tournament.json", '{"schema": 1, "tag": 5}', "tag: 5 should be text"),
-        ("schedule.json", "[]", "not the schedule that tournament.json makes"),
     ],
 )
 def test_folders_that_are_not_as_they_were(here: Path, file: str, text: str, expected: str) -> None:

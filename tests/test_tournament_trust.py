@@ -57,7 +57,6 @@ def frozen(rehearsed: None, here: Path) -> Path:
     """The `tournament.json` of a rehearsed tournament, with nothing agreed to that is in it."""
     for path in Path("out/debates").iterdir():
         path.unlink()
-    Path("out/schedule.json").unlink()
     return here / "out" / "tournament.json"
 
 
@@ -151,7 +150,7 @@ def contents(where: str | Path) -> dict[str, bytes]:
     return {str(path.relative_to(where)): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("file", ["schedule.json", "main.c"])
+@pytest.mark.parametrize("file", ["debate.md", "main.c"])
 @pytest.mark.parametrize("to", [[], ["--to", "src"]], ids=["tag", "typed"])
 def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, file: str, to: list[str]) -> None:
     """A folder with other files, which a spec's tag may name, is refused, and nothing in it is changed."""

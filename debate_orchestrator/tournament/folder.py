@@ -1,4 +1,4 @@
-"""A tournament's folder: the frozen spec, its schedule, and the journals of its debates."""
+"""A tournament's folder: the frozen spec, from which its schedule follows, and the journals of its debates."""
 
 from __future__ import annotations
 
@@ -17,12 +17,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.files import make_folder, take_lock, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
-from debate_orchestrator.tournament.plan import (
-    ScheduledDebate,
-    make_schedule,
-    open_scheduled,
-    schedule_line,
-)
+from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled
 from debate_orchestrator.tournament.rows import ROWS
 from debate_orchestrator.tournament.spec import MAX_MODELS, Model, Topic, TournamentSpec, check, spec_of
 from debate_orchestrator.tournament.spec_file import read_topics
@@ -39,15 +34,13 @@ from debate_orchestrator.util.data import (
 )
 from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
 
-SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
-"""The files of a tournament's folder, and the folder of its journals."""
+SPEC, DEBATES = "tournament.json", "debates"
+"""The frozen spec in a tournament's folder, and the folder of its journals."""
 PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
 """What the report of a tournament adds to its folder."""
 LOCK = ".lock"
 """The file by which a process keeps a folder. Its name is hidden, so it does not count among what a folder holds."""
-_PARTS = (SPEC, SCHEDULE, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, LOCK)
-SCHEDULE_BEGINS = b'[\n{"id": "'
-"""How every file with a schedule begins."""
+_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, LOCK)
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
@@ -240,13 +233,7 @@ def load(folder: str) -> Tournament:
     if isinstance(data, dict) and "imported" in data:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
     spec = unfreeze(data, name_of(path))
-    tournament = Tournament.from_spec(folder, spec)
-    schedule_path = os.path.join(folder, SCHEDULE)
-    plain = [scheduled.model_dump(mode="json") for scheduled in tournament.schedule]
-    if os.path.exists(schedule_path) and read_json(schedule_path) != plain:
-        problem = f"{name_of(schedule_path)} is not the schedule that {SPEC} makes."
-        raise BadFile(problem, hint="remove it, or restore both files from a copy")
-    return tournament
+    return Tournament.from_spec(folder, spec)
 
 
 def _no_tournament(folder: str) -> BadFile:
@@ -301,31 +288,15 @@ def changed_prompts(spec: TournamentSpec) -> list[str]:
 
 
 def write(folder: str, spec: TournamentSpec) -> Tournament:
-    """Writes spec and schedule. The spec comes first: the schedule follows from it. A `schedule.json` that holds no
-    schedule is moved aside."""
+    """Writes the spec, and makes the folder of the journals."""
     tournament = Tournament.from_spec(folder, spec)
     make_folder(os.path.join(folder, DEBATES))
     write_atomic(os.path.join(folder, SPEC), _spec_text(spec))
-    write_atomic(os.path.join(folder, SCHEDULE), schedule_text(tournament.schedule), ours=_is_schedule)
     return tournament
 
 
 def _spec_text(spec: TournamentSpec) -> str:
     return json.dumps(freeze(spec), ensure_ascii=False, indent=1) + "\n"
-
-
-def schedule_text(schedule: Sequence[ScheduledDebate]) -> str:
-    """A schedule as JSON, with a debate in each line."""
-    lines = ",\n".join(map(schedule_line, schedule))
-    return f"[\n{lines}\n]\n"
-
-
-def _is_schedule(data: bytes) -> bool:
-    try:
-        lines = strict_json(data.decode())
-        return isinstance(lines, list) and all(ScheduledDebate.model_validate(line) for line in lines)
-    except ValueError:
-        return False
 
 
 def read_json(path: str) -> Any:

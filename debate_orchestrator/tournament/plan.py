@@ -77,9 +77,14 @@ def make_schedule(spec: TournamentSpec) -> tuple[ScheduledDebate, ...]:
     return tuple(debates)
 
 
-def schedule_line(scheduled: ScheduledDebate) -> str:
-    """A debate as a schedule has it in JSON, without the end of the line."""
-    return json.dumps(scheduled.model_dump(mode="json"), ensure_ascii=False)
+SCHEDULE_BEGINS = b'[\n{"id": "'
+"""How every file with a schedule begins."""
+
+
+def schedule_text(schedule: Sequence[ScheduledDebate]) -> str:
+    """A schedule as JSON, with a debate in each line."""
+    lines = ",\n".join(json.dumps(scheduled.model_dump(mode="json"), ensure_ascii=False) for scheduled in schedule)
+    return f"[\n{lines}\n]\n"
 
 
 def pairs_by_addition(spec: TournamentSpec) -> Iterator[tuple[tuple[str, str], ...]]:

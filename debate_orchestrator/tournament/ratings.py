@@ -1,14 +1,339 @@
-"""Ratings of a tournament's models: Elo as a plain replay of results, and Bradley-Terry strengths with intervals."""
+"""Ratings of a tournament's models: Elo as a plain replay of results, and strengths from votes: a Bradley-Terry model
+with ties, fitted by maximum likelihood with a weak prior.
+
+The model is Davidson's (1970). With strengths t in log odds, a judge j votes in a debate of pro p and con c:
+
+    x = exp(r_j) * (t_p - t_c) + side + second * s + b_j        s: 1 if pro speaks second, -1 if con does, else 0
+    P(pro) : P(con) : P(tie) = exp(x / 2) : exp(-x / 2) : v
+
+r_j is the judge's reliability and b_j its bias towards pro, both with the mean 0 over all judges; v is how common ties
+are. The prior is normal with mean 0 and the standard deviations in `_PRIOR`: it keeps the strength of a model that won
+everything finite, and centers each group of models that no debate connects to the rest.
+
+Intervals come from a bootstrap over topics: debates of a topic share what makes it easy for a side, so whole topics are
+drawn, with replacement, from a fixed seed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from debate_orchestrator.tournament import bradley_terry
-from debate_orchestrator.tournament.bradley_terry import Fit, Strength
-from debate_orchestrator.tournament.rows import DebateRow, Rows
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
+from debate_orchestrator.util.errors import BadFile, BadSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+_PRIOR = {"strength": 2.0, "reliability": 0.5, "bias": 1.0, "effect": 2.0, "ties": 3.0}
+"""Standard deviations, in log odds; of reliability, in logs."""
+MAX_MODELS, MAX_JUDGES = 500, 500
+_OUTCOMES = {"pro": 0, "con": 1, "tie": 2}
+_SECOND = {"con": 1, "pro": -1, None: 0}
+"""Who speaks first to s of the model above."""
+_DRAWS = 200
+"""Draws of the bootstrap."""
+_INFORMATION = 0.2
+"""What a vote tells of a parameter, about: the curvature of its log likelihood. Measured in standard errors, all
+parameters are alike, and the fit takes few steps."""
+CONFIDENCE = 0.95
+
+
+class Interval(NamedTuple):
+    """A figure with its interval at `CONFIDENCE`; no interval where there is nothing to draw from."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class Strength(NamedTuple):
+    """A model's strength in log odds: a lead of 1 wins 73 % of decided votes, at no side or order effect."""
+
+    model: str
+    strength: float
+    low: float | None
+    high: float | None
+    rank: int
+    """1 + the models of its group whose whole interval is above this one's, so that ranks may be shared."""
+    group: int
+    """Models of different groups never met, directly or through others, and can't be compared. From 1."""
+    votes: int
+    one_sided: bool
+    """Whether it won every vote, or lost every vote: its strength is then held by the prior alone."""
+
+
+class Judge(NamedTuple):
+    """What a judge adds of its own."""
+
+    judge: str
+    votes: int
+    bias: Interval
+    """Log odds that it adds to pro, against the mean of the judges."""
+    reliability: Interval
+    """How strongly its votes follow the strengths, as a factor against the mean of the judges."""
+
+
+class Fit(NamedTuple):
+    """All that the votes say."""
+
+    strengths: tuple[Strength, ...]
+    side: Interval | None
+    """Log odds that arguing pro adds; None where the schedule can't tell it from the strengths."""
+    second: Interval | None
+    """Log odds that speaking second adds; None where the schedule can't tell it from the rest."""
+    ties: Interval
+    """Log of v: 0 makes a tie as likely as either win between equals."""
+    judges: tuple[Judge, ...]
+    votes: int
+    draws: int
+    drawn_by: str
+    """What the bootstrap draws: `topic`, or `debate` where there is one topic."""
+    clusters: int
+    groups: int
+
+
+class _Votes(NamedTuple):
+    """The votes as numbers: equal ones share a cell, of which there are far fewer."""
+
+    models: list[str]
+    judges: list[str]
+    pro: Ints  # of each cell, as are con, judge and second
+    con: Ints
+    judge: Ints
+    second: Ints
+    cell: Ints  # of each vote: its cell * 3 + outcome
+    cluster: Ints  # of each vote
+    clusters: int
+    drawn_by: str
+
+    def counts(self, weights: Floats | None = None) -> Floats:
+        """Cells by outcomes: how many votes, each with the weight of its cluster."""
+        import numpy as np
+
+        of_votes = None if weights is None else weights[self.cluster]
+        counted = np.bincount(self.cell, weights=of_votes, minlength=3 * len(self.pro))
+        return counted.reshape(-1, 3).astype(np.float64)
+
+
+def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0) -> Fit | None:
+    """The fit to the votes on these debates; None without a vote between known models. Needs the extra `tournament`.
+
+    BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all.
+    """
+    try:
+        import numpy as np
+        import scipy.optimize  # type: ignore[import-untyped]  # noqa: F401
+    except ImportError:
+        problem = "Ratings need libraries that are not installed here."
+        raise BadSettings(problem, hint="pip install 'debate-orchestrator[tournament]'") from None
+
+    by_id = {debate.id: debate for debate in debates if debate.votes_are_usable}
+    used = [(by_id[vote.debate], vote) for vote in votes if vote.debate in by_id and vote.winner is not None]
+    if len({name for debate, _ in used for name in (debate.pro, debate.con)}) < 2:
+        return None
+    data = _as_numbers(used)
+    model = _Model(data, *_identified(data))
+    best = model.fit(data.counts(), np.zeros(model.size))
+    draws = _bootstrap(data, model, best, seed)
+    bounds = np.full((2, model.size), np.nan)
+    if len(draws):
+        usable = ~np.isnan(draws).all(axis=0)  # no draw may hold a model
+        bounds[:, usable] = np.nanpercentile(draws[:, usable], [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=0)
+    figures = [_interval(*column) for column in np.stack([model.centered(best), *bounds], axis=1)]
+    side, second, ties = figures[-3:]
+    strengths, groups = _strengths(data, used, figures)
+    votes_by_judge = Counter(vote.judge for _, vote in used)
+    logs, biases = (figures[start : start + len(data.judges)] for start in model.judge_parts)
+    reliabilities = [Interval(*(log if log is None else math.exp(log) for log in one)) for one in logs]  # type: ignore[arg-type]
+    return Fit(
+        strengths=strengths,
+        side=side if model.use_side else None,
+        second=second if model.use_second else None,
+        ties=ties,
+        judges=tuple(
+            Judge(name, votes_by_judge[name], bias, reliability)
+            for name, bias, reliability in zip(data.judges, biases, reliabilities, strict=True)
+        ),
+        votes=len(used),
+        draws=len(draws),
+        drawn_by=data.drawn_by,
+        clusters=data.clusters,
+        groups=groups,
+    )
+
+
+def _as_numbers(used: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
+    """The votes, each with its debate, as numbers."""
+    import numpy as np
+
+    models = sorted({str(name) for debate, _ in used for name in (debate.pro, debate.con)})
+    judges = sorted({vote.judge for _, vote in used})
+    for count, maximum, what in ((len(models), MAX_MODELS, "models"), (len(judges), MAX_JUDGES, "judges")):
+        if count > maximum:
+            raise BadFile(f"{count:,} {what} are too many for strengths from votes; at most {maximum:,} are allowed.")
+    by_topic = len({debate.topic for debate, _ in used}) > 1
+    model_at, judge_at = ({name: n for n, name in enumerate(names)} for names in (models, judges))
+    clusters: dict[str, int] = {}
+    cells: dict[tuple[int, int, int, int], int] = {}
+    cell, cluster = [], []
+    for debate, vote in used:
+        key = (model_at[str(debate.pro)], model_at[str(debate.con)], judge_at[vote.judge], _SECOND[debate.first])
+        cell.append(cells.setdefault(key, len(cells)) * 3 + _OUTCOMES[str(vote.winner)])
+        cluster.append(clusters.setdefault(debate.topic if by_topic else debate.id, len(clusters)))
+    pro, con, judge, second = (np.array(column) for column in zip(*cells, strict=True))
+    drawn_by = "topic" if by_topic else "debate"
+    return _Votes(models, judges, pro, con, judge, second, np.array(cell), np.array(cluster), len(clusters), drawn_by)
+
+
+def _identified(data: _Votes) -> tuple[bool, bool]:
+    """Whether the schedule tells the side effect, and that of speaking second, from the strengths and each other: the
+    column of such an effect then adds to the rank of the design."""
+    import numpy as np
+    from scipy.sparse import coo_array  # type: ignore[import-untyped]
+
+    size, cells = len(data.models), np.arange(len(data.pro))
+    ones = np.ones(len(cells))
+    values = np.concatenate([ones, -ones, ones, data.second])
+    columns = np.concatenate([data.pro, data.con, np.full(len(cells), size), np.full(len(cells), size + 1)])
+    design = coo_array((values, (np.tile(cells, 4), columns)), shape=(len(cells), size + 2)).tocsr()
+    products = (design.T @ design).toarray()
+    strengths, side, both = (
+        np.linalg.matrix_rank(products[:end, :end], hermitian=True) for end in (size, size + 1, size + 2)
+    )
+    either_way = {-1, 1} <= set(data.second.tolist())
+    return bool(side > strengths), bool(both > side) and either_way
+
+
+class _Model:
+    """The likelihood of the votes with the prior. Its parameters are the strengths, the reliabilities, the biases, the
+    effects of side and order, and the log of v, in one vector."""
+
+    def __init__(self, data: _Votes, use_side: bool, use_second: bool):
+        import numpy as np
+
+        self._data, self.use_side, self.use_second = data, use_side, use_second
+        self._models, self._judges = len(data.models), len(data.judges)
+        self.judge_parts = (self._models, self._models + self._judges)
+        """Where the reliabilities begin, and the biases."""
+        self.size = self._models + 2 * self._judges + 3
+        names = ["strength"] * self._models + ["reliability"] * self._judges + ["bias"] * self._judges
+        self._precision = np.array([_PRIOR[name] for name in [*names, "effect", "effect", "ties"]]) ** -2.0
+        votes = data.counts().sum(axis=1)
+        of_models = np.bincount(data.pro, votes, self._models) + np.bincount(data.con, votes, self._models)
+        of_judges = np.bincount(data.judge, votes, self._judges)
+        informed = np.concatenate([of_models, of_judges, of_judges, np.full(3, votes.sum())])
+        self._scale = (_INFORMATION * informed + self._precision) ** -0.5
+
+    def centered(self, x: Floats) -> Floats:
+        """The parameters, with their means taken from reliabilities and biases."""
+        x = x.copy()
+        for start in self.judge_parts:
+            x[start : start + self._judges] -= x[start : start + self._judges].mean()
+        return x
+
+    def fit(self, counts: Floats, start: Floats, within: float = 1e-4) -> Floats:
+        """The most likely parameters for these counts of cells and outcomes, to about `within` standard errors."""
+        from scipy.optimize import minimize
+
+        def scaled_loss(scaled: Floats) -> tuple[float, Floats]:
+            loss, gradient = self._loss(self._scale * scaled, counts)
+            return loss, self._scale * gradient
+
+        # Not L-BFGS-B, which uses BLAS: for vectors this small, its threads wait longer than they compute.
+        options = {"gtol": within, "maxiter": 2_000}
+        result = minimize(scaled_loss, start / self._scale, jac=True, method="CG", options=options)
+        best: Floats = self._scale * result.x
+        return best
+
+    def _loss(self, x: Floats, counts: Floats) -> tuple[float, Floats]:
+        """The negative log of likelihood times prior, and its gradient."""
+        import numpy as np
+
+        data = self._data
+        reliability, bias = np.split(self.centered(x)[self._models : -3], 2)
+        factor, lead = np.exp(reliability)[data.judge], x[data.pro] - x[data.con]
+        effects = self.use_side * x[-3] + self.use_second * x[-2] * data.second
+        odds = factor * lead + bias[data.judge] + effects
+        for_pro, for_con, tied = counts.T
+        votes = for_pro + for_con + tied
+        log_total = np.logaddexp(np.logaddexp(odds / 2, -odds / 2), x[-1])
+        share = np.exp(np.stack([odds / 2, -odds / 2, np.full_like(odds, x[-1])]) - log_total)
+        loss = (votes * log_total - (for_pro - for_con) * odds / 2 - tied * x[-1]).sum()
+        slope = (for_pro - for_con - votes * (share[0] - share[1])) / 2
+
+        def total_slope(index: Ints, weights: Floats, size: int) -> Any:
+            return np.bincount(index, weights=weights, minlength=size)
+
+        of_models = total_slope(data.pro, slope * factor, self._models)
+        of_models -= total_slope(data.con, slope * factor, self._models)
+        of_judges = [total_slope(data.judge, part, self._judges) for part in (slope * factor * lead, slope)]
+        of_effects = [self.use_side * slope.sum(), self.use_second * (slope * data.second).sum()]
+        of_ties = (tied - votes * share[2]).sum()
+        gradient = np.concatenate([of_models, *(part - part.mean() for part in of_judges), of_effects, [of_ties]])
+        return loss + 0.5 * (self._precision * x * x).sum(), self._precision * x - gradient
+
+
+def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
+    """Parameters by draw: NaN for models and judges without a vote in it; no row where there is one cluster."""
+    import numpy as np
+
+    if data.clusters < 2:
+        return np.empty((0, model.size))
+    random = np.random.default_rng(seed)
+    draws = []
+    for _ in range(_DRAWS):
+        weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
+        counts = data.counts(weights)
+        voted = counts.sum(axis=1) > 0
+        present = np.zeros(model.size, dtype=bool)
+        present[-3:] = True
+        for column in (data.pro, data.con, *(start + data.judge for start in model.judge_parts)):
+            present[column[voted]] = True
+        draws.append(np.where(present, model.centered(model.fit(counts, best, within=0.01)), np.nan))
+    return np.array(draws)
+
+
+def _interval(value: float, low: float, high: float) -> Interval:
+    """A figure with its bounds, which are NaN where there are none."""
+    is_known = not math.isnan(low)
+    return Interval(float(value), float(low) if is_known else None, float(high) if is_known else None)
+
+
+def _strengths(
+    data: _Votes, used: Sequence[tuple[DebateRow, BallotRow]], figures: Sequence[Interval]
+) -> tuple[tuple[Strength, ...], int]:
+    """The models, the strongest of each group first and larger groups first; and how many groups there are."""
+    import numpy as np
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
+
+    size = len(data.models)
+    met = coo_array((np.ones(len(data.pro)), (data.pro, data.con)), shape=(size, size))
+    count, groups = connected_components(met, directed=False)
+    numbers = {int(group): n for n, group in enumerate(np.argsort(-np.bincount(groups), kind="stable"), start=1)}
+    votes, wins, losses = Counter[str](), Counter[str](), Counter[str]()
+    for debate, vote in used:
+        votes.update({str(debate.pro), str(debate.con)})
+        if debate.pro != debate.con and vote.winner != "tie":
+            winner, loser = (debate.pro, debate.con) if vote.winner == "pro" else (debate.con, debate.pro)
+            wins[str(winner)] += 1
+            losses[str(loser)] += 1
+    strengths = []
+    for n, name in enumerate(data.models):
+        value, low, high = figures[n]
+        others = [figures[int(other)] for other in np.flatnonzero(groups == groups[n])]
+        above = sum(other.low is not None and high is not None and other.low > high for other in others)
+        one_sided = votes[name] in (wins[name], losses[name])
+        strengths.append(Strength(name, value, low, high, 1 + above, numbers[int(groups[n])], votes[name], one_sided))
+    return tuple(sorted(strengths, key=lambda one: (one.group, -one.strength, one.model))), int(count)
+
 
 INITIAL, K = 400.0, 32.0
 MIN_GAMES = 5
@@ -66,8 +391,8 @@ def rate(rows: Rows) -> Ratings:
         notes = rows.all_notes()
         raise BadFile([*notes, "No debate here can be rated."], hint="finish some debates between two models")
     votes = [vote for debate in rows.debates for vote in rows.votes_by_debate[debate.id]]
-    fit = bradley_terry.fit(rows.debates, votes)
-    return Ratings(rated, fit, (*rows.all_notes(), *_fit_notes(fit)))
+    fitted = fit(rows.debates, votes)
+    return Ratings(rated, fitted, (*rows.all_notes(), *_fit_notes(fitted)))
 
 
 def _fit_notes(fit: Fit | None) -> Iterator[str]:
@@ -123,7 +448,7 @@ def full_json(ratings: Ratings) -> dict[str, Any]:
                 {**judge._asdict(), "bias": judge.bias._asdict(), "reliability": judge.reliability._asdict()}
                 for judge in fit.judges
             ],
-            "intervals": {"confidence": bradley_terry.CONFIDENCE, "draws": fit.draws, "drawn_by": fit.drawn_by},
+            "intervals": {"confidence": CONFIDENCE, "draws": fit.draws, "drawn_by": fit.drawn_by},
         }
     return {**data, "notes": list(ratings.notes)}
 

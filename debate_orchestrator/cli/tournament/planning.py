@@ -53,18 +53,15 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
 def plan(arguments: argparse.Namespace) -> int:
     """Prints the plan. Nothing is called."""
     from debate_orchestrator.storage.files import write_over
-    from debate_orchestrator.tournament import folder
-    from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
+    from debate_orchestrator.tournament.plan import SCHEDULE_BEGINS, estimate_tournament, make_schedule, schedule_text
     from debate_orchestrator.tournament.spec import price_notes
 
     concurrency = specs.concurrency(arguments.at_once)
     spec = specs.read_spec(arguments)
     schedule = make_schedule(spec)
     expected = estimate_tournament(spec, schedule, concurrency, batch=arguments.batch)
-    if arguments.to:
-        text = folder.schedule_text(schedule)
-        if path_kept := write_over(arguments.to, text, folder.SCHEDULE_BEGINS, "a schedule"):
-            print_status(f"The schedule that was there is kept as {path_kept}.")
+    if arguments.to and (path_kept := write_over(arguments.to, schedule_text(schedule), SCHEDULE_BEGINS, "a schedule")):
+        print_status(f"The schedule that was there is kept as {path_kept}.")
     if arguments.json:
         plain = [scheduled.model_dump(mode="json") for scheduled in schedule]
         print_json({**_estimate_json(expected), "notes": price_notes(spec), "schedule": plain})

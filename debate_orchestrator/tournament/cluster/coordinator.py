@@ -14,9 +14,15 @@ from collections.abc import Callable
 from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
-from debate_orchestrator.tournament.cluster.database import RETRY, Database, out_of_reach
-from debate_orchestrator.tournament.cluster.journals import append_lines
-from debate_orchestrator.tournament.cluster.queue import count_unfinished, count_workers, enqueue
+from debate_orchestrator.tournament.cluster.database import (
+    RETRY,
+    Database,
+    count_unfinished,
+    count_workers,
+    enqueue,
+    out_of_reach,
+)
+from debate_orchestrator.tournament.cluster.shared import append_lines
 from debate_orchestrator.tournament.folder import Tournament, freeze, identity, is_begun, unfreeze_text
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed, unusable
 from debate_orchestrator.util.data import name_of, read_regular
@@ -44,8 +50,6 @@ SELECT debate, coalesce(status, 'stopped'), winner, cost, why, for_good FROM jou
 """
 _COUNTS = """
 SELECT calls, failed_calls, spent, max_cost,
-    (SELECT count(*) FROM calls WHERE tournament = tournaments.id),
-    (SELECT coalesce(sum(price), 0) FROM calls WHERE tournament = tournaments.id),
     (SELECT count(*) FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status = 'doing')
 FROM tournaments WHERE id = %(id)s
 """
@@ -193,13 +197,13 @@ class Coordinator:
         """Reads how the debates stand, and how far they are."""
         for debate_id, status, winner, cost, why, permanent in await self.database.rows(_STATUSES, id=self.id):
             self.statuses[debate_id] = DebateStatus(status, winner, cost, tuple(why), permanent)
-        ((calls, failed, spent, cap, in_flight, expected, running),) = await self.database.rows(_COUNTS, id=self.id)
+        ((calls, failed, spent, cap, running),) = await self.database.rows(_COUNTS, id=self.id)
         kinds = [debate_status.status for debate_status in self.statuses.values()]
         self._before = self._before or RunCounts(
             0, complete=count_completed(self.statuses.values()), calls=calls, failed_calls=failed
         )
         seconds, finished_count = time.monotonic() - self._began, count_completed(self.statuses.values())
-        calls += in_flight - self._before.calls
+        calls -= self._before.calls
         here = finished_count - self._before.complete
         self.numbers = self.numbers._replace(
             complete=finished_count,
@@ -208,10 +212,9 @@ class Coordinator:
             stopped=max(0, kinds.count("stopped") - running),
             unusable=kinds.count("unusable"),
             calls=calls,
-            in_flight=in_flight,
             failed_calls=failed - self._before.failed_calls,
             calls_a_minute=round(calls * 60 / max(1.0, seconds), 1),
-            usd=round(spent + expected, 6),
+            usd=round(spent, 6),
             max_cost=cap,
             seconds=round(seconds, 1),
             seconds_left=round(seconds / here * (self.numbers.debates - finished_count)) if here else None,

@@ -13,11 +13,19 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.tournament.cluster import queue
-from debate_orchestrator.tournament.cluster.cap import SharedCap
-from debate_orchestrator.tournament.cluster.database import AT_THE_END, Database, out_of_reach
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
-from debate_orchestrator.tournament.cluster.queue import LEASE, Requeue
+from debate_orchestrator.tournament.cluster.database import (
+    AT_THE_END,
+    LEASE,
+    Database,
+    Requeue,
+    count_unfinished,
+    count_workers,
+    out_of_reach,
+    register,
+    requeue_stalled,
+    take_debates,
+)
+from debate_orchestrator.tournament.cluster.shared import DatabaseJournals, SharedCap
 from debate_orchestrator.tournament.folder import Tournament, unfreeze_text
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_internal_error
@@ -86,7 +94,7 @@ class Worker:
         """Those, and the ones whose end Procrastinate still writes down."""
         self._last_write: float | None = None
         """When this worker stops to write, once its debates are cancelled: a time of the event loop."""
-        queue.register(database.app, self._run_job)
+        register(database.app, self._run_job)
 
     @property
     def lost(self) -> int:
@@ -152,10 +160,10 @@ class Worker:
                 looked = True
                 unfinished = 0
                 for tournament in list(self._taking):
-                    await queue.requeue_stalled(self._database, tournament, self._lease)
-                    unfinished += await queue.count_unfinished(self._database, tournament)
+                    await requeue_stalled(self._database, tournament, self._lease)
+                    unfinished += await count_unfinished(self._database, tournament)
                     if (current := self._passes.get(tournament)) is not None:
-                        current.run.limiters.share(await queue.count_workers(self._database, tournament))
+                        current.run.limiters.share(await count_workers(self._database, tournament))
                 self._database.reached()
                 if until_done and not unfinished:
                     return
@@ -192,7 +200,7 @@ class Worker:
         """Takes debates of a tournament until it is cancelled, again and again where the database was away."""
         while not self._stop.is_set():
             try:
-                await queue.work(self._database, tournament, self._concurrency, self._lease)
+                await take_debates(self._database, tournament, self._concurrency, self._lease)
             except out_of_reach() as error:
                 self._database.lost(error)
             await asyncio.sleep(1.0)
@@ -239,7 +247,6 @@ class Worker:
         ((lines,),) = await self._database.retried_until_reached(
             lambda: self._database.rows(_BEGUN, tournament=tournament, debate=debate_id)
         )
-        await current.cap.settle_left(debate_id)
         current.run.statuses[debate_id] = DebateStatus("stopped" if lines else "waiting")
         debate_status = await current.run.run_debate(scheduled, self._stop)
         if debate_status.status == "locked":

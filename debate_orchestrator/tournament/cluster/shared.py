@@ -1,4 +1,4 @@
-"""Journals in the database: the same lines as in files.
+"""What the workers of a tournament share in the database: its journals, with the same lines as in files, and the cap.
 
 No lock keeps a journal for one worker. Line n of a debate can be written once, and so a worker whose debate was taken
 over finds another line in the place of its own, and writes nothing more.
@@ -7,15 +7,28 @@ over finds another line in the place of its own, and writes nothing more.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
+from debate_orchestrator.engine.estimate import cost_after_call, cost_before_call
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.storage.journal import JournalWriter, WaitingLine, now
 from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import AT_THE_END, Database, fetch_rows
-from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, PermanentFailure
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import (
+    BadFile,
+    DamagedJournal,
+    ExternalError,
+    LockedJournal,
+    PermanentFailure,
+    TransientError,
+)
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -134,3 +147,103 @@ async def append_lines(
     values = {"id": tournament, "debate": debate_id, "numbers": numbers, "lines": list(lines)}
     await connection.execute(_APPEND.encode(), values)
     return await fetch_rows(connection, _DIFFERENT, **values) == [(0,)]
+
+
+_CAP = "SELECT max_cost, spent FROM tournaments WHERE id = %(id)s FOR NO KEY UPDATE"
+_COUNT_CALL = "UPDATE tournaments SET spent = spent + %(price)s, calls = calls + 1 WHERE id = %(id)s"
+_END_CALL = """
+UPDATE tournaments SET spent = spent + %(more)s, calls = calls - %(unmade)s, failed_calls = failed_calls + %(failed)s
+WHERE id = %(id)s
+"""
+
+
+class SharedCap:
+    """The cap on the costs of a tournament, which all workers share. A call counts from its beginning, with what it is
+    expected to cost; so does one whose worker was killed."""
+
+    def __init__(self, database: Database, tournament: str):
+        self._database, self._tournament = database, tournament
+        self.ending: set[asyncio.Task[None]] = set()
+
+    def wrap_providers(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:
+        """The providers of a debate, those that call a model behind the cap."""
+        wrapped: dict[int, Provider] = {}
+        for provider in providers.values():
+            if model_spec.is_called(provider.name):
+                wrapped[id(provider)] = CappedProvider(provider, self)
+        return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
+
+    async def begin(self, turn: str, model: str, price: float | None) -> float:
+        """Counts a call that is about to be made, and returns its price. OverBudget if it would exceed the cap."""
+        counted = price or 0.0
+
+        async def admit() -> None:
+            async with self._database.transaction() as connection:
+                # The row stays locked until the call is counted, so that no two workers see the same room.
+                ((cap, committed),) = await fetch_rows(connection, _CAP, id=self._tournament)
+                check_cap(cap, lambda: committed, turn, model, price, RUN_AGAIN)
+                await connection.execute(_COUNT_CALL.encode(), {"id": self._tournament, "price": counted})
+
+        await self._database.retried_until_reached(admit)
+        return counted
+
+    def end(self, price: float, cost: float | None, *, was_made: bool, failed: bool) -> None:
+        """Counts what a call did cost instead of its price, soon; None if that is unknown."""
+        more = 0.0 if cost is None else cost - price
+        values = {"id": self._tournament, "more": more, "unmade": int(not was_made), "failed": int(failed)}
+        work = self._database.retried_until_reached(lambda: self._database.execute(_END_CALL, **values))
+        task = asyncio.create_task(work)
+        self.ending.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self.ending.discard(task)
+        if not task.cancelled():
+            task.exception()  # a refusal is told by the next call, which can't be counted either
+
+
+class CappedProvider(Provider):
+    """A provider of one debate whose calls count towards the cap."""
+
+    def __init__(self, provider: Provider, cap: SharedCap):
+        self.name, self.caches = provider.name, provider.caches
+        self._provider, self._cap = provider, cap
+        self._prices: dict[str, float] = {}
+        """Turn id to what its call was counted with. A turn has one call at a time."""
+
+    async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
+        if not await self._provider.acquire(brief, stop):
+            return False
+        try:
+            price = cost_before_call(self.name, brief)
+            self._prices[brief.turn_id] = await self._cap.begin(brief.turn_id, self.name, price)
+        except BaseException:
+            self._provider.release(brief)
+            raise
+        return True
+
+    def release(self, brief: Brief) -> None:
+        self._provider.release(brief)
+        self._end(brief, 0.0, was_made=False, failed=False)
+
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
+        cost: float | None = None
+        failed = False
+        try:
+            reply = await self._provider.reply(brief, on_text)
+            cost = cost_after_call(self.name, brief, reply) if reply.cost is None else reply.cost
+            return reply
+        except ExternalError as error:
+            failed = True
+            if not isinstance(error, TransientError) or not error.maybe_billed:
+                cost = 0.0
+            raise
+        finally:
+            self._end(brief, cost, was_made=True, failed=failed)
+
+    def _end(self, brief: Brief, cost: float | None, *, was_made: bool, failed: bool) -> None:
+        if (price := self._prices.pop(brief.turn_id, None)) is not None:
+            self._cap.end(price, cost, was_made=was_made, failed=failed)
+
+    async def close(self) -> None:
+        await self._provider.close()
