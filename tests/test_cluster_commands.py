@@ -86,7 +86,7 @@ def test_a_file_that_was_changed_meanwhile(debate: Run, url: str, postgres_serve
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stored", ["[[[[", '"x"', "1e999", '{"schema": 1, "added": 5}'])
+@pytest.mark.parametrize("stored", ["[[[[", '{"schema": 1, "added": 5}'])
 def test_a_stored_spec_that_is_none(debate: Run, url: str, postgres_server: Postgres, stored: str) -> None:
     """A spec in the database that can't be read is told in a sentence, by the run as by a worker."""
     with started(*RUN, "out", "--cluster", url) as run:
@@ -174,10 +174,8 @@ def test_a_database_that_is_away(debate: Run) -> None:
     "address",
     [
         "mysql://localhost/x",
-        "postgresql://host:port/x",
         "postgresql://h/x?nonsense=1",
         "postgresql://ada:hunter22@db/x",
-        "postgresql://ada:hunter22@secret@db/x",
         "postgresql://ada:1234/hunter22@db/x",
         "postgresql://db/x?password=hunter22",
     ],

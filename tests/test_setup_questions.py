@@ -323,17 +323,6 @@ class TestGoingBack:
         assert isinstance(now, ModeratorTask)
         assert now.name == "positions"
 
-    def test_other_positions_and_back(self) -> None:
-        """Positions of the user's own are offered again after others were derived; derived ones are, to be edited."""
-        setup_questions = made_questions()
-        own = said(setup_questions, SetupState(), *OWN)
-        derived = said(setup_questions, again(setup_questions, own, "positions", "auto"), ("positions", PAIR))
-        back = again(setup_questions, derived, "positions", "own")
-        edited = again(setup_questions, said(setup_questions, SetupState(), *TO_ROUNDS), "positions", "own")
-
-        assert [setup_questions.current_answer(back, f"position_{side}") for side in "ab"] == ["Tabs.", "Spaces."]
-        assert [setup_questions.current_answer(edited, f"position_{side}") for side in "ab"] == [PAIR["a"], PAIR["b"]]
-
     def test_the_topic_as_stated(self) -> None:
         """Without a moderator the topic is taken as it was stated, and is then the user's own words."""
         setup_questions = made_questions()

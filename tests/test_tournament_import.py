@@ -47,14 +47,6 @@ def test_a_map_keeps_its_keys(debate: Run) -> None:
     assert json.loads(Path("t/tournament.json").read_text())["imported"]["map"]["turn"] == "turn"
 
 
-@pytest.mark.parametrize("turn", [10**12 + 1, 1.5])
-def test_a_round_that_is_too_large_is_no_number(debate: Run, turn: float) -> None:
-    """The number of a round may be smaller than a score; one beyond that is told as what is no number is."""
-    printed = import_rows(debate, [row("d1", "a", "b", "pro", turn=10**12), row("d2", "a", "b", "pro", turn=turn)])
-
-    assert f"`turn` that is no whole number: 1 (the first: '{turn}', line 3)." in printed["notes"]
-
-
 def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
     """Without a winner, the mean of the dimensions decides; a dimension without a number on a side is left out of
     both, and never becomes a number."""
@@ -99,16 +91,15 @@ def test_rows_that_stand_twice_count_once(debate: Run) -> None:
     assert ran.code == 2 and "t holds a tournament already" in ran.err
 
 
-@pytest.mark.parametrize(("judge", "reason"), [('"z', "unexpected end of data"), ('"z" z', "',' expected after '\"'")])
-def test_an_open_quote_swallows_no_rows(judge: str, reason: str, debate: Run) -> None:
+def test_an_open_quote_swallows_no_rows(debate: Run) -> None:
     """A quote that is not closed would take the rows after it into one cell; the line with it is told."""
-    lines = ["debate,pro,con,judge,winner", "1,a,b,z,pro", f"2,b,a,{judge},con", "3,a,b,z,con", "4,a,b,z,con"]
+    lines = ["debate,pro,con,judge,winner", "1,a,b,z,pro", '2,b,a,"z,con', "3,a,b,z,con", "4,a,b,z,con"]
     Path("rows.csv").write_text("\n".join(lines), encoding="utf-8")
     Path("map.yaml").write_text("debate: debate\npro: pro\ncon: con\njudge: judge\nwinner: winner\n", encoding="utf-8")
 
     ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
 
-    assert ran.code == 2 and f"rows.csv:3: not valid CSV ({reason})" in ran.err
+    assert ran.code == 2 and "rows.csv:3: not valid CSV (unexpected end of data)" in ran.err
     assert not Path("t").exists()
 
 
@@ -264,11 +255,8 @@ RECORD = {
 }
 HOSTILE_ROWS = {
     "infinity": ('"turns": []', '"turns": [{"speaker": "pro", "prompt_tokens": Infinity}]'),
-    "no number": ('"turns": []', '"turns": [{"speaker": "pro", "prompt_tokens": NaN}]'),
-    "a sum too large": ('"turns": []', '"turns": [' + ", ".join(['{"speaker": "pro", "cost": 1e308}'] * 2) + "]"),
     "turns that are none": ('"turns": []', '"turns": 5'),
     "a list of scores": ('{"x": 1}', "[1, 2]"),
-    "a list of the other's scores": ('{"x": 2}', "[1]"),
     "scores too large": ('{"x": 1}', '{"x": 1e308}'),
     "half a character": ('"p"', '"\\ud800"'),
 }

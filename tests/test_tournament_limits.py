@@ -87,22 +87,6 @@ def test_a_refusal_pauses_everyone() -> None:
     assert admitted(limiter) == begun // 2
 
 
-def test_calls_grow_slowly_after_a_refusal() -> None:
-    """Once a call was refused, the number of calls at once grows by a twentieth a second and no longer doubles."""
-    clock = Clock()
-    limiter = Limiter(Limits(), clock)
-    clock.now += 10
-    begun = admitted(limiter, 100)
-    limiter.on_response(429, {"retry-after": "30"})
-    for _ in range(begun):
-        limiter.done()
-    clock.now += 30
-    half = admitted(limiter)
-    clock.now += 2
-
-    assert half + admitted(limiter) == int(half * 1.05**2)
-
-
 def test_refusals_wait_longer_each_time() -> None:
     """Without a word from the provider the pauses double."""
     clock = Clock()
@@ -195,7 +179,7 @@ def test_a_long_pause_pauses_the_debate(after: str, waits: bool) -> None:
             asyncio.run(admit())
 
 
-@pytest.mark.parametrize("used", [100, 800, 6_400, 32_000])
+@pytest.mark.parametrize("used", [100, 32_000])
 def test_a_limit_that_was_given_is_kept(used: int) -> None:
     """Whatever calls take beyond what was expected of them, an hour's calls take what an hour allows and what the first
     calls took, which were under way before any count was known."""

@@ -189,14 +189,15 @@ ELO_CASES = {
 }
 
 
-@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("case", ELO_CASES)
-def test_elo_is_worked_as_by_hand(case: str, debate: Run) -> None:
+def test_elo_is_worked_as_by_hand(case: str) -> None:
     """Elo starts at 400, moves by K 32 and is zero-sum."""
     games, expected = ELO_CASES[case]
-    import_rows(debate, [row(f"d{n}", *game, when=f"2026-01-0{n}") for n, game in enumerate(games, start=1)])
-
-    found = {one["model"]: one["rating"] for one in ratings(debate)["elo"]}
+    rows = [
+        DebateRow(id=f"d{n}", created=f"2026-01-0{n}", topic="t", pro=pro, con=con, winner=winner)  # type: ignore[arg-type]
+        for n, (pro, con, winner) in enumerate(games, start=1)
+    ]
+    found = {one.model: one.rating for one in fitting.elo(rows)}
 
     assert found == pytest.approx(expected, abs=1e-5)
     assert sum(found.values()) == pytest.approx(400 * len(found))

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import NamedTuple
 
-from debate_orchestrator.cli.tournament import planning, results, running
+from debate_orchestrator.cli.tournament import results, running, specs
 
 
 class Verb(NamedTuple):
@@ -19,12 +19,12 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "new": Verb("write a commented spec to start from", "new spring.yaml", planning.new_arguments, planning.new),
+    "new": Verb("write a commented spec to start from", "new spring.yaml", specs.new_arguments, specs.new),
     "plan": Verb(
         "show the schedule of a spec, and the calls, tokens, cost and time that it takes",
         "plan spring.yaml",
-        planning.plan_arguments,
-        planning.plan,
+        specs.plan_arguments,
+        specs.plan,
     ),
     "run": Verb(
         "run the debates of a spec, or go on with them",
@@ -36,8 +36,8 @@ VERBS = {
     "add": Verb(
         "add a model to a tournament; it meets all others",
         "add spring openai:gpt-5.1",
-        planning.add_arguments,
-        planning.add,
+        specs.add_arguments,
+        specs.add,
     ),
     "rate": Verb(
         "rate the models: Elo, and Bradley-Terry strengths with intervals",

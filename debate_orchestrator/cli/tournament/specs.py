@@ -1,22 +1,31 @@
-"""The spec of a tournament from its file and the flags over it, with the user's consent to what the file does."""
+"""The spec of a tournament: from its file and the flags over it, with the user's consent to what the file does. `new`
+writes one to start from, `plan` shows its schedule and what it takes, and `add` adds a model to it."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
+from debate_orchestrator.cli.output import print_json, print_status, say
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.setup import risks
+from debate_orchestrator.setup.answers import number
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.numbers import duration
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.folder import Tournament
+    from debate_orchestrator.tournament.plan import ScheduledDebate, TournamentEstimate
     from debate_orchestrator.tournament.spec import TournamentSpec
 
 _FLAGS = {
@@ -133,3 +142,173 @@ def concurrency(text: str) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10_000:
         return int(text)
     raise BadSettings(f"--at-once must be a number from 1 to 10,000, and not {text!r}.")
+
+
+_FILE = "tournament.yaml"
+_SHOWN = 20
+"""Debates of a schedule that are printed, unless it is written to a file."""
+
+
+def new_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", default=_FILE, help=f"the file to write; {_FILE} by default")
+
+
+def new(arguments: argparse.Namespace) -> int:
+    """Writes the file, and says what to do with it."""
+    from debate_orchestrator.storage.files import write_new
+    from debate_orchestrator.tournament.spec_file import sample
+
+    write_new(arguments.file, sample())
+    name = shlex.quote(arguments.file)
+    say(f"{arguments.file} is written.")
+    print_status(f"What it takes: `{command('tournament plan', name)}`.")
+    print_status(f"All of it without a model: `{command('tournament run', name)} --rehearse`.")
+    return 0
+
+
+def plan_arguments(parser: argparse.ArgumentParser) -> None:
+    add_spec(parser)
+    parser.add_argument("--to", metavar="FILE", help="write the whole schedule there, as JSON")
+    parser.add_argument("--batch", action="store_true", help="what it costs in batches, as `run --batch` runs it")
+    parser.add_argument("--at-once", metavar="N", default="50", help="debates at the same time; 50 by default")
+    flags.add_json(parser)
+
+
+def plan(arguments: argparse.Namespace) -> int:
+    """Prints the plan. Nothing is called."""
+    from debate_orchestrator.storage.files import write_over
+    from debate_orchestrator.tournament.plan import SCHEDULE_BEGINS, estimate_tournament, make_schedule, schedule_text
+    from debate_orchestrator.tournament.spec import price_notes
+
+    at_once = concurrency(arguments.at_once)
+    spec = read_spec(arguments)
+    schedule = make_schedule(spec)
+    expected = estimate_tournament(spec, schedule, at_once, batch=arguments.batch)
+    if arguments.to and (path_kept := write_over(arguments.to, schedule_text(schedule), SCHEDULE_BEGINS, "a schedule")):
+        print_status(f"The schedule that was there is kept as {path_kept}.")
+    if arguments.json:
+        plain = [scheduled.model_dump(mode="json") for scheduled in schedule]
+        print_json({**_estimate_json(expected), "notes": price_notes(spec), "schedule": plain})
+        return 0
+    for line in _schedule_lines(schedule, arguments.to):
+        say(line)
+    say("")
+    for line in _estimate_lines(spec, schedule, expected):
+        say(line)
+    for note in price_notes(spec):
+        print_status(f"Note: {note}")
+    batch = " --batch" if arguments.batch else ""
+    print_status(f"Run it: `{command('tournament run', arguments.spec)} --to {shlex.quote(spec.tag)}{batch}`.")
+    return 0
+
+
+def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
+    """A forecast as plain data."""
+    cost, low, high = expected.cost()
+    input_tokens, output_tokens = expected.tokens
+    return {
+        "debates": expected.debates,
+        "calls": expected.calls,
+        "tokens": {"input": input_tokens, "output": output_tokens},
+        "usd": {"expected": round(cost, 4), "low": round(low, 4), "high": round(high, 4)},
+        "unknown_prices": expected.unknown,
+        "seconds": None if expected.seconds is None else round(expected.seconds),
+        "bound_by": expected.bound,
+        "models": [
+            {
+                "model": load.model,
+                "calls": round(load.calls),
+                "input": load.usage.input,
+                "output": load.usage.output,
+                "usd": None if load.cost is None else round(load.cost, 4),
+            }
+            for load in expected.loads
+        ],
+    }
+
+
+def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> Iterator[str]:
+    """The first debates of a schedule, and where the others are."""
+    for scheduled in schedule[:_SHOWN]:
+        judges = f"; judges {', '.join(scheduled.judges)}" if scheduled.judges else ""
+        yield f"{scheduled.id}: {scheduled.pro} (pro) against {scheduled.con} (con), {scheduled.first} first{judges}"
+    if file:
+        yield f"{len(schedule):,} debates; the whole schedule is in {file}."
+    elif len(schedule) > _SHOWN:
+        yield f"... and {len(schedule) - _SHOWN:,} more; --to FILE writes them all."
+
+
+def _estimate_lines(
+    spec: TournamentSpec, schedule: Sequence[ScheduledDebate], expected: TournamentEstimate
+) -> Iterator[str]:
+    """What a schedule takes, in words."""
+    from debate_orchestrator.providers import pricing
+
+    topics = len({scheduled.topic_id for scheduled in schedule})
+    yield (
+        f"{expected.debates:,} debates: {len(spec.models)} models, {topics} topics, sides {spec.sides}, "
+        f"format {spec.format}."
+    )
+    input_tokens, output_tokens = expected.tokens
+    yield f"{expected.calls:,} calls, about {input_tokens:,} tokens sent and {output_tokens:,} answered."
+    cost, low, high = expected.cost()
+    if cost or not expected.unknown:
+        yield (
+            f"About ${cost:,.2f}, between ${low:,.2f} (answers half as long) and ${high:,.2f} (answers twice as long, "
+            f"nothing read from a cache); prices of {pricing.table().date}."
+        )
+    if expected.unknown:
+        yield f"Not counted, since the price is unknown: {', '.join(expected.unknown)}."
+    if expected.sampled:
+        yield "Estimated from a part of the debates, drawn by chance."
+    if expected.seconds is None:
+        yield "A batch for each stage of the debates: most take less than an hour, and none more than 24."
+    else:
+        yield f"About {duration(expected.seconds)}, by {expected.bound}."
+    uses = Counter(judge for scheduled in schedule for judge in scheduled.judges)
+    if uses:
+        yield f"Judges: {', '.join(f'{name} {count}' for name, count in uses.most_common())}."
+    for load in expected.loads:
+        price = "price unknown" if load.cost is None else f"${load.cost:,.2f}"
+        yield f"  {load.model}: {load.calls:,.0f} calls, {load.usage.output:,} tokens answered, {price}"
+    if spec.max_cost is not None and high > spec.max_cost:
+        yield f"The cap of ${spec.max_cost:,.2f} may be reached before the end; `run` goes on later with a higher one."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="the tournament's folder")
+    parser.add_argument("model", metavar="MODEL", help="the model that is added")
+    parser.add_argument("--name", metavar="NAME", help="its name in the tournament; MODEL by default")
+    parser.add_argument("--price", metavar="IN,OUT", help="US dollars per million tokens, if the price is unknown")
+    parser.add_argument("--rehearse", action="store_true", help="let a stand-in take its place")
+    flags.add_trust(parser)
+
+
+def add(arguments: argparse.Namespace) -> int:
+    """Adds its debates to the schedule, and runs none."""
+    from debate_orchestrator.tournament import folder
+    from debate_orchestrator.tournament.spec import model_of, stand_in
+
+    row: dict[str, Any] = {"spec": arguments.model}
+    if arguments.name is not None:
+        row["name"] = arguments.name
+    if arguments.price is not None:
+        row["price"] = _price(arguments.price)
+    model = model_of(row)
+    if arguments.rehearse:
+        model = stand_in(model)
+    with folder.lock(arguments.folder):
+        tournament = folder.load(arguments.folder)
+        agree_to_folder(tournament, trusted=arguments.trust)
+        before = len(tournament.schedule)
+        tournament = folder.add_model(tournament, model)
+        remember(tournament)
+    say(f"{model.name} is added: {len(tournament.schedule) - before:,} more debates.")
+    print_status(f"Run them: `{command('tournament resume', arguments.folder)}`.")
+    return 0
+
+
+def _price(text: str) -> Any:
+    """The price that a flag gives, or its text for a later check to refuse."""
+    parts = [number(part) for part in text.split(",")]
+    return {"input": parts[0], "output": parts[1]} if len(parts) == 2 else text
