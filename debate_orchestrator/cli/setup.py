@@ -34,9 +34,9 @@ from debate_orchestrator.providers.discovery import find_models
 from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import AUTO, SETTING_TEXTS, format_of, make_settings, sample
-from debate_orchestrator.setup.state import KeptAnswers
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import (
+    KeptAnswers,
     ModeratorTask,
     Ready,
     SetupQuestion,
