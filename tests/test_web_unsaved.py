@@ -21,11 +21,16 @@ import pytest
 from debates import opened_event
 from public_server import ask, served_public, start
 
+from debate_orchestrator.core.events import CallIntended, Opened
+from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.engine import start as start_module
 from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.errors import JournalWriteError, PermanentFailure
+from debate_orchestrator.util.errors import JournalWriteError, Paused, PermanentFailure
 from debate_orchestrator.web import log
+from debate_orchestrator.web import runs as web_runs
 from debate_orchestrator.web.public.sentences import public_reasons
 from debate_orchestrator.web.runs import Run, Runs, consent_already_given, error_sentences
 
@@ -116,6 +121,61 @@ def test_nothing_is_said_to_wait_once_it_is_saved(fail: Fail, explain: Any) -> N
         await runs.shutdown()
 
     asyncio.run(served())
+
+
+# Positions that are derived for a form
+
+DERIVED = (Reply(text="{}", brief_digest="", spec="anthropic:x", called=True),)
+
+
+@pytest.fixture
+def deriving(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Positions are derived, and come once no further call is to be made."""
+
+    async def opening(_: object, *, stop: asyncio.Event) -> Any:
+        await stop.wait()
+        return opened_event().model_copy(update={"derived": DERIVED})
+
+    monkeypatch.setattr(start_module, "opened_with_positions", opening)
+
+
+async def begin(runs: Runs, settings: Settings) -> str:
+    """Sends the form of a debate to a server that then ends; the journal."""
+    form = asyncio.ensure_future(runs.forms.begin("", lambda: runs.open(settings, rehearse=False)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    await runs.shutdown()
+    return await form
+
+
+@pytest.mark.usefixtures("deriving")
+def test_positions_are_awaited_when_the_server_ends() -> None:
+    """Those of a call that is under way are saved in the journal of their debate, which then waits."""
+    runs = Runs(error_sentences, str)
+    path = asyncio.run(begin(runs, opened_event().settings))
+    first, *more = journal.read(path).events
+    assert isinstance(first, Opened) and first.derived == DERIVED
+    assert not any(isinstance(event, CallIntended) for event in more) and runs.lost == 0
+
+
+@pytest.mark.usefixtures("deriving")
+def test_positions_that_a_full_disk_loses_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that ends names and counts positions that were derived and could not be saved, and says to whoever sent
+    the form that nothing was opened. It takes no further form."""
+
+    def full(*_: object) -> int:
+        raise JournalWriteError("full", "no room")
+
+    monkeypatch.setattr(journal, "append_line", full)
+    monkeypatch.setattr(web_runs, "_LAST_CALLS", 0.05)
+    told: list[str] = []
+    runs = Runs(error_sentences, told.append)
+    for _ in range(2):
+        with pytest.raises(Paused, match="nothing was opened"):
+            asyncio.run(begin(runs, opened_event().settings))
+    assert runs.lost == 1
+    assert sum(line.startswith("Lost: the positions that were derived") for line in told) == 1
+    assert not any(line.startswith("Given up") for line in told)
 
 
 # A process of its own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine import rejudge as rejudging
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.engine.debate import (
+    OnJournal,
     OpenDebate,
     RequireConsent,
     continue_debate,
@@ -77,7 +79,7 @@ async def run(
         PermanentFailure: something must be repaired first (`ProviderFailed`: at a provider). Replies are saved.
     """
     default_model = discovery.default_if_keyed if rehearse else discovery.default
-    with await _create(_settings(settings, default_model), rehearse=rehearse) as session:
+    with await create(_settings(settings, default_model), rehearse=rehearse) as session:
         return await _run(session, on_event, on_text)
 
 
@@ -205,7 +207,7 @@ async def open_debate(
         Paused, ProviderFailed: positions were to be derived, and the moderator's model failed.
     """
     hosted = _settings(settings, lambda seat: model_spec.HOST)
-    with await _create(hosted, rehearse=rehearse, people=people) as session:
+    with await create(hosted, rehearse=rehearse, people=people) as session:
         return session.files
 
 
@@ -253,7 +255,16 @@ def _must_be_trusted(path: str, risks_found: Sequence[risks.Risk], trust: bool) 
         raise BadSettings(f"{path}: this journal {risks.WANTS} ({risks_text}). Pass trust=True to agree.")
 
 
-async def _create(settings: Settings, *, rehearse: bool = False, people: bool = False) -> OpenDebate:
+async def create(
+    settings: Settings,
+    *,
+    rehearse: bool = False,
+    people: bool = False,
+    stop: asyncio.Event | None = None,
+    on_journal: OnJournal = ignore,
+) -> OpenDebate:
+    """The new debate of `open_debate`, before its journal is closed. Once `stop` is set, no further call is made to
+    derive positions, and the one under way is awaited."""
     files = DebateFiles.of_output(settings.output)
     if rehearse:
         settings, files = start.as_rehearsal(settings), files.with_suffix(".rehearsed")
@@ -262,7 +273,7 @@ async def _create(settings: Settings, *, rehearse: bool = False, people: bool = 
     def notes(opened: Opened) -> list[Noted]:
         return start.notes_after_opened(settings, estimate_debate(opened).sentence() if rehearse else "")
 
-    return await create_paid_debate(start.opened_with_positions(settings), files, notes)
+    return await create_paid_debate(start.opened_with_positions(settings, stop=stop), files, notes, on_journal)
 
 
 async def _run(session: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:

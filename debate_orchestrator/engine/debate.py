@@ -37,6 +37,8 @@ RequireConsent = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
 """Returns if the user consents to these risks of a journal; raises otherwise."""
 FollowUpEvents = Callable[[Opened], Sequence[Event]]
 """Makes the events that follow the first one at once."""
+OnJournal = Callable[[JournalWriter], None]
+"""Called with a new journal before its first event is paid for: the journal tells what it loses."""
 ChangeEvents = Callable[[DebateState], list[Event]]
 """Checks that a debate can be continued, and returns the events that record its changes. Raises if it can't."""
 
@@ -98,12 +100,16 @@ def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event]
 
 
 async def create_paid_debate(
-    opening: Awaitable[Opened], files: DebateFiles, following: FollowUpEvents = lambda opened: ()
+    opening: Awaitable[Opened],
+    files: DebateFiles,
+    following: FollowUpEvents = lambda opened: (),
+    on_journal: OnJournal = ignore,
 ) -> OpenDebate:
     """As `create_debate`, for a first event that calls may have to be paid for. The journal is locked before the event
     is awaited, so that nothing else can take its name. The event then waits for room on a full disk."""
     journal = JournalWriter.reserve(files.journal)
     try:
+        on_journal(journal)
         opened = await opening
         journal.append(opened, queue_if_disk_full=bool(opened.derived))
         await journal.wait_for_room()

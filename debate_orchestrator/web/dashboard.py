@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -18,7 +18,7 @@ from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, rejudge, start
-from debate_orchestrator.engine.api import find_risks, open_debate
+from debate_orchestrator.engine.api import find_risks
 from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.user_events import audience_question
@@ -121,7 +121,11 @@ class Dashboard:
             prepared = await in_thread(lambda: prepare(form_data, models))
             risks = await in_thread(lambda: find_risks(prepared.settings))
             if action == "start" and _agreed(form_data, risks):
-                journal = await self._runs.forms.begin(form_key, lambda: self._run(prepared), form_data)
+
+                def begin() -> Coroutine[Any, Any, str]:
+                    return self._runs.open(prepared.settings, rehearse=prepared.rehearsal)
+
+                journal = await self._runs.forms.begin(form_key, begin, form_data)
                 return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             values = await in_thread(lambda: _confirmation(prepared, risks, form_data))
@@ -134,12 +138,6 @@ class Dashboard:
         """The form."""
         values = await in_thread(lambda: form_values(models, form_data, problems))
         return await self._page("new.html.j2", 422 if values["problems"] else 200, **values)
-
-    async def _run(self, prepared: Prepared) -> str:
-        """Opens a debate and runs it; its journal."""
-        files = await open_debate(prepared.settings, rehearse=prepared.rehearsal, people=True)
-        self._runs.start(files.journal, consent_already_given)
-        return files.journal
 
     async def with_slash(self, request: Request) -> Response:
         """From the link of the dashboard without the slash at its end."""

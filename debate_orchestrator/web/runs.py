@@ -15,7 +15,9 @@ from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.api import create
 from debate_orchestrator.engine.debate import (
     OpenDebate,
     RequireConsent,
@@ -30,7 +32,14 @@ from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.util.errors import BadSettings, DebateError, JournalWriteError, LockedJournal, Paused
+from debate_orchestrator.util.errors import (
+    BadSettings,
+    DebateError,
+    JournalWriteError,
+    LockedJournal,
+    Paused,
+    short_repr,
+)
 from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.threads import to_its_end
@@ -261,16 +270,25 @@ class Forms:
 
     def __init__(self) -> None:
         self._begun: dict[str, asyncio.Task[str]] = {}
+        self._ending = False
 
     async def begin(self, form_key: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
         """Calls `begin` and returns its result; that of the earlier call if the same `form_key` and `form` came before,
-        unless it failed; with an empty key, of none. `begin` goes on where the request is given up."""
+        unless it failed; with an empty key, of none. `begin` goes on where the request is given up. Paused if the
+        server ends first."""
         key = repr((form_key or secrets.token_hex(16), form))
         task = self._begun.get(key)
         if task is None:
+            if self._ending:
+                raise Paused(_SERVER_ENDS)
             task = self._begun[key] = asyncio.ensure_future(begin())
             task.add_done_callback(lambda task: self._done(key, task))
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                raise
+            raise Paused(_SERVER_ENDS) from None
 
     def _done(self, key: str, task: asyncio.Task[str]) -> None:
         if task.cancelled() or task.exception():
@@ -279,14 +297,21 @@ class Forms:
         for old in finished[:-_KEPT_FORMS]:
             del self._begun[old]
 
-    async def end(self) -> None:
-        """Cancels the tasks that are not done, and waits for them."""
+    async def end(self, seconds: float) -> None:
+        """Waits up to so many seconds for the tasks that are not done. Then cancels them, and waits until they have
+        ended. None begins from now on."""
+        self._ending = True
         working = [task for task in self._begun.values() if not task.done()]
+        if working:
+            await asyncio.wait(working, timeout=seconds)
         for task in working:
             task.cancel()
         await asyncio.gather(*working, return_exceptions=True)
 
 
+_SERVER_ENDS = "The server has ended before this was done, and nothing was opened. Try again once it is there."
+_LAST_CALLS = 8.0
+"""Seconds for which calls that derive positions are awaited when the server ends: a container often has ten."""
 _KEPT_FORMS = 1_000
 """Forms of which it is known what they began."""
 
@@ -303,6 +328,10 @@ class Runs:
         self._problems: dict[str, list[str]] = {}
         self._explain, self._tell = explain, tell
         self._lost = 0
+        self._ending = asyncio.Event()
+        """Set once no further call is to be made."""
+        self._opening = 0
+        """Debates whose positions may be awaited, by a call that is paid for."""
 
     def problems(self, path: str) -> list[str]:
         """Why a debate is paused; empty if nothing has failed since the server was started."""
@@ -318,6 +347,30 @@ class Runs:
         run = self._runs.get(path)
         return run if run is not None and run.running else None
 
+    async def open(self, settings: Settings, *, rehearse: bool) -> str:
+        """Opens a new debate, to whose risks the user has agreed, and runs it; its journal. Positions that are derived
+        and can't be saved count as lost."""
+        journals: list[JournalWriter] = []
+
+        def watch(journal: JournalWriter) -> None:
+            journal.tell = self._tell
+            journals.append(journal)
+
+        self._opening += 1
+        try:
+            opening = create(settings, rehearse=rehearse, people=True, stop=self._ending, on_journal=watch)
+            with await opening as session:
+                path = session.files.journal
+        except asyncio.CancelledError:
+            if not any(journal.lost for journal in journals):
+                self._tell(f"Given up: the positions on {short_repr(settings.topic)}, which did not come in time.")
+            raise
+        finally:
+            self._opening -= 1
+            self._lost += sum(len(journal.lost) for journal in journals)
+        self.start(path, consent_already_given)
+        return path
+
     def start(self, path: str, require_consent: RequireConsent) -> Run:
         """Goes on with a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
         when it is opened; `consent_already_given` is for one that this program has just written."""
@@ -325,6 +378,8 @@ class Runs:
             run = self._runs[path] = Run(path, self._explain, self._tell, require_consent, self._lock(path))
             self._problems.pop(path, None)
             run.task.add_done_callback(lambda _: self._ended(run))
+            if self._ending.is_set():
+                run.pause_for_shutdown()
         return run
 
     def _lock(self, path: str) -> asyncio.Lock:
@@ -352,10 +407,11 @@ class Runs:
     async def shutdown(self) -> None:
         """Ends the forms, which may begin runs, and all runs as SIGTERM ends a debate at a terminal: the parts of
         replies that have come are kept."""
-        await self.forms.end()
-        running = [run for run in self._runs.values() if run.running]
-        for run in running:
+        self._ending.set()
+        for run in self._runs.values():
             run.pause_for_shutdown()
+        await self.forms.end(_LAST_CALLS if self._opening else 0.0)
+        running = [run for run in self._runs.values() if run.running]
         if running:
             await asyncio.wait([run.task for run in running], timeout=0.2)
         for run in running:

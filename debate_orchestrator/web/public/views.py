@@ -15,14 +15,14 @@ from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util.errors import DebateError, with_hint
+from debate_orchestrator.util.errors import DebateError, Paused, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, form, is_https
 from debate_orchestrator.web.pages import go_to, html_response, in_thread, png, standalone_page
 from debate_orchestrator.web.public import sentences
 from debate_orchestrator.web.public.report import report_html
-from debate_orchestrator.web.public.sentences import FormError
+from debate_orchestrator.web.public.sentences import FormError, not_started
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
 from debate_orchestrator.web.runs import Run
 
@@ -71,6 +71,9 @@ class Views:
             )
         except FormError as error:
             return await self._home(request, form_data, error)
+        except Paused:
+            ends = not_started(503, "This site ends now, perhaps to begin anew.", "the same again in some minutes", 120)
+            return await self._home(request, form_data, ends)
         return go_to(f"/d/{name}")
 
     async def _home(self, request: Request, form_data: dict[str, str], error: FormError | None) -> Response:
