@@ -58,6 +58,14 @@ def spoken_by(spec: str, **more: Any) -> dict[str, Any]:
     return {"about": "A program", "cast": {"a": spec, "b": spec, "judge": "rehearse"}, "free": True, **more}
 
 
+def test_a_site_that_ends_takes_no_form(visitor: PublicVisitor) -> None:
+    """A visitor is told to try again, and keeps what the form holds."""
+    visitor.client.portal.call(visitor.site.runs.forms.end, 0.0)  # type: ignore[union-attr]
+    answer = visitor.start()
+    assert answer.status_code == 503 and answer.headers["retry-after"] == "120"
+    assert "This site ends now" in plain(answer.text) and TOPIC["topic"] in answer.text
+
+
 def test_a_debate_from_the_front_page_to_its_report(visitor: PublicVisitor) -> None:
     """A stranger's topic becomes a debate with an address of its own, that is listed, read and reported, and that says
     it is a rehearsal. No file and no counter of the site holds the visitor's address."""

@@ -134,6 +134,7 @@ def deriving(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def opening(_: object, *, stop: asyncio.Event) -> Any:
         await stop.wait()
+        await asyncio.sleep(0.02)  # the call that is under way
         return opened_event().model_copy(update={"derived": DERIVED})
 
     monkeypatch.setattr(start_module, "opened_with_positions", opening)
