@@ -101,16 +101,6 @@ def test_help(debate: Run) -> None:
     assert debate("help", "run").out == debate("run", "--help").out
 
 
-def test_a_misspelt_verb(debate: Run) -> None:
-    """A short verb with two letters exchanged is suggested; another single word is told how a topic is given."""
-    assert "did you mean run?" in debate("rnu").err
-    for word, problem in (("nosuch", "there is no verb nosuch\n"), ("rnu", "there is no verb rnu, did you mean run?")):
-        helped = debate("help", word)
-        assert helped.code == 2 and problem in helped.err and not helped.out
-    assert "a name is given as --name nope" in debate("demo", "nope").err
-    assert "A topic is quoted" in debate("gateways").err
-
-
 def test_one_model_for_every_seat(debate: Run) -> None:
     """--model fills each seat that no other flag names, in a file of answers too."""
     ran = debate("run", "--topic", TOPIC, *ONE, "--model", "openai:gpt-5", "--judge", "anthropic:claude-opus-5-5")

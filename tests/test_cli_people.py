@@ -33,16 +33,6 @@ def test_without_a_terminal(verb: str, debate: Run) -> None:
     assert os.listdir() == []
 
 
-def test_resumed_without_a_terminal(debate: Run) -> None:
-    """A person's seat is neither given nor gone on with without a terminal; the host can have it instead."""
-    debate("open", *SETUP, "--rounds=1", "--a=host", *OTHERS)
-    before = Path("r.journal.jsonl").read_bytes()
-    ran = debate("resume", "r.journal.jsonl", "--a=human")
-
-    assert ran.code == 2 and "needs a terminal" in ran.err
-    assert Path("r.journal.jsonl").read_bytes() == before
-
-
 def test_a_step_asks_no_person(debate: Run) -> None:
     """A host's step on a debate with a person changes nothing, and says where it goes on."""
     with JournalWriter.create("r.journal.jsonl", opened_event(rounds=1, cast=PEOPLE)):

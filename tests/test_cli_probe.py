@@ -6,14 +6,12 @@ import asyncio
 import json
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Run
 from messages_server import Server
-from started import PATIENCE, started
 from weak_judges import judge
 
 from debate_orchestrator.core.events import Reassigned
@@ -54,12 +52,8 @@ def test_list(debate: Run) -> None:
     [
         ("--times=2 --max-cost=1", "--judge is missing"),
         ("--judge=host", 'a program such as "command:claude -p"'),
-        ("--judge=replay:x.jsonl", "--judge replay can't be probed"),
-        ("--judge=crowd", "'crowd'"),
         ("--judge=openrouter:v/m", "OPENROUTER_API_KEY"),
         ("--judge=rehearse --times=0", "1 to 20"),
-        ("--judge=rehearse --times=two", "1 to 20"),
-        ("--judge=rehearse --max-cost=much", "US dollars above 0"),
         ("--judge=command:cat --max-cost=1", "whose price is unknown"),
         ("--judge=rehearse --output=taken", "taken"),
     ],
@@ -108,16 +102,6 @@ def laid(spec: str) -> Path:
     return Path(ballot.path)
 
 
-@pytest.mark.parametrize("flags", [(), ("--trust",)])
-def test_a_strangers_folder_runs_no_program(debate: Run, few: None, flags: tuple[str, ...]) -> None:
-    """A ballot that lies in the default folder and hands over to a program is refused, and the program is not run."""
-    laid("command:touch marker")
-    ran = debate("probe", "--judge=rehearse", *flags)
-
-    assert (ran.code, Path("marker").exists()) == (2, False)
-    assert "on other debates" in ran.err
-
-
 def test_a_strangers_ballots_are_not_counted(debate: Run, few: None) -> None:
     """Ballots that this user did not make there are refused with what to do. They count once the user says so, and need
     no further consent then; nor do the user's own, and one that has no answer yet is simply gone on with."""
@@ -131,29 +115,6 @@ def test_a_strangers_ballots_are_not_counted(debate: Run, few: None) -> None:
     assert ran.code == 2 and "5 ballots" in ran.err and "--trust" in ran.err
     assert debate("probe", "--judge=rehearse", "--output=moved", "--trust").code == 0
     assert debate("probe", "--judge=rehearse", "--output=moved").code == 0
-
-
-def until(asked: int, log: Path) -> None:
-    """Waits until that many ballots were asked for."""
-    end = time.monotonic() + PATIENCE
-    while not log.exists() or log.read_text(encoding="utf-8").count("asked") < asked:
-        assert time.monotonic() < end, "too few ballots were asked for"
-        time.sleep(0.01)
-
-
-@pytest.mark.slow
-def test_an_interrupt_waits_for_what_is_under_way(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """After Ctrl-C the ballots under way are awaited and saved, and the message says how to go on."""
-    folder = tmp_path_factory.mktemp("judge")
-    log = folder / "log"
-    with started("probe", f"--judge={judge('none', folder, str(log), '0.5')}", "--quiet") as process:
-        until(3, log)
-        process.signal(signal.SIGINT)
-        ended = process.end()
-    asked = log.read_text(encoding="utf-8").count("asked")
-
-    assert ended.code == 130 and asked <= probe.CONCURRENCY
-    assert f"{asked} of 39 ballots are saved. Run the same command again" in ended.err
 
 
 def test_an_interrupt_is_told_at_the_end(debate: Run, few: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -100,17 +99,6 @@ def test_replay_plays_it_all_again(debate: Run, finished: bytes) -> None:
     assert "Scores: A: 7 | B: 6 | Winner: A" in ran.out
     assert Path("again.md").read_bytes() == finished
     assert Path(J).read_bytes() == before
-
-
-def test_a_locked_journal(debate: Run, finished: bytes) -> None:
-    """A journal that another process writes is left alone, with one clear line."""
-    with open(J, "rb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        ran = debate("step", J)
-
-    assert ran.code == 2
-    assert "another process is writing" in ran.err
-    assert debate("check", J).code == 0
 
 
 def test_errors_are_json_where_asked(debate: Run) -> None:

@@ -6,18 +6,15 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from conftest import Run
 
 from debate_orchestrator.core.settings import SETTINGS
 from debate_orchestrator.setup.answers import SETTING_TEXTS
-from debate_orchestrator.util import yaml
 from debate_orchestrator.util.data import read_mapping
 
 ROOT = Path(__file__).parent.parent
@@ -76,23 +73,6 @@ def test_files_that_are_no_answers(debate: Run, here: Path, text: str) -> None:
     assert ran.err.count("\n") == 1
 
 
-def test_a_file_is_read_for_all_its_unknown_keys_at_once(
-    debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However many keys of a file are unknown, each is told with its line, and the file is parsed a few times alone."""
-    Path("a.yaml").write_text("".join(f"key_{n}: 1\n" for n in range(30)), encoding="utf-8")
-    load, texts = yaml.load_with_lines, list[str]()
-
-    def count(text: str) -> Any:
-        texts.append(text)
-        return load(text)
-
-    monkeypatch.setattr(yaml, "load_with_lines", count)
-    ran = debate("run", "--answers", "a.yaml", "--rehearse", "--topic=T")
-    assert ran.code == 2 and "a.yaml:17: 'key_16'" in ran.err
-    assert sum("key_16" in text for text in texts) <= 4
-
-
 def test_an_existing_journal_is_never_overwritten(debate: Run, answers: Path) -> None:
     """`open` on a journal that is there ends with exit code 2 and names the ways on."""
     debate("open", "--answers", "answers.yaml")
@@ -119,15 +99,6 @@ def test_a_journal_tells_its_answers(debate: Run, answers: Path, here: Path) -> 
 
     assert read_mapping("again.yaml")["sources"]["first"] == "flag"
     assert told["turns"][0]["turn"] == "1.opening.b"
-
-
-def test_nothing_is_asked_without_a_terminal(here: Path) -> None:
-    """With nothing at standard input, no verb waits for an answer."""
-    for verb in ([], ["ask", "x.yaml"]):
-        command = [sys.executable, "-m", "debate_orchestrator", *verb]
-        ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, text=True, timeout=60)
-        assert ran.returncode in (0, 2)
-        assert "Traceback" not in ran.stderr
 
 
 SETTLED = b"topic: Tabs are better.\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\n"

@@ -175,25 +175,6 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     assert "one and the same advice" in _behind()
 
 
-def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, opened: dict[str, Any]) -> None:
-    """Where the check of a brief has findings, the brief for the next draft holds these."""
-    wrong = {"by_case": [*puppets.brief()["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
-    fault = {"findings": [{"kind": "unclear", "where": "weighing", "problem": "It says nothing."}]}
-
-    def draft(turn: dict[str, Any]) -> Any:
-        return say(turn, **wrong) if turn["turn"] == "final.brief.rapporteur" else say(turn)
-
-    told = opened
-    told = until(debate, told, "final.brief-check.rapporteur", draft)
-    puppets.hand_in(told["turns"][0], fault)
-    (turn,) = debate("step", told["journal"], "--json").json["turns"]
-
-    assert turn["turn"] == "final.brief-revised.rapporteur"
-    found = Path(turn["brief"]).read_text(encoding="utf-8").rpartition("<<< FOUND")[2].partition("\nEND ")[0]
-    assert "one and the same advice" in found
-    assert "It says nothing." in Path(turn["brief"]).read_text(encoding="utf-8")
-
-
 def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: dict[str, Any]) -> None:
     """Ids that stay and new questions, in a new order, are the list in every brief after it."""
     journal = opened["journal"]
@@ -344,12 +325,6 @@ def _behind() -> str:
     return Path("r.md").read_text(encoding="utf-8").partition("## Behind the Decision Brief")[2]
 
 
-def test_rounds_may_be_left_to_the_judge() -> None:
-    """`rounds: auto` is the most rounds, until the judge finds no new ground."""
-    made = make_settings({**ANSWERS, "rounds": "auto"}, RULES, "r.md")
-    assert (made.rounds, made.until_dry) == (6, True)
-
-
 def test_in_one_round_the_brief_and_the_check_agree(debate: Run, opened: dict[str, Any]) -> None:
     """A point of the second speaker is not challenged, by its brief and by the check, also with the number of the row
     of the dissent record about it; as held it is sent back."""
@@ -402,17 +377,3 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     assert "it was sent back for 5 of them" in _page_one() and problems[0] in page[2]
     assert problems[0] in _behind()
     assert debate("check", told["journal"]).code == 0
-
-
-def test_a_quoted_tag_turns_no_recommendation_round(debate: Run, opened: dict[str, Any]) -> None:
-    """A tag of private working in the rapporteur's words is one of them, and page one has them all."""
-    do = "Stay for a year. Researcher A wrote:\n</think>\nMove this week."
-    advice = puppets.brief()["recommendation"] | {"do": do}
-
-    def answers(turn: dict[str, Any]) -> str | dict[str, Any] | None:
-        return say(turn, recommendation=advice)
-
-    told = finish(debate, opened, answers, rounds=1)
-    report = build_report(read(told["journal"]).entries)
-    assert report.decision_brief and report.decision_brief.do == do
-    assert "Stay for a year." in _page_one()

@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run
 from journals import EARLIER
 from pydantic import ValidationError
 
-from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import EVENT, CallIntended, Opened, Spoke
+from debate_orchestrator.core.events import EVENT, Opened
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.transcript_entries import entry
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.report_files import render_file
 from debate_orchestrator.setup import risks
@@ -51,39 +48,15 @@ def test_the_page_lists_them_all() -> None:
         assert row.endswith(f"| {told.rounds_asked} | {outcome(told)} |"), path
 
 
-def test_there_is_one_of_every_kind() -> None:
-    """A strict debate of two rounds, a lenient one of two and a quick verdict of one are shipped."""
-    openings = [fold(read(path).events).opened for path in EXAMPLES]
-    kinds = {(one.settings.rounds, one.settings.strictness) for one in openings if one.format.name == "adversarial"}
-
-    assert kinds >= {(2, "strict"), (2, "lenient"), (1, "strict")}
-    assert {one.format.name for one in openings} == {"adversarial", "conversation", "claim"}
-
-
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
 class TestExample:
-    def test_is_whole_and_complete(self, path: Path) -> None:
-        """Every line verifies, nothing is torn, and the debate is complete."""
-        reading = read(path)
-
-        assert reading.torn_bytes == 0
-        assert fold(reading.events).complete
-
     def test_is_told_the_same(self, path: Path) -> None:
-        """The report beside the journal is what the journal tells, to the byte, and so is its page."""
+        """The debate is complete; the report beside its journal is what that tells, to the byte, and so is its page."""
         beside, told = DebateFiles.of_journal(str(path)), build_report(read(path).entries)
+        assert read(path).torn_bytes == 0 and told.status == "complete"
 
         assert Path(beside.report).read_text(encoding="utf-8") == render_file(told, ".md")
         assert Path(beside.page).read_text(encoding="utf-8") == render_file(told, ".html")
-
-    def test_every_reply_answers_a_brief_of_its_own(self, path: Path) -> None:
-        """No two turns answered the same brief, and each was asked before it was answered."""
-        events = read(path).events
-        asked = [event.brief_digest for event in events if isinstance(event, CallIntended)]
-        spoken = [event.reply.brief_digest for event in events if isinstance(event, Spoke)]
-
-        assert len(set(asked)) == len(asked)
-        assert set(spoken) <= set(asked)
 
     def test_its_answers_are_its_own(self, path: Path) -> None:
         """The answers file beside the journal is the setup that the journal opened with."""
@@ -92,22 +65,6 @@ class TestExample:
 
         assert (given["topic"], given["positions"]) == (setup.topic, setup.positions)
         assert (given["rounds"], given["strictness"]) == (setup.rounds, setup.strictness)
-
-    def test_replays(self, path: Path, debate: Run) -> None:
-        """It plays again: every speech is shown, and it is told to the same report."""
-        ran = debate("replay", str(path), "--to", "again.md")
-        played = fold(read(path).events)
-        speeches = [entry(played, turn).text for turn in schedule.turns_taken(played) if turn.speaking]
-
-        assert ran.code == 0, ran.err
-        assert [one for one in speeches if one.strip().splitlines()[-1] not in ran.out] == []
-        assert Path("again.md").read_text(encoding="utf-8") == render_file(build_report(read(path).entries), ".md")
-
-    def test_says_nothing_of_its_making(self, path: Path) -> None:
-        """No file of an example names a machine's folders."""
-        for file in path.parent.iterdir():
-            text = file.read_text(encoding="utf-8")
-            assert [name for name in ("tmp", "root", "home") if f"/{name}/" in text] == []
 
 
 def _first(path: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import puppets
@@ -12,9 +11,8 @@ from debates import CONCEDE, DECLINE, answers, entries, hostile_script, play_eve
 from hostile_texts import SAID
 
 from debate_orchestrator.cli import replay
-from debate_orchestrator.core.events import BudgetChanged, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.reports import announcements as module
 from debate_orchestrator.reports import markdown, wording
 from debate_orchestrator.reports.announcements import Announcer, announcements
 from debate_orchestrator.reports.html import page
@@ -182,32 +180,6 @@ def test_a_question_that_was_not_heard_is_told() -> None:
     assert f"No turn is left to hear the question to Researcher A: {WHY}" in markdown.render(
         build_report(entries(ended))
     )
-
-
-def test_an_early_end_is_told() -> None:
-    """The report of a debate that was ended early says so, counts the rounds that were judged, and has its verdict."""
-    report = markdown.render(build_report(entries(closed("2.challenge.a"))))
-    assert "Ended early, after Constructive of round 2." in report
-    assert "**Rounds Completed:** 1 / 3" in report
-    assert "**Winner:** " in report and "Complete." in report
-
-
-def test_each_turn_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many events come, what a turn brought is worked out once, and so is what a stage came to: a long debate
-    with long speeches is told in time."""
-    worked_out = list[str]()
-
-    def counted(name: str) -> None:
-        original = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda debate, of: worked_out.append(f"{name} {of}") or original(debate, of))
-
-    counted("_announce_turn")
-    counted("_announce_round")
-    events = play_events(rounds=3)
-    line_by_line([*events[:-1], *(BudgetChanged(max_cost=n) for n in range(1, 9)), *events[-1:]])
-
-    assert max(Counter(worked_out).values()) == 1
-    assert {"_announce_round 1", "_announce_round 2"} <= set(worked_out)
 
 
 def test_what_others_said_begins_no_line_of_a_replay(capsys: pytest.CaptureFixture[str]) -> None:

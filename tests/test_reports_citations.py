@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import reading
-from core.folding import absent_judge
-from debates import entries, play_events
 from hostile_texts import NASTY
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from scripted_debates import FETCHED, Cast, check, checks, events, label, refusal, report, report_model, section
+from scripted_debates import FETCHED, Cast, check, checks, events, label, report, section
 
-from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.reports import markdown, sections
+from debate_orchestrator.reports import sections
 from debate_orchestrator.reports.citations import evidence as evidence_of
 from debate_orchestrator.reports.citations import is_after
 from debate_orchestrator.reports.markdown import MarkdownWriter
 from debate_orchestrator.reports.markup import link
-from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import Citation, SourceRating
 from debate_orchestrator.reports.provenance import conflicts_of_interest
 
@@ -81,26 +76,6 @@ def test_what_is_later_than_the_topic() -> None:
     """A page is late where its date is after the time that the topic names, as far as both are given in numbers."""
     for dated, as_of, after in DATES:
         assert is_after(dated, as_of) is after, dated
-
-
-@pytest.mark.parametrize(
-    ("clerk", "script", "said"),
-    [
-        ("fetch", BOTH, "Quotes verified: 1 of 2; pages were fetched by the engine."),
-        ("host", BOTH, "Quotes verified: 1 of 2; an agent of the host said so, and the engine fetched nothing."),
-        (
-            "rehearse",
-            {"1.argument.b": refusal("No."), "1.check.clerk": absent_judge("1.check.clerk")},
-            "Quotes verified: 0 of 1; a stand-in looks nothing up.",
-        ),
-    ],
-)
-def test_how_much_was_verified_and_by_whom(clerk: str, script: dict[str, object], said: str) -> None:
-    """The provenance says how many quotes were verified, and who says so."""
-    made = report_model("claim", script, cast=FETCHED | {"clerk": (clerk,)})  # type: ignore[arg-type]
-
-    assert said in made.provenance
-    assert "No source that the debaters cite was looked up: this format has no seat for that." not in made.provenance
 
 
 FOUND = check(
@@ -228,22 +203,6 @@ def test_nothing_is_forged(title: str, url: str) -> None:
 
     assert reading.forged(made) == []
     assert reading.between(made) == reading.BETWEEN
-
-
-def test_they_stand_under_their_speech() -> None:
-    """A speech is followed by the pages that it cites, and by a line where a limit cut it short."""
-    more = {"found_pages": (page(),), "ended": "cut"}
-    events = [
-        event.model_copy(update={"reply": event.reply.model_copy(update=more)})
-        if isinstance(event, Spoke) and event.turn_id == "1.opening.a"
-        else event
-        for event in play_events(rounds=1)
-    ]
-
-    assert (
-        "And this is **why**.\n\n*Here a limit of length cut the speech short.*\n\n"
-        "Pages cited from a search: [Page 1](https://example.org/1) (example.org).\n\n#### Opening"
-    ) in markdown.render(build_report(entries(events)))
 
 
 OPUS, SONNET, GPT = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5", "openai:gpt-6"

@@ -28,19 +28,6 @@ def test_the_summary_line() -> None:
     )
 
 
-def test_the_closing_line_is_one_line() -> None:
-    """A question that runs over several lines is told on one; where there is none, the line says so."""
-    several = puppets.final(unresolved_questions=["What\n does\tit cost?"])
-    none = puppets.final(unresolved_questions=[])
-
-    assert summary_line(report_model(script_of(_final_verdict_judge=several), rounds=1), "r").endswith(
-        "question: What does it cost?"
-    )
-    assert summary_line(report_model(script_of(_final_verdict_judge=none), rounds=1), "r").endswith(
-        "Key unresolved question: none"
-    )
-
-
 def test_convergence_after_an_intervention_has_its_sentence() -> None:
     """Only convergence right after an intervention is told as persisting."""
     both = script_of(_1_verdict_judge=puppets.converging(), _2_verdict_judge=puppets.converging())
@@ -212,19 +199,3 @@ def test_the_unknown_is_told() -> None:
     assert {row[3:-1] for row in made.table.rows} == {(literal("–"),) * 4}
     assert "The price of 5 calls is unknown and in none of the sums." in made.notes
     assert "A dash stands where tokens were not counted." in made.notes
-
-
-@pytest.mark.parametrize(
-    ("winner", "said"),
-    [("b", "Winner: B (narrow)."), ("tie", "Winner: Tie. 1"), ("consensus", "Winner: Consensus (consensus).")],
-)
-def test_the_closing_line_names_the_winner(winner: str, said: str) -> None:
-    """Every way to end has its word."""
-    assert said in summary_line(report_model(script_of(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
-
-
-def test_a_paused_debate_claims_nothing() -> None:
-    """A debate without a verdict is confirmed as paused."""
-    assert (
-        summary_line(report_model(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."
-    )

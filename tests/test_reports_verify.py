@@ -24,7 +24,6 @@ from debate_orchestrator.reports.report_files import read_reports as files_of
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile
 
 RUNS: dict[str, Callable[[], list[Event]]] = {
@@ -32,7 +31,6 @@ RUNS: dict[str, Callable[[], list[Event]]] = {
     "paused": partial(play_events, until="1.verdict.judge"),
     "rehearsed": partial(events, "adversarial", cast=REHEARSED),
     "a claim, looked up": partial(events, "claim", CLAIM, cast=FETCHED),
-    **{name: partial(events, name) for name in resources.format_names()},
 }
 """Debates that are played where they are asked for: every worker of a run imports this module."""
 
