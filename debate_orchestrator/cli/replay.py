@@ -14,7 +14,7 @@ from debate_orchestrator.cli.controls import live_view, terminal_control
 from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_status, say
 from debate_orchestrator.core import schedule, transcript_entries
-from debate_orchestrator.core.events import Event, ReplyEvent, Spoke
+from debate_orchestrator.core.events import Event, ReplyEvent
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import report_files, wording
@@ -30,7 +30,7 @@ from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import count_words, one_line
+from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.live import Live
@@ -156,8 +156,8 @@ def _indented(text: str) -> list[str]:
 
 _FIRST = "postgres-queue"
 """The debate that is replayed where none is named."""
-_MINUTES = 1.6
-"""Minutes that its speeches take at most, unless --pace says otherwise; ballots take some seconds each."""
+_DEMO_PACE = 2_000.0
+"""Words a minute of a demo by default: the first is played in less than two minutes."""
 
 
 def demo_arguments(parser: argparse.ArgumentParser) -> None:
@@ -187,7 +187,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
         say(f"A recorded debate, played again ({name}; `debate demo --list` has more).", "")
     again = f"debate demo --name {name}" if arguments.name else "debate demo"
     if arguments.pace is None and pace is not None:
-        pace = max(pace, _words(str(journals[name])) / _MINUTES)
+        pace = _DEMO_PACE
     finished = play_journal(arguments, str(journals[name]), pace, again)
     if beside and not os.path.lexists(beside):
         create(Path(beside), data)
@@ -207,22 +207,15 @@ def _holds(path: str, data: bytes) -> bool:
         return False
 
 
-def _words(journal: str) -> int:
-    """The words of all speeches."""
-    return sum(count_words(event.reply.text) for event in read(journal).events if isinstance(event, Spoke))
-
-
 def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:
-    """Prints each debate with its topic, its length and how it ended."""
+    """Prints each debate with its topic, its rounds and how it ended."""
     if as_json:
         print_json({"debates": list(journals)})
         return 0
     for name, path in journals.items():
         report = build_report(read(path).entries)
-        rounds = f"{plural(report.rounds_completed, 'round')}, " * bool(report.rounds_completed)
-        decided = report.verdict.decided if report.verdict else "no verdict"
-        count = _words(str(path))
-        length = f"{rounds}{count:,} words. " if count else rounds.replace(", ", ". ")
-        say(f"{name}: {one_line(report.topic)}", f"    {length}{decided}.")
+        rounds = plural(report.rounds_completed, "round")
+        decided = report.verdict.decided if report.verdict else "No verdict"
+        say(f"{name}: {one_line(report.topic)}", f"    {rounds}. {decided}.")
     next_step("`debate demo --name NAME` replays one.")
     return 0

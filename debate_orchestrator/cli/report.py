@@ -22,7 +22,7 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, DamagedJournal, DebateError, short_repr
+from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, DebateError, short_repr
 from debate_orchestrator.util.messages import and_joined, command
 
 
@@ -84,11 +84,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     arguments.journal = find_journal(arguments.journal)
     files = DebateFiles.of_journal(arguments.journal)
     documents = report_files.read_reports(arguments.given or report_files.reports_beside(files.report))
-    try:
-        contents = read(arguments.journal)
-    except DamagedJournal as error:
-        reports = (f"{name_of(path)}: {report_files.integrity(path, data)}" for path, data in documents)
-        raise DamagedJournal([*error.problems, *reports]) from None
+    contents = read(arguments.journal)
     verifications = [report_files.verify(path, data, contents.entries, files.ballots) for path, data in documents]
     debate = stored_state(arguments.journal, contents.events)
     facts = _facts(arguments.journal, contents, debate)

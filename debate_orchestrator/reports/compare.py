@@ -6,7 +6,6 @@ Runs are numbered as they are given. Sides go by their letters.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 from pydantic import Field
@@ -50,8 +49,6 @@ class Comparison(FrozenModel):
     differences: tuple[str, ...] = Field(serialization_alias="flips")
     """Who won where, where that differs, a sentence each."""
     judges: PlainTable | None
-    agreement: tuple[str, ...]
-    """How often judges say the same, a sentence each."""
     dissent: tuple[ComparedClaim, ...]
     """The disputed claims of each run."""
     questions: tuple[ComparedClaim, ...]
@@ -81,7 +78,6 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
         rounds=_rounds(runs),
         differences=tuple(differences(runs)),
         judges=_judges(runs),
-        agreement=tuple(agreement(runs)),
         dissent=tuple(claims),
         questions=tuple(questions),
         costs=_costs(runs),
@@ -219,12 +215,6 @@ class ComparedRun(NamedTuple):
     path: str
     report: ReportModel
 
-    @property
-    def speeches_digest(self) -> str:
-        """The digest that identifies the speeches: two runs that share it judge the same ones."""
-        earlier_debate = self.report.earlier_debate
-        return earlier_debate.speeches_digest if earlier_debate else self.report.journal.last_hash
-
     def result(self, n: int) -> ParsedBallot | None:
         """The result of a round; None if it was not judged by itself, or by stand-ins alone."""
         if self.report.stand_ins_judged:
@@ -288,22 +278,3 @@ def _by_winner(what: str, winners_by_run: Mapping[int, str]) -> str:
         return f"{what} is the same in every run that has one: {winner_word(next(iter(groups)))}."
     winners = "; ".join(f"{winner_word(won)} in run{'s' * (len(ns) > 1)} {', '.join(ns)}" for won, ns in groups.items())
     return f"{what} differs: {winners}."
-
-
-def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """How often two judges of the same speeches, of one run or of two, say the same of a round or of the verdict."""
-    raters = [(run, votes_of_judge) for run in runs for votes_of_judge in run.votes_by_judge().values()]
-    pairs: list[tuple[str, str]] = []
-    for (first, votes), (other, theirs) in combinations(raters, 2):
-        if first.speeches_digest != other.speeches_digest:
-            continue
-        labelled = first.report.judging.labelled and other.report.judging.labelled
-        for place in votes.keys() & theirs.keys():
-            first_choice, other_choice = (
-                named_by(votes_of_judge[place], labelled=labelled) for votes_of_judge in (votes, theirs)
-            )
-            pairs.append((first_choice, other_choice))
-    counted = [pair for pair in pairs if NO_DECISION not in pair]
-    if counted:
-        same = sum(first_choice == other_choice for first_choice, other_choice in counted)
-        yield f"Judges of the same speeches agree in {same} of {len(counted)} pairs of votes on a round or the verdict."

@@ -360,16 +360,3 @@ def _state(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum 
     if ballots.counted or ballots.left_out:
         return "reviewed"
     return "contradicts" if checksum.version == __version__ else "other version"
-
-
-def integrity(path: str, data: bytes) -> str:
-    """A sentence on what a report's own bytes show, where its journal can't be read."""
-    checksum = read_checksum(data, os.path.splitext(path)[1])
-    if checksum is None:
-        return "has no checksum that can be read."
-    if not checksum.fits:
-        return "changed after it was written."
-    lines = plural(checksum.lines, "line")
-    return (
-        f"unchanged since it was written, from a journal of {lines}, the last with the hash {checksum.last_hash[:16]}."
-    )
