@@ -136,15 +136,18 @@ def changed_format(**changes: Any) -> Format:
 
 
 @pytest.mark.parametrize(
-    ("limits", "tried"),
+    ("limits", "plain", "unusual"),
     [
-        ({"default": 1, "most": 3, "insist": 3}, [1, 2, 3]),
-        ({"default": 4, "most": 50, "insist": 60}, [1, 2, 3, 4, 50, 60]),
+        ({"default": 1, "most": 1, "insist": 1}, [1], [1]),
+        ({"default": 1, "most": 3, "insist": 3}, [1, 2, 3], [1, 2]),
+        ({"default": 4, "most": 50, "insist": 60}, [1, 2, 4, 60], [1, 4]),
     ],
 )
-def test_the_sizes_that_are_tried(limits: dict[str, int], tried: list[int]) -> None:
-    """The numbers of rounds that are few, the default and the largest."""
-    assert dry_run.sizes(changed_format(rounds=limits)) == tried
+def test_the_debates_that_are_tried(limits: dict[str, int], plain: list[int], unusual: list[int]) -> None:
+    """Plain debates of few rounds, the default and the largest number; unusual ones of one round and of several."""
+    tried = dry_run.trials(changed_format(rounds=limits))
+    assert [rounds for rounds, scenario in tried if scenario == dry_run.PLAIN] == plain
+    assert [rounds for rounds, scenario in tried if scenario == dry_run.UNUSUAL[0]] == unusual
 
 
 @pytest.mark.slow

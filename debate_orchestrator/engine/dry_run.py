@@ -1,4 +1,4 @@
-"""Dry runs of a format in memory: debates of every size, with every brief rendered, and their reports.
+"""Dry runs of a format in memory: debates of several sizes, with every brief rendered, and their reports.
 
 They find what reading the data and the templates can't show: a name that is missing in the first round alone, a ballot
 that the engine can't count, a report that can't be rendered. No model is called, and nothing is written.
@@ -34,7 +34,7 @@ from debate_orchestrator.util.errors import BadFormat, reason
 from debate_orchestrator.util.numbers import plural
 
 SECONDS = 300
-"""Seconds for all rehearsals of a format, which take ten on an idle machine for a shipped one. A format from elsewhere
+"""Seconds for all rehearsals of a format, which take three on an idle machine for a shipped one. A format from elsewhere
 may be made to need far more."""
 _NONCE = "0123456789abcdef"
 _WHEN = "2026-01-01T00:00:00.000Z"
@@ -103,7 +103,7 @@ def find_problems(format: Format, templates: Mapping[str, str], where: Callable[
     problems: dict[str, None] = {}
     until = time.monotonic() + SECONDS
     try:
-        for rounds, strictness, scenario in product(sizes(format), format.rubric.strictness, (PLAIN, *UNUSUAL)):
+        for strictness, (rounds, scenario) in product(format.rubric.strictness, trials(format)):
             for problem in _problems(
                 opening_event(format, templates, rounds, strictness, scenario), scenario, where, until
             ):
@@ -116,11 +116,14 @@ def find_problems(format: Format, templates: Mapping[str, str], where: Callable[
     return list(problems)
 
 
-def sizes(format: Format) -> list[int]:
-    """The numbers of rounds to try: the small ones, the default and the largest."""
+def trials(format: Format) -> list[tuple[int, Scenario]]:
+    """The numbers of rounds to try, each with how the debate goes: plain debates of the smallest, the default and the
+    largest number, and unusual ones of one round and of the default number or two."""
     limits = format.rounds
-    few = range(1, min(limits.maximum, 3) + 1)
-    return sorted({*few, limits.default, limits.maximum, limits.maximum_if_insisted})
+    two = min(2, limits.maximum_if_insisted)
+    plain = sorted({1, two, limits.default, limits.maximum_if_insisted})
+    unusual = sorted({1, max(two, limits.default)})
+    return [*product(plain, [PLAIN]), *product(unusual, UNUSUAL)]
 
 
 def _problems(first: Opened, scenario: Scenario, where: Callable[[Keys], str], until: float) -> Iterator[str]:
