@@ -49,11 +49,11 @@ def ran(here: Path) -> Path:
     return here / "ran"
 
 
-@pytest.fixture(params=["turn.phase", "turn", "strictness", "lines", "labels", "criteria"])
-def attack(request: pytest.FixtureRequest, ran: Path) -> str:
+@pytest.fixture
+def attack(ran: Path) -> str:
     """A template that has a model unpickle what runs a program."""
     code = "".join(f"\\x{byte:02x}" for byte in pickle.dumps(_Touch(ran)))
-    return f"{{{{ {request.param}.parse_raw('{code}'.encode('latin-1'), proto='pickle', allow_pickle=True) }}}}"
+    return f"{{{{ turn.phase.parse_raw('{code}'.encode('latin-1'), proto='pickle', allow_pickle=True) }}}}"
 
 
 # Programs
@@ -104,7 +104,7 @@ def debates(folder: Path) -> Iterator[DebateState]:
     own = draft.format, loader.carried_templates(draft)
     for made, texts in (
         own,
-        *(loader.load_with_templates(name) for name in ("adversarial", "claim", "panel", "question")),
+        *(loader.load_with_templates(name) for name in ("adversarial", "claim")),
     ):
         for scenario in (dry_run.PLAIN, *dry_run.UNUSUAL):
             yield fold([dry_run.opening_event(made, texts, 2, scenario=scenario)])
@@ -205,27 +205,20 @@ def test_a_template_gets_nowhere(text: str) -> None:
 # Time and memory
 
 LOOPS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}" * 9
-ENDLESS = [
-    "{{ 'x' * 10 ** 10 }}",
-    "{{ 'x'.center(3 * 10 ** 9) }}{{ 'x' | center(3 * 10 ** 9) }}",
-    "{{ '%3000000000d' | format(1) }}",
-    "{{ 10 ** (10 ** 10) }}",
-    "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}",
-    '{% include "./one.j2" %}{% include "./one.j2" %}',
-    "{% set x = namespace(v='x' * 1000) %}{% for n in range(60) %}{% set x.v = x.v ~ x.v %}{% endfor %}",
-    "{{ 'a' * 5000000 }}",
-    "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
-    "{% if 1 %}" * 3_000 + "{% endif %}" * 3_000,
-    "{{ " + "not " * 50_000 + "1 }}",
-    "{{ 'x' | indent(10 ** 9) | wordwrap(1) }}",
-    "{{ ('a' * 100000) | replace('', 'b' * 100000) }}",
-]
+ENDLESS = {
+    "time": "{{ 10 ** (10 ** 10) }}",
+    "memory": "{{ ('a' * 100000) | replace('', 'b' * 100000) }}",
+    "calls": "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}",
+    "length": "{{ 'a' * 5000000 }}",
+    "depth": "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
+}
+"""A template that takes more of something than it may."""
 
 
-@pytest.mark.parametrize("text", ENDLESS, ids=range(len(ENDLESS)))
-def test_a_template_has_its_limits(text: str) -> None:
+@pytest.mark.parametrize("what", ENDLESS)
+def test_a_template_has_its_limits(what: str) -> None:
     """A template that takes too long, too much memory or makes too much is refused; the next one is rendered."""
-    own = {NAME: text}
+    own = {NAME: ENDLESS[what]}
 
     with pytest.raises(BadFormat, match="formats/x/one"):
         rendering.render([NAME], {}, FunctionContext(), own)
@@ -273,35 +266,31 @@ def inside(monkeypatch: pytest.MonkeyPatch, here: Path) -> Iterator[Callable[[st
     rendering.end_workers()
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "open('/etc/passwd').read()",
-        "open('/proc/self/environ').read()",
-        "open('made', 'w')",
-        "os.listdir('/')",
-        "os.mkdir('made')",
-        "os.remove('inside.py')",
-        "os.chown('inside.py', 0, 0)",
-        "os.system('true')",
-        "os.fork()",
-        "os.kill(os.getppid(), 0)",
-        "subprocess.run(['true'])",
-        "socket.socket()",
-        "socket.getaddrinfo('localhost', 80)",
-        "__import__('ctypes').CDLL(None)",
-    ],
+FORBIDDEN = (
+    "open('/etc/passwd').read()",
+    "open('/proc/self/environ').read()",
+    "open('made', 'w')",
+    "os.listdir('/')",
+    "os.mkdir('made')",
+    "os.remove('inside.py')",
+    "os.chown('inside.py', 0, 0)",
+    "os.system('true')",
+    "os.fork()",
+    "os.kill(os.getppid(), 0)",
+    "subprocess.run(['true'])",
+    "socket.socket()",
+    "socket.getaddrinfo('localhost', 80)",
+    "__import__('ctypes').CDLL(None)",
 )
-def test_the_process_can_do_nothing_else(inside: Callable[[str], str], code: str) -> None:
-    """Where a stranger's templates are rendered, no file, program, process or socket is to be had."""
-    assert inside(code).startswith("refused: ")
 
 
-def test_the_process_has_nothing_to_lose(inside: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What renders a stranger's templates has nothing of the environment but where Python finds its modules."""
+def test_the_process_can_do_nothing_else(inside: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a stranger's templates are rendered, no file, program, process or socket is to be had, and nothing of the
+    environment but where Python finds its modules."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-of-mine")
 
     assert set(inside("' '.join(os.environ)").split()) <= {"PYTHONPATH", "PYTHONUTF8", "LC_CTYPE"}
+    assert [code for code in FORBIDDEN if not inside(code).startswith("refused: ")] == []
 
 
 def test_an_interrupt_leaves_no_answer_behind() -> None:
@@ -331,9 +320,7 @@ def test_a_process_that_does_not_start_says_so(monkeypatch: pytest.MonkeyPatch) 
 
 # What comes out
 
-ODD = ["{{ fence }}", "{{ 'x'.upper }}", "{{ dict }}", "{{ namespace() }}", "{{ range }}"]
-ODD += ["{% for n in [1] %}{{ loop }}{% endfor %}"]
-ODD += ["{% block x %}{{ self.x }}{% endblock %}"]
+ODD = ("{{ fence }}", "{{ 'x'.upper }}", "{{ dict }}", "{% for n in [1] %}{{ loop }}{% endfor %}")
 
 
 @pytest.mark.parametrize("text", ODD)
@@ -346,9 +333,7 @@ def test_only_plain_values_come_out(text: str) -> None:
 # Labels
 
 
-@pytest.mark.parametrize(
-    "label", ["{round.__class__.__init__.__globals__}", "{round:>3000000000}", "{0}", "{", "{rounds!r:}"]
-)
+@pytest.mark.parametrize("label", ["{round.__class__.__init__.__globals__}", "{round:>3000000000}", "{"])
 def test_a_label_is_no_program(debate: Run, here: Path, label: str) -> None:
     """A label that a journal carries is shown as it is, but for the numbers of rounds."""
     write_format(here / "mine")

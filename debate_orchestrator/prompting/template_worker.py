@@ -15,7 +15,7 @@ from typing import Any
 from debate_orchestrator.prompting import templates
 from debate_orchestrator.util import confine
 
-CPU = 3
+CPU = 1
 """Seconds of processor time for each task; the system kills the process within one more."""
 MEMORY = 512_000_000
 """Bytes of address space."""
