@@ -108,6 +108,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "debates"
 
 
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """A folder and the address of its dashboard, for debates that don't disturb one another."""
+    folder = tmp_path_factory.mktemp("desk") / "debates"
+    folder.mkdir()
+    with served(folder) as (address, _):
+        yield folder, address
+
+
 @pytest.fixture(autouse=True)
 def watched() -> Iterator[None]:
     """What is asked of a page may take for ever; not here."""
@@ -134,13 +143,14 @@ def fits(window: Any) -> None:
 
 
 def accessible(window: Any) -> None:
-    """Axe finds nothing, by day and by night."""
+    """Axe finds nothing by day, and by night no colours that can't be told apart: nothing else is different then."""
     if not AXE.is_file():
         missing("axe-core is not installed")
-    for scheme in ("light", "dark"):
+    window.evaluate(AXE.read_text(encoding="utf-8"))
+    for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast", "link-in-text-block"]})):
         window.emulate_media(color_scheme=scheme)
-        window.evaluate(AXE.read_text(encoding="utf-8"))
-        found = window.evaluate("axe.run()")["violations"]
+        options = {"preload": False, "resultTypes": ["violations"], **rules}
+        found = window.evaluate("options => axe.run(document, options)", options)["violations"]
         assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == [], (window.url, scheme)
 
 
@@ -201,26 +211,26 @@ def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:
         assert [said for said in context.said if "422" not in said] == []
 
 
-def test_speeches_are_seen_while_they_are_written(folder: Path, context: Any) -> None:
+def test_speeches_are_seen_while_they_are_written(desk: tuple[Path, str], context: Any) -> None:
     """Words stand on the page before the speech is whole, in two windows; a pause holds the debate, and it goes on."""
+    folder, address = desk
     program = held_speaker(folder)
-    with served(folder) as (address, _):
-        window, other = context.new_page(), context.new_page()
-        fill_in(window, address, program=program, to="ab")
-        window.get_by_text("It wants to run programs, contact servers or use files outside this folder").wait_for()
-        looked_at(window)
-        window.get_by_label("I trust it with that").check()
-        window.get_by_role("button", name="Start the debate").click()
-        window.wait_for_url("**/debates/*")
-        other.goto(window.url)
-        for one in (window, other):
-            one.locator(".writing", has_text="First comes").first.wait_for()
-        window.get_by_role("button", name="Pause").click()
-        let_go(folder)
-        window.get_by_role("button", name="Go on").wait_for()
-        assert "Paused" in window.inner_text("#status")
-        looked_at(window)
-        assert context.said == []
+    window, other = context.new_page(), context.new_page()
+    fill_in(window, address, program=program, to="ab")
+    window.get_by_text("It wants to run programs, contact servers or use files outside this folder").wait_for()
+    looked_at(window)
+    window.get_by_label("I trust it with that").check()
+    window.get_by_role("button", name="Start the debate").click()
+    window.wait_for_url("**/debates/*")
+    other.goto(window.url)
+    for one in (window, other):
+        one.locator(".writing", has_text="First comes").first.wait_for()
+    window.get_by_role("button", name="Pause").click()
+    let_go(folder)
+    window.get_by_role("button", name="Go on").wait_for()
+    assert "Paused" in window.inner_text("#status")
+    looked_at(window)
+    assert context.said == []
 
 
 def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
@@ -248,126 +258,96 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
         assert "First comes a claim" in window.inner_text("#debate")
 
 
-def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+def test_two_people_in_two_browsers(desk: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
     """Each takes a seat by a link, one of them on a phone whose page is loaded anew: what was typed is there again, the
     turn comes without a click, no draft is left once it is taken, and the report is theirs to read."""
-    with served(folder) as (address, _):
-        window = context.new_page()
-        fill_in(window, address, people="ab")
-        window.get_by_role("button", name="Start the debate").click()
-        window.get_by_role("link", name="Researcher A").wait_for()
-        looked_at(window)
-        seats = {
-            name: window.get_by_role("link", name=name).get_attribute("href")
-            for name in ("Researcher A", "Researcher B")
-        }
-        browser = page.context.browser
-        people = {name: browser.new_context(viewport={"width": PHONE, "height": 844}).new_page() for name in seats}
-        for name, person in people.items():
-            person.goto(address.partition("/dashboard/")[0] + seats[name])
-        first = people["Researcher A"]
-        first.get_by_label("Your speech").type("A claim alone convinces nobody who doubts it, and a reason does. ")
-        looked_at(first)
-        first.reload()
-        assert "A claim alone" in first.get_by_label("Your speech").input_value()
-        first.get_by_role("button", name="Hand it in").click()
-        second = people["Researcher B"]
-        second.get_by_label("Your speech").fill("A claim can be tested, and a reason only ever sounds good. ")
-        second.get_by_role("button", name="Hand it in").click()
-        for person in people.values():
-            person.get_by_role("link", name="Read the report").click()
-            person.wait_for_url("**/report")
-            assert person.evaluate("Object.keys(localStorage)") == []
-            assert "A claim alone convinces nobody" in person.content()
-            person.context.close()
-        assert context.said == []
+    _, address = desk
+    window = context.new_page()
+    fill_in(window, address, people="ab")
+    window.get_by_role("button", name="Start the debate").click()
+    window.get_by_role("link", name="Researcher A").wait_for()
+    looked_at(window)
+    seats = {
+        name: window.get_by_role("link", name=name).get_attribute("href") for name in ("Researcher A", "Researcher B")
+    }
+    browser = page.context.browser
+    people = {name: browser.new_context(viewport={"width": PHONE, "height": 844}).new_page() for name in seats}
+    for name, person in people.items():
+        person.goto(address.partition("/dashboard/")[0] + seats[name])
+    first = people["Researcher A"]
+    first.get_by_label("Your speech").type("A claim alone convinces nobody who doubts it, and a reason does. ")
+    looked_at(first)
+    first.reload()
+    assert "A claim alone" in first.get_by_label("Your speech").input_value()
+    first.get_by_role("button", name="Hand it in").click()
+    second = people["Researcher B"]
+    second.get_by_label("Your speech").fill("A claim can be tested, and a reason only ever sounds good. ")
+    second.get_by_role("button", name="Hand it in").click()
+    for person in people.values():
+        person.get_by_role("link", name="Read the report").click()
+        person.wait_for_url("**/report")
+        assert person.evaluate("Object.keys(localStorage)") == []
+        assert "A claim alone convinces nobody" in person.content()
+        person.context.close()
+    assert context.said == []
 
 
-def test_a_seat_follows_a_pause(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+def test_a_pause_takes_nothing_that_is_typed(desk: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
     """The page of a person whose debate is paused says so by itself, and shows the turn again when it goes on, with
-    what was typed."""
-    with served(folder) as (address, _):
-        window = context.new_page()
-        fill_in(window, address, people="a")
-        assert "a person, in a browser" in window.inner_text("main")
-        window.get_by_role("button", name="Start the debate").click()
-        link = window.get_by_role("link", name="Researcher A").get_attribute("href")
-        person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
-        person.goto(address.partition("/dashboard/")[0] + link)
-        person.get_by_label("Your speech").type("Half of a speech")
-        window.get_by_role("button", name="Pause").click()
-        person.get_by_text("The debate is paused").wait_for()
-        looked_at(person)
-        window.get_by_role("button", name="Go on").click()
-        person.get_by_label("Your speech").wait_for()
-        assert person.get_by_label("Your speech").input_value() == "Half of a speech"
-        person.context.close()
-        assert context.said == []
+    what was typed. The page of a debate is not loaded anew over a question."""
+    _, address = desk
+    window = context.new_page()
+    fill_in(window, address, people="a")
+    assert "a person, in a browser" in window.inner_text("main")
+    window.get_by_role("button", name="Start the debate").click()
+    link = window.get_by_role("link", name="Researcher A").get_attribute("href")
+    person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
+    person.goto(address.partition("/dashboard/")[0] + link)
+    person.get_by_label("Your speech").type("Half of a speech")
+    other = context.new_page()
+    other.goto(window.url)
+    other.get_by_text("Question from the floor").click()
+    other.get_by_label("The question").fill("What would it cost?")
+    window.get_by_role("button", name="Pause").click()
+    person.get_by_text("The debate is paused").wait_for()
+    looked_at(person)
+    other.get_by_text("The debate has ended, or is paused").wait_for()
+    assert other.get_by_label("The question").input_value() == "What would it cost?"
+    window.get_by_role("button", name="Go on").click()
+    person.get_by_label("Your speech").wait_for()
+    assert person.get_by_label("Your speech").input_value() == "Half of a speech"
+    person.context.close()
+    assert context.said == []
 
 
-def test_a_browser_that_keeps_nothing_loses_no_speech(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
-    """Where its storage is blocked, and where it is full, the page says so. It tells of a pause and stays, and the
-    speech can be copied from it."""
-    with served(folder) as (address, _):
-        window = context.new_page()
-        fill_in(window, address, people="a")
-        window.get_by_role("button", name="Start the debate").click()
-        link = window.get_by_role("link", name="Researcher A").get_attribute("href")
-        person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
-        person.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); };")
-        person.goto(address.partition("/dashboard/")[0] + link)
-        speech = person.get_by_label("Your speech")
-        speech.fill("An hour of writing")
-        assert "This browser can't keep what you type" in person.inner_text("[data-kept]")
-        window.get_by_role("button", name="Pause").click()
-        person.get_by_text("The debate has moved on").wait_for()
-        assert speech.input_value() == "An hour of writing"
-        looked_at(person)
-        person.get_by_role("link", name="Load the page anew").click()
-        person.get_by_text("The debate is paused").wait_for()
-        person.context.close()
-
-
-def test_a_speech_that_comes_back_is_told_and_stays(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
-    """What was handed in and was not taken yet, or came too late, is on its page alone where the browser keeps nothing:
-    a pause, and the next turn, do not load another page over it."""
-    with served(folder) as (address, _):
-        window = context.new_page()
-        fill_in(window, address, people="a")
-        window.get_by_role("button", name="Start the debate").click()
-        link = window.get_by_role("link", name="Researcher A").get_attribute("href")
-        person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
-        person.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); };")
-        person.goto(address.partition("/dashboard/")[0] + link)
-        person.get_by_label("Your speech").fill("An hour of writing. " * 1500)
-        person.get_by_role("button", name="Hand it in").click()
-        person.get_by_label("Hand it in like this").wait_for()
-        assert "This browser can't keep what you type" in person.inner_text("[data-kept]")
-        window.get_by_role("button", name="Pause").click()
-        person.get_by_text("The debate has moved on").wait_for()
-        assert "An hour of writing" in person.get_by_label("Your speech").input_value()
-        person.evaluate("document.querySelector('form[data-draft]').submit()")
-        person.get_by_label("What you wrote, which was not taken").wait_for()
-        window.get_by_role("button", name="Go on").click()
-        person.get_by_text("The debate has moved on").wait_for()
-        assert "An hour of writing" in person.get_by_label("What you wrote, which was not taken").input_value()
-        person.context.close()
-
-
-def test_a_question_that_is_typed_outlives_a_pause(folder: Path, context: Any) -> None:
-    """The page of a debate is not loaded anew over it."""
-    with served(folder) as (address, _):
-        window = context.new_page()
-        fill_in(window, address, people="a")
-        window.get_by_role("button", name="Start the debate").click()
-        window.get_by_role("link", name="Researcher A").wait_for()
-        other = context.new_page()
-        other.goto(window.url)
-        other.get_by_text("Question from the floor").click()
-        other.get_by_label("The question").fill("What would it cost?")
-        window.get_by_role("button", name="Pause").click()
-        other.get_by_text("The debate has ended, or is paused").wait_for()
-        assert other.get_by_label("The question").input_value() == "What would it cost?"
+def test_a_browser_that_keeps_nothing_loses_no_speech(desk: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
+    """Where its storage is blocked or full, the page says so. What was handed in and was not taken yet, or came too
+    late, is on its page alone: a pause, and the next turn, do not load another page over it, until its person asks."""
+    _, address = desk
+    window = context.new_page()
+    fill_in(window, address, people="a")
+    window.get_by_role("button", name="Start the debate").click()
+    link = window.get_by_role("link", name="Researcher A").get_attribute("href")
+    person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
+    person.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); };")
+    person.goto(address.partition("/dashboard/")[0] + link)
+    person.get_by_label("Your speech").fill("An hour of writing. " * 1500)
+    assert "This browser can't keep what you type" in person.inner_text("[data-kept]")
+    person.get_by_role("button", name="Hand it in").click()
+    person.get_by_label("Hand it in like this").wait_for()
+    assert "This browser can't keep what you type" in person.inner_text("[data-kept]")
+    window.get_by_role("button", name="Pause").click()
+    person.get_by_text("The debate has moved on").wait_for()
+    assert "An hour of writing" in person.get_by_label("Your speech").input_value()
+    looked_at(person)
+    person.evaluate("document.querySelector('form[data-draft]').submit()")
+    person.get_by_label("What you wrote, which was not taken").wait_for()
+    window.get_by_role("button", name="Go on").click()
+    person.get_by_text("The debate has moved on").wait_for()
+    assert "An hour of writing" in person.get_by_label("What you wrote, which was not taken").input_value()
+    person.get_by_role("link", name="Load the page anew").click()
+    person.get_by_label("Your speech").wait_for()
+    person.context.close()
 
 
 def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Path, context: Any) -> None:
