@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -51,6 +52,7 @@ CHOICES = {
     "Go on with this list of issues?": "Go on",
 }
 """How a question ends, to what the user chooses or types."""
+ONE_ROUND = CHOICES | {"How many debate rounds? (Default: 3)": "1"}
 LISTED = {
     "cases": ["You run few services.", "You run many services in several languages."],
     "issues": [
@@ -116,7 +118,7 @@ def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, t
     whose sub-agents are awaited in the first session and run in the background in the second."""
     project, environment = _project(tmp_path, os.pathsep.join([str(_installer(tmp_path)), "/usr/bin", "/bin"]))
     names = {"skill": "debate-orchestrator:debate-orchestrator", "agent": "debate-orchestrator:seat"}
-    script = Script(_reply, **names, stops_at="1.rebuttal.a")
+    script = Script(partial(_reply, rounds=1), **names, stops_at="1.opening.b")
     command = [str(claude), "--plugin-dir", str(ROOT)]
     with _served(script) as served:
         environment |= {"ANTHROPIC_BASE_URL": served.url}
@@ -227,12 +229,12 @@ def claude() -> Path:
     return program("@anthropic-ai/claude-code", VERSION, "claude")
 
 
-def _reply(turn: str, agent: str) -> str:
+def _reply(turn: str, agent: str, rounds: int = 2) -> str:
     if turn in MODERATOR:
         return json.dumps(MODERATOR[turn])
     if turn == "start.issues.rapporteur":
         return json.dumps(LISTED)
-    said = puppets.reply({"turn": turn, "seat": turn.rpartition(".")[2]}, rounds=2, strict=False)
+    said = puppets.reply({"turn": turn, "seat": turn.rpartition(".")[2]}, rounds=rounds, strict=False)
     if isinstance(said, dict) and "scores" in said:
         said |= {"justification": SENTENCE, "dry": False, "issues": {f"I{n}": "untouched" for n in range(1, 13)}}
     if isinstance(said, dict) and "converged_on" in said:
@@ -295,7 +297,7 @@ def _served(script: Script) -> Iterator[Served]:
 
 
 def _talk(command: list[str], project: Path, environment: dict[str, str], words: str) -> Session:
-    """A session that begins with these words. The user permits what is asked for, and answers the dialogs."""
+    """A session that begins with these words. The user permits what is asked for, and has one round."""
     session, home = Session(), Path(environment["HOME"])
     with _started(command, project, environment) as running, contextlib.suppress(BrokenPipeError):
         assert running.stdin
@@ -328,7 +330,7 @@ def _permission(event: dict[str, Any], session: Session) -> dict[str, Any]:
 
 
 def _chosen(question: str) -> str:
-    return next(choice for ending, choice in CHOICES.items() if question.endswith(ending))
+    return next(choice for ending, choice in ONE_ROUND.items() if question.endswith(ending))
 
 
 def _printed(program: subprocess.Popen[str], path: Path) -> Iterator[str]:
