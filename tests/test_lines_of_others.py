@@ -46,16 +46,7 @@ def begins_a_line(shown: str) -> bool:
     return any(line.lstrip().startswith(FORGED) for line in shown.splitlines())
 
 
-READS_ANSWERS = [
-    "open --answers a.yaml",
-    *(
-        pytest.param(verb, marks=pytest.mark.slow)
-        for verb in ("run --answers a.yaml", "ask a.yaml", "ask a.yaml topic=T")
-    ),
-]
-
-
-@pytest.mark.parametrize("verb", READS_ANSWERS)
+@pytest.mark.parametrize("verb", ["open --answers a.yaml", pytest.param("ask a.yaml", marks=pytest.mark.slow)])
 def test_each_key_of_an_answers_file(debate: Run, here: Path, verb: str) -> None:
     """Each value, and each key that is none, is told within a line, whether it is taken or refused."""
     values = (forging("x"), [forging("x")], {forging("x"): forging("y")})
@@ -87,40 +78,21 @@ VERBS = (
 )
 
 
-def _other_settings(opened: Opened) -> Opened:
+def _other_texts(opened: Opened) -> Opened:
     """An opening whose texts all go on, behind a line break, with a line of the program's."""
-    setup = opened.settings
+    setup, format, name = opened.settings, opened.format, forging("x")
     positions = {side: forging(text) for side, text in setup.positions.items()}
-    return opened.with_settings(topic=forging(setup.topic), positions=positions, output=forging("x"))
-
-
-def _other_context(opened: Opened) -> Opened:
-    name = forging("x")
-    opened = opened.with_settings(context=(name,))
-    return opened.model_copy(update={"context": (ContextFile(name=name, text="It is so."),)})
-
-
-def _other_format(opened: Opened) -> Opened:
-    format = opened.format
-    return opened.model_copy(update={"format": format.model_copy(update={"about": forging(format.about)})})
+    opened = opened.with_settings(topic=forging(setup.topic), positions=positions, output=name, context=(name,))
+    about = format.model_copy(update={"about": forging(format.about)})
+    return opened.model_copy(update={"context": (ContextFile(name=name, text="It is so."),), "format": about})
 
 
 def _other_cast(opened: Opened) -> Opened:
     return opened.with_settings(cast={seat: (forging("rehearse:replay:q"),) for seat in opened.cast})
 
 
-CHANGES = [
-    _other_settings,
-    *(pytest.param(one, marks=pytest.mark.slow) for one in (_other_context, _other_format, _other_cast)),
-]
-
-
-@pytest.mark.parametrize("changed", CHANGES)
-@pytest.mark.parametrize(
-    "held",
-    [pytest.param(0, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow), None],
-    ids=["opened", "begun", "ended"],
-)
+@pytest.mark.parametrize("changed", [_other_texts, pytest.param(_other_cast, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("held", [pytest.param(0, marks=pytest.mark.slow), None], ids=["opened", "ended"])
 def test_each_verb_on_a_journal(debate: Run, here: Path, changed: Callable[[Opened], Opened], held: int | None) -> None:
     """A journal from elsewhere is told within lines too."""
     Path("a.yaml").write_text(yaml.safe_dump(ANSWERS), encoding="utf-8")
