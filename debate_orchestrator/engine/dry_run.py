@@ -34,8 +34,8 @@ from debate_orchestrator.util.errors import BadFormat, reason
 from debate_orchestrator.util.numbers import plural
 
 SECONDS = 300
-"""Seconds for all rehearsals of a format, which take three on an idle machine for a shipped one. A format from elsewhere
-may be made to need far more."""
+"""Seconds for all rehearsals of a format, which take three on an idle machine for a shipped one. One from elsewhere may
+be made to need far more."""
 _NONCE = "0123456789abcdef"
 _WHEN = "2026-01-01T00:00:00.000Z"
 
