@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
-from persons import CTRL_C, typing
+from persons import CTRL_C
 from reviewers import ballot_for, review_form
 from test_cli_converse import Person
 
-from debate_orchestrator.cli.judge import _show
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping, to_yaml
@@ -120,14 +119,6 @@ def test_at_a_terminal(person: Person, journal: Path) -> None:
     assert "which position do you hold" not in shown
 
 
-def test_the_debate_is_printed_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So it is shown where there is no pager."""
-    monkeypatch.delenv("PAGER", raising=False)
-    with typing() as (prompter, screen):
-        _show(prompter, "# Debate\n\nOne.\n")
-    assert screen.lines[:3] == ["# Debate", "", "One."]
-
-
 def test_what_was_left_is_gone_on_with(person: Person, journal: Path) -> None:
     """Ctrl-C keeps a draft, names the command that goes on, and that goes on; the draft is gone in the end."""
     left, _ = person("ballot", J, "--as", "ada", keys=(*KEYS[:5], CTRL_C))
@@ -167,12 +158,9 @@ def test_every_form_of_report_has_the_reviewers(debate: Run, journal: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("before", [(), ("ada",)])
-def test_a_report_from_before_a_ballot_is_made_anew(debate: Run, journal: Path, before: tuple[str, ...]) -> None:
-    """A ballot that is left after the report was made, the first or another, is told by `check`, as work left, until it
-    is made again."""
-    for name in before:
-        debate("ballot", J, "--take", ballot(name))
+def test_a_report_from_before_a_ballot_is_made_anew(debate: Run, journal: Path) -> None:
+    """A ballot that is left after the report was made is told by `check`, as work left, until it is made again."""
+    debate("ballot", J, "--take", ballot("ada"))
     debate("report", J)
     debate("report", J, "--to", "debate-report.json")
     debate("ballot", J, "--take", ballot("bob"))

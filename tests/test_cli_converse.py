@@ -93,7 +93,6 @@ class TestAtATerminal:
                 "{a: TOUCHES, b: TOUCHES, judge: [TOUCHES, TOUCHES]}",
                 "setup: {topics: [Tabs are better than spaces.]}\n",
             ),
-            ("{a: TOUCHES}", ""),
         ],
     )
     def test_a_rehearsal_of_a_file_calls_none_of_its_models(self, person: Person, cast: str, setup: str) -> None:
@@ -132,7 +131,7 @@ class TestWithoutATerminal:
         assert "debate run --answers a.yaml" in ran.out and "debate demo" in ran.out
         assert os.listdir() == []
 
-    @pytest.mark.parametrize("options", [("--rehearse",), ("--answers", "a.yaml"), ("--format", "adversarial")])
+    @pytest.mark.parametrize("options", [("--answers", "a.yaml")])
     def test_a_conversation_needs_one(self, debate: Run, options: tuple[str, ...]) -> None:
         """A conversation that was asked for is refused without a terminal, with the commands that need none."""
         ran = debate(*options)

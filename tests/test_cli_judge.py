@@ -109,10 +109,8 @@ def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
     ("arguments", "problem"),
     [
         ((OLD, "--judge", "openrouter:v/m"), "OPENROUTER_API_KEY"),
-        ((OLD, "--judge", "replay:none.jsonl"), "No such file"),
         ((OLD, "--judge", "host", "--strictness", "cruel"), "lenient or strict"),
         ((OLD, "--judge", "host", "--topic", "Cats?"), "the topic can be given for a transcript alone"),
-        (("none", "--judge", "host"), "No such file"),
         (("poem.md", "--judge", "host"), "line 1: 'Roses are red.' stands above"),
         (("untitled.md", "--judge", "host"), "it has no topic"),
     ],

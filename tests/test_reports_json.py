@@ -10,7 +10,7 @@ from typing import Any
 import puppets
 import reviewers
 from conftest import Run
-from debates import DECLINE, hostile_script, report_model, script_of
+from debates import hostile_script, report_model, script_of
 from jsonschema import Draft202012Validator
 from scripted_debates import FETCHED, check, checks, evidence
 from scripted_debates import report_model as any_told
@@ -81,20 +81,6 @@ def test_it_is_ascii_and_begins_and_ends_as_promised() -> None:
     assert text.startswith('{\n  "schema": 2,\n  "document": "debate report",\n')
     assert text.endswith(f'"digest": "{"0" * 64}"\n}}\n')
     assert text.isascii() and text.replace("\n", "").isprintable() and "\\u001b[2J" in text
-
-
-def test_the_transcript() -> None:
-    """Every turn stands in the order of the debate with its seat, its place and what others heard."""
-    data = read(report_model(script_of(_1_opening_b=DECLINE), rounds=1))
-    turns = {turn["id"]: turn for turn in data["turns"]}
-    first, refusal, last = turns["1.opening.a"], turns["1.opening.b"], turns["final.verdict.judge"]
-
-    assert [turn["kind"] for turn in data["turns"]] == ["speech", "speech", "ballot", "ballot", "record"]
-    assert (first["seat"], first["round"], first["phase"]) == ("a", 1, "opening")
-    assert first["words"] == len(first["text"].split()) and not first["declined"]
-    assert refusal["declined"] and not refusal["concedes"]
-    assert (last["round"], last["phase"], last["text"], last["fields"]["winner"]) == (None, "verdict", None, "a")
-    assert "degraded" in {note["kind"] for note in data["notes"] if note["severity"] == "warning"}
 
 
 def test_numbers_are_not_rounded_and_the_undecided_is_null() -> None:

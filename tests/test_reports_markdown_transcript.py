@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from core.folding import decline_event
 from scripted_debates import report, report_model
 
 from debate_orchestrator.reports.model import summary_line
@@ -58,19 +57,3 @@ def test_the_summary_line_names_a_transcript() -> None:
 
     assert summary_line(finished, "talk.md") == "Debate complete. Transcript written to talk.md. 2 rounds completed."
     assert summary_line(paused, "talk.md") == "Debate paused. Transcript so far written to talk.md."
-
-
-def test_what_weakens_a_speech_is_told() -> None:
-    """A refusal, and the words that were not heard, are told in a line that is no part of the speech."""
-    script = {"1.argument.a": "word " * 650, "1.argument.b": [decline_event("1.argument.b")]}
-    text = report("conversation", script, rounds=2)
-
-    assert "*Here the limit of 600 words was reached: 50 more, which were not heard, are in the journal.*" in text
-    assert "*Speaker B declined to argue. A refusal is no concession.*\n\n> I DECLINE" in text
-
-
-def test_one_that_is_not_finished() -> None:
-    """A transcript so far says what it waits for."""
-    assert "*Paused: waiting for 2.argument.b. Speaker A spoke first.*" in (
-        report("conversation", rounds=2, until="2.argument.b")
-    )
