@@ -174,8 +174,8 @@ class TestFilesOfOthers:
         self, person: Person, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A no goes on without it; a yes is remembered for the file, and for the setup that is made of it."""
-        cast = "{judge: 'ollama:llama3', a: 'anthropic:claude-opus-5-5', b: 'anthropic:claude-opus-5-5'}"
-        Path("a.yaml").write_text(f"topic: Should we move?\nformat: conversation\ncast: {cast}\n")
+        cast = "{judge: 'ollama:x', a: 'ollama:x', b: 'ollama:x', moderator: 'anthropic:claude-opus-5-5'}"
+        Path("a.yaml").write_text(f"topic: Should we move?\ncast: {cast}\n")
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
         refusing = Server()
         refusing.problem = lambda request, n: {"status": 401}

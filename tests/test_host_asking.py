@@ -119,13 +119,15 @@ def test_an_unfinished_conversation_can_not_be_opened(debate: Run) -> None:
 
 
 def test_a_file_that_a_person_wrote_is_kept(debate: Run, here: Path) -> None:
-    """An answers file that `ask` did not write is kept byte for byte before the conversation goes on in its place."""
-    written = "topic: Tabs are better.\nrounds: 99\n"
+    """An answers file that `ask` did not write is kept byte for byte before the conversation goes on in its place. One
+    with an answer that can't be taken is refused, and stays where it is."""
+    written, wrong = "topic: Tabs are better.\nrounds: 2\n", "topic: Tabs are better.\nrounds: 99\n"
     Path("setup.yaml").write_text(written, encoding="utf-8")
-    ran = debate("ask", "setup.yaml")
+    Path("wrong.yaml").write_text(wrong, encoding="utf-8")
+    ran, refused = debate("ask", "setup.yaml"), debate("ask", "wrong.yaml")
 
-    assert Path("setup.edited.yaml").read_text(encoding="utf-8") == written
-    assert "kept as setup.edited.yaml" in ran.err and "rounds" in ran.json["complaints"][0]
+    assert Path("setup.edited.yaml").read_text(encoding="utf-8") == written and "kept as setup.edited.yaml" in ran.err
+    assert refused.code == 2 and "rounds: '99'" in refused.err and Path("wrong.yaml").read_text() == wrong
 
 
 def test_a_key_that_is_typed_is_not_written(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,11 +188,8 @@ PAID, DEAR, FREE = "anthropic:claude-opus-5-5", "anthropic:claude-fable-5", "oll
     [
         {"cast": {"a": PAID, "b": PAID, "judge": PAID}},
         {"cast": PAID},
-        {"format": "conversation", "cast": {"judge": FREE, "a": PAID, "b": PAID}},
-        {"cast": {"judge": "human", "zzz": FREE, "a": PAID, "b": "human"}},
         {"cast": {"judge": "human", "a": "human", "b": "human", "rapporteur": PAID}},
         {"cast": {"judge": FREE, "a": FREE, "b": FREE, "moderator": PAID}},
-        {"format": "conversation", "cast": {"judge": [FREE], "moderator": ["martian:x", PAID], "a": FREE, "b": FREE}},
     ],
 )
 def test_the_model_of_a_file_that_would_be_called_is_agreed_to(moderator: Moderator, file: dict[str, Any]) -> None:

@@ -27,7 +27,6 @@ from debate_orchestrator.setup.state import (
     Ready,
     SetupQuestion,
     SetupState,
-    is_whole,
     load,
     save,
     with_progress,
@@ -72,20 +71,17 @@ def ask(
     many seconds for a moderator's reply that is due. `tell` gets a sentence for each file that was moved aside. `agree`
     says whether the user agreed to risks of the file; usually, none are agreed to.
 
-    Raises BadSettings if the debate of the file is open already, and no new topic is given."""
+    Raises BadSettings if the file holds an answer that can't be taken, or if its debate is open already and no new
+    topic is given."""
     state = _initial_state(path, agree, fresh="topic" in answers)
-    before = state
-    state, problems = questions.checked(before)
-    is_saved = is_whole(state, before)
+    state, problems = questions.checked(state), list[str]()
     state = _with_free_output(state, agree, problems)
     folder = TurnsFolder(setup_folder(path), tell)
     due = questions.next(state)
     state, refused = _take_all(state, answers, questions, problems)
 
     def keep(state: SetupState) -> None:
-        nonlocal is_saved
-        save(path, state, tell, may_replace=is_saved)
-        is_saved = True  # what is there from now on is what was saved
+        save(path, state, tell)
 
     keep(state)  # before the wait too, in which this call may be ended
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:

@@ -24,7 +24,6 @@ from debate_orchestrator.core.settings import (
     default_of,
     line_problems,
     models_of_seat,
-    named_models,
     seats_of_cast,
     value_problem,
 )
@@ -296,19 +295,6 @@ def cast_of(format: Format, spec_for: Callable[[str], str], optional_phases: Col
 def cast_by_seat(cast: Any, format: Format, optional_phases: Collection[str] = ()) -> Any:
     """The cast with each of `seats_needed`, where one model was given for all; any other value as it is."""
     return dict.fromkeys(seats_needed(format, optional_phases), cast) if isinstance(cast, str) else cast
-
-
-def usable_cast(cast: Any, format: Format) -> tuple[Any, list[str]]:
-    """The seats of a file's cast that name models, and a sentence for each problem of the cast. A seat that names too
-    many models keeps them all: which to take is the user's choice. None where no seat names a model."""
-    cast = cast_by_seat(cast, format)
-    if not isinstance(cast, dict):
-        return None, [] if cast is None else [value_problem("cast", cast, format)]
-    usable: dict[str, Any] = {}
-    for seat in filter(cast.__contains__, seats_of_cast(format)):
-        if models := named_models(cast[seat]):
-            usable[seat] = list(models) if len(models) > 1 else models[0]
-    return usable or None, list(cast_problems(cast, format))
 
 
 def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:

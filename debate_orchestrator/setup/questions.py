@@ -20,6 +20,7 @@ from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.settings import (
     SETTINGS,
     Source,
+    cast_problems,
     default_of,
     duplicate_positions,
     line_problems,
@@ -53,8 +54,8 @@ _ASKED_TOGETHER = ("positions", "position_b", "rounds", "insist")
 """Questions that can be asked in the same message as the next one. So can those of plain settings."""
 _WITH_SEVERAL_QUESTIONS = ("topic", "positions", "rounds", "insist")
 """Settings that take more than one question. Any other question with the name of a setting is the only one for it."""
-_ASKED_AGAIN = ("topic", "positions", "rounds", "cast", "context", "format")
-"""Settings that are asked again if their value is invalid. So are the plain settings."""
+_CHECKED_ALONE = ("topic", "positions", "rounds", "cast", "context", "format")
+"""Settings that are checked one by one. So are the plain settings."""
 _MAX_TOGETHER = 4
 """Questions that the question tools of hosts take at once."""
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
@@ -239,30 +240,34 @@ class SetupQuestions:
     def _schema(self, name: str) -> dict[str, Any]:
         return json_schema(self.words.shapes[name], _NO_CONTEXT)
 
-    def checked(self, state: SetupState) -> tuple[SetupState, list[str]]:
-        """The state without its invalid answers, such as a user may have written into its file; and their problems. A
-        cast keeps the models that are valid, seat by seat."""
-        cast, problems = answers.usable_cast(state.given.get("cast"), self.format)
+    def checked(self, state: SetupState) -> SetupState:
+        """The state of a file, its values in the form in which a conversation keeps them. Raises BadSettings, with
+        every problem, if an answer in it can't be taken."""
         keys = ("topic", "positions", "rounds", "context", *self.plain_settings)
-        wrong = [key for key in keys if key in state.given and not self._has_type(key, state.given[key])]
-        problems += [value_problem(key, given, self.format) for key in wrong if (given := state.given[key]) is not None]
-        state = without_answers(state, *wrong, *(["cast"] if cast is None else []))
-        context = state.given.get("context")
-        valid = {"cast": cast} if cast is not None else {}
-        valid |= {"context": [context]} if isinstance(context, str) else {}
-        state = state.model_copy(update={"given": state.given | valid})
-        state = with_valid_progress(state, self.format.sides)
-        proposal = state.progress.proposal
-        if proposal is not None and check(self.words.shapes["topic"], proposal, _NO_CONTEXT):
+        given = {key: value for key, value in state.given.items() if value is not None or key not in (*keys, "cast")}
+        problems = answers.unasked_problems(given, (*_CHECKED_ALONE, *self.plain_settings), self.format)
+        wrong = [key for key in keys if key in given and not self._has_type(key, given[key])]
+        problems += [value_problem(key, given[key], self.format) for key in wrong]
+        if isinstance(given.get("context"), str):
+            given["context"] = [given["context"]]
+        if "cast" in given:
+            given["cast"] = answers.cast_by_seat(given["cast"], self.format)
+            if isinstance(given["cast"], dict):
+                problems += cast_problems(given["cast"], self.format)
+            else:
+                problems.append(value_problem("cast", given["cast"], self.format))
+        state = with_valid_progress(state.model_copy(update={"given": given}), self.format.sides)
+        if state.progress.proposal and check(self.words.shapes["topic"], state.progress.proposal, _NO_CONTEXT):
             state = with_progress(state, proposal=None)
         for key in ("rounds", *self.plain_settings):
-            if key in state.given:
+            if key in given and key not in wrong:
                 try:
-                    state = self._take(state, key, answers.as_typed(state.given[key]), state.sources.get(key, "file"))
+                    state = self._take(state, key, answers.as_typed(given[key]), state.sources.get(key, "file"))
                 except BadSettings as error:
                     problems += error.problems
-                    state = without_answers(state, key)
-        return state, problems
+        if problems:
+            raise BadSettings(problems)
+        return state
 
     def _has_type(self, key: str, value: Any) -> bool:
         """Whether a value has a type that its setting may have in a file; what else it must be is checked later."""
@@ -273,10 +278,6 @@ class SetupQuestions:
         if isinstance(value, list):
             return tuple in types and all(isinstance(item, str) for item in value)
         return isinstance(value, str) or (not isinstance(value, dict) and bool(types & {bool, int, float}))
-
-    def unasked_problems(self, state: SetupState) -> list[str]:
-        """What is wrong with the answers that no question asks for, and that `checked` leaves as they are."""
-        return answers.unasked_problems(state.given, (*_ASKED_AGAIN, *self.plain_settings), self.format)
 
     # Taking answers
 

@@ -26,7 +26,6 @@ from debate_orchestrator.storage.journal import begins_like_one
 from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.messages import Tell, command, ignore
-from debate_orchestrator.util.model_spec import specs_of
 from debate_orchestrator.util.redact import redact_values
 
 MAX_KEPT = 20
@@ -77,16 +76,16 @@ def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, text) for name, text in texts if isinstance(text, str)]
 
 
-def save(path: str, state: SetupState, tell: Tell = ignore, *, may_replace: bool = True) -> None:
-    """Keeps the conversation in its file. A file there is moved aside, and `tell` gets a sentence, if `save` did not
-    write it or it holds more than the state (not `may_replace`)."""
+def save(path: str, state: SetupState, tell: Tell = ignore) -> None:
+    """Keeps the conversation in its file. A file there that `save` did not write is moved aside, and `tell` gets a
+    sentence."""
     data = {
         **state.given,
         "sources": dict(state.sources),
         "setup": state.progress.model_dump(mode="json", by_alias=True),
     }
     text = _text(path, redact_values(data))
-    if path_kept := write_atomic(path, text, ours=lambda there: may_replace and _is_conversation(path, there)):
+    if path_kept := write_atomic(path, text, ours=lambda there: _is_conversation(path, there)):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(path_kept)}.")
 
 
@@ -218,15 +217,6 @@ def without_answers(state: SetupState, *keys: str) -> SetupState:
     return state.model_copy(update={"given": {key: value for key, value in state.given.items() if key not in keys}})
 
 
-def is_whole(state: SetupState, before: SetupState) -> bool:
-    """Whether a state still has every answer of the one `before`, and every model of its cast."""
-    casts = [
-        answers["cast"] if isinstance(answers.get("cast"), dict) else {} for answers in (before.given, state.given)
-    ]
-    stated, kept_count = (len(specs_of(cast)) for cast in casts)
-    return stated <= kept_count and before.given.keys() <= state.given.keys()
-
-
 def with_valid_progress(state: SetupState, sides: tuple[str, ...]) -> SetupState:
     """The state without confirmations of answers that it does not have: a user may have removed them from the file."""
     if state.progress.topic_ok and "topic" not in state.given:
@@ -250,16 +240,14 @@ class KeptAnswers:
         self.lost = ""
         """Why it could not be kept; empty if it could."""
         self.saved = False
-        self.may_replace = True
-        """Whether everything in the file was taken; if not, the file is moved aside before it is written again."""
         self.asides: list[str] = []
         """A sentence for each file that was moved aside."""
 
     def keep(self, state: SetupState) -> None:
         """Writes the answers so far; if that fails, `lost` says why, and the conversation continues."""
         try:
-            save(self.path, state, self.asides.append, may_replace=self.may_replace)
-            self.saved, self.may_replace, self.lost = True, True, ""
+            save(self.path, state, self.asides.append)
+            self.saved, self.lost = True, ""
         except DebateError as error:
             self.lost = " ".join(error.problems)
 

@@ -28,7 +28,6 @@ from debate_orchestrator.setup.state import (
     KeptAnswers,
     QuestionText,
     SetupState,
-    is_whole,
     with_progress,
 )
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
@@ -126,17 +125,12 @@ class SetupBase:
         """Whether stand-ins take the seats of models."""
         return self.rehearse or model_spec.is_rehearsal(self.state.given.get(_CAST, {}))
 
-    def take_up(self, kept_answers: KeptAnswers, state: SetupState) -> list[str]:
-        """Continues from a state. Returns what was wrong in it and is asked for again. Raises BadSettings, with every
-        problem of settings that no question asks for, such as the cap of the moderator's calls; nothing is taken."""
+    def take_up(self, kept_answers: KeptAnswers, state: SetupState) -> None:
+        """Continues from a state. Raises BadSettings, with every problem, if an answer in it can't be taken."""
         format_name = format_of(state.given, "")
         setup_questions = self._make_questions(format_name) if format_name else self._make_questions()
-        if problems := setup_questions.unasked_problems(state):
-            raise BadSettings(problems)
+        self.state = setup_questions.checked(state)
         self.kept, self.setup_questions = kept_answers, setup_questions
-        self.state, wrong = self.setup_questions.checked(state)
-        kept_answers.may_replace = is_whole(self.state, state)
-        return wrong
 
     def settings(self) -> Settings:
         """The answers as a debate uses them."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from debate_orchestrator.core.settings import MODERATOR, Settings
+from debate_orchestrator.core.settings import MODERATOR, Settings, seats_of_cast
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup.answers import as_typed, cast_of, rapporteur_note, seats_needed
 from debate_orchestrator.setup.plain_positions import positions_without_model
@@ -25,6 +25,7 @@ from debate_orchestrator.setup.state import (
     new_file,
     newest_unfinished,
     with_answers,
+    without_answers,
 )
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
@@ -90,14 +91,13 @@ class SetupConversation(SetupBase):
         used = {key: value for key, value in state.given.items() if not (key == _CAST and self.rehearse)}
         agree(source, used, format_name, ())
         self.agree_to_calls = partial(agree, source, {}, None)
-        wrong = self.take_up(kept_answers, state)
+        self.take_up(kept_answers, state)
         answers = {key: value for key, value in self.state.given.items() if key not in ("insist", "output", _FORMAT)}
         if answers:
             lines = (
                 f"  {key}: {in_words(value) if key == _CAST else _summary(value)}" for key, value in answers.items()
             )
             self.prompter.tell("", self.words.said["settled"], *lines)
-        self.prompter.tell(*wrong)
         if topic:
             self.state = self.setup_questions.answer(self.state, "topic", topic)
 
@@ -343,12 +343,17 @@ class SetupConversation(SetupBase):
         return path
 
     def _reformat(self) -> None:
-        """Asks for another format; answers that it does not take are asked for again."""
+        """Asks for another format. Answers that depend on the format are asked for again, or have its defaults."""
         names = [name for name in resources.format_names() if name != rejudge.FORMAT]
         choices = tuple((name, self._make_questions(name).format.about) for name in names)
         question = Question(self.words.questions[_FORMAT].text, (), choices, self.setup_questions.format.name)
         name = self.one_of(_FORMAT, question)
-        self.prompter.tell(*self.take_up(self.kept, with_answers(self.state, "user", format=name)))
+        before, after = self.setup_questions, self._make_questions(name)
+        cast = {seat: entry for seat, entry in self.state.given[_CAST].items() if seat in seats_of_cast(after.format)}
+        gone = ["rounds", "insist", *before.plain_settings]
+        gone += ["positions"] if before.format.sides != after.format.sides else []
+        state = without_answers(self.state, *(key for key in gone if key != "output"))
+        self.take_up(self.kept, with_answers(state, "user", format=name, cast=cast))
 
     # The last confirmation
 
