@@ -57,13 +57,9 @@ def test_a_seat_at_a_time(here: Path) -> None:
     assert "rapporteur" not in cast("seats", "", "", "", "no", "judge")
 
 
-@pytest.mark.slow
-def test_back_through_the_seats(here: Path) -> None:
-    """Back goes from a seat to the one before, takes a judge from a panel, and leads from the first to the start."""
-    assert cast("seats", "ollama:glm", BACK, "ollama:qwen", "", "", "", "")["a"] == "ollama:qwen"
-    assert cast("seats", "", "", "", "ollama:qwen", BACK, "", "")["judge"] == "anthropic:claude-opus-5-5"
-    assert cast("seats", "", "", "", "", BACK, "ollama:glm", "", "")["judge"] == "ollama:glm"
-    assert cast("seats", BACK, "usual")["a"] == BEST["a"]
+def test_back_from_a_seat(here: Path) -> None:
+    """Back leads from any seat to the question for all of them."""
+    assert cast("seats", "ollama:glm", BACK, "usual")["a"] == BEST["a"]
 
 
 @pytest.mark.parametrize(
