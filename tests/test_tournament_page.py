@@ -21,7 +21,7 @@ from debate_orchestrator.util import resources
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
-MANY = 36
+MANY = 18
 """Hostile names in one tournament."""
 
 

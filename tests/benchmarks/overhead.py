@@ -211,7 +211,8 @@ def _crowd(how: str, *, ours: bool) -> None:
 
 def faults(how: str) -> None:
     """Debates under injected faults: how many finish without a resume, at what cost, and how many results are wrong."""
-    debates = int(how)
+    number, _, only = how.partition("@")
+    debates = int(number)
     asked = "requests by those needed"
     table(
         f"{debates} debates of 2 rounds, faults in",
@@ -221,7 +222,7 @@ def faults(how: str) -> None:
         "silent wrong results",
         "broken",
     )
-    for share in (0.01, 0.05, 0.2):
+    for share in (float(only),) if only else (0.01, 0.05, 0.2):
         with tempfile.TemporaryDirectory() as folder:
             with server(0, 0.05, share, 7) as counts:
                 begun = first(2, 1)
