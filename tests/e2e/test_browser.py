@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from debates import hostile_script
@@ -23,6 +23,7 @@ from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
 
 from .ending import within
+from .tmux import missing
 
 pytestmark = pytest.mark.slow
 
@@ -42,13 +43,6 @@ MADE: dict[str, Any] = {
 """Debates that no example is one of."""
 PATIENCE = 60
 """Seconds that a test, or the start or end of the browser, may take; each takes about one."""
-
-
-def missing(what: str) -> NoReturn:
-    """Skips, saying why; where everything is said to be there, that is a failure."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 @pytest.fixture(scope="module")

@@ -24,13 +24,12 @@ from debate_orchestrator.storage import journal
 
 from .claude_terminal import at_terminal
 from .ending import kill, started_by
-from .npm import program
 from .scripted_model import BRIEF, ISSUES, Conversation, Script, Served, serve
-from .tmux import awaited
+from .tmux import awaited, missing
 
 pytestmark = pytest.mark.slow
 
-VERSION = "2.1.329"
+CLAUDE = Path(__file__).parent / "node_modules" / ".bin" / "claude"
 ROOT = Path(__file__).parents[2]
 SKILL = ROOT / "skill" / "debate-orchestrator"
 DEBATE = Path(sys.executable).with_name("debate")
@@ -225,8 +224,10 @@ def _no_file_holds_the_key(project: Path) -> None:
 
 @pytest.fixture(scope="module")
 def claude() -> Path:
-    """The pinned Claude Code, from this user's cache; the test is skipped where it can't be had."""
-    return program("@anthropic-ai/claude-code", VERSION, "claude")
+    """The Claude Code that `package.json` pins; the test is skipped where it is not installed."""
+    if not CLAUDE.exists():
+        missing("Claude Code is not installed: `npm install --prefix tests/e2e`")
+    return CLAUDE
 
 
 def _reply(turn: str, agent: str, rounds: int = 2) -> str:
