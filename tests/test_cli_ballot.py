@@ -169,6 +169,6 @@ def test_a_report_from_before_a_ballot_is_made_anew(debate: Run, journal: Path) 
     debate("report", J, "--to", "debate-report.json")
 
     assert ran.code == 3 and "does not tell of the reviewers' ballots" in ran.out
-    assert "`debate report` makes it anew" in ran.out
+    assert "`debate report JOURNAL --to debate-report.md` makes it anew" in ran.out
     assert "`debate report JOURNAL --to debate-report.json` makes it anew" in ran.out
     assert debate("check", J).code == 0

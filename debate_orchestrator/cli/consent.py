@@ -111,12 +111,8 @@ def agree_to_answers(
     agree(source_of_file(path), risks, trusted=trusted, ask=ask)
 
 
-def remember_answers(path: str, answers: Mapping[str, Any], before: str, calls: Sequence[Risk]) -> None:
-    """Remembers answers that the user typed or agreed to, with the `calls` of their setup. If they were at the path
-    `before` until now and that file is gone, its record is removed: a stranger's file may take its place."""
-    if before and not os.path.lexists(before) and (record := _record(source_of_file(before))):
-        with suppress(OSError):
-            record.unlink()
+def remember_answers(path: str, answers: Mapping[str, Any], calls: Sequence[Risk]) -> None:
+    """Remembers answers that the user typed or agreed to, with the `calls` of their setup."""
     remember(source_of_file(path), (*risks_module.of_settings(answers), *calls))
 
 

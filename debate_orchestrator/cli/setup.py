@@ -269,7 +269,7 @@ def _converse(arguments: argparse.Namespace) -> int:
             conversation.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree, has_agreed)
             settings = conversation.run()
     except (Postponed, prompt.Quit, KeyboardInterrupt, EOFError) as error:
-        consent.remember_answers(conversation.kept.path, conversation.state.given, "", conversation.calls())
+        consent.remember_answers(conversation.kept.path, conversation.state.given, conversation.calls())
         _tell_kept(conversation.kept, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Postponed) else 130
     return _run_debate(conversation, settings, permissions)
@@ -278,9 +278,9 @@ def _converse(arguments: argparse.Namespace) -> int:
 def _run_debate(conversation: SetupConversation, settings: Settings, permissions: Permissions) -> int:
     """Keeps the answers beside the report, and runs the debate."""
     kept_answers, rehearse = conversation.kept, conversation.rehearses
-    draft, state = kept_answers.path, _real_answers(conversation.state) if rehearse else conversation.state
+    state = _real_answers(conversation.state) if rehearse else conversation.state
     path = kept_answers.move_to_report(state, DebateFiles.of_output(settings.output).report)
-    consent.remember_answers(path, conversation.state.given, draft, conversation.calls())
+    consent.remember_answers(path, conversation.state.given, conversation.calls())
     again, cost_line = command("run --answers", path), conversation.cost_line()
     uses = "." if rehearse else f": `{again}` uses them again."
     print_status(f"The answers are in {path}{uses}", *kept_answers.asides, *([cost_line] if cost_line else []))

@@ -229,16 +229,12 @@ _TEXTS: dict[State, str] = {
     "contradicts": "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
     "and given a new checksum, or reviewers' ballots that it includes were taken away.",
     "reviewed": "does not tell of the reviewers' ballots that lie beside the journal now: they were filed or changed "
-    "since, or it was changed and given a new checksum. {again} makes it anew.",
+    "since, or it was changed and given a new checksum. `debate report JOURNAL --to {name}` makes it anew.",
     "other version": "names this journal, and its checksum fits. It also names version {version}, and this is "
     f"{__version__}, which renders the journal differently. Only that version can tell whether it says what the "
     "journal says: anyone can give a report a new checksum.",
 }
 """Each state for people, in a sentence or two that the report's name begins."""
-
-
-_MADE_BY_NAME = "`debate report JOURNAL --to {name}`"
-"""Without --to only the first two types of file are made."""
 
 
 class Verification(NamedTuple):
@@ -281,9 +277,7 @@ class Verification(NamedTuple):
             named=plural(lines, "line"),
             head=self.checksum.last_hash[:16],
             now=self.journal_lines,
-            again="`debate report`"
-            if self.path.endswith((".md", ".html"))
-            else _MADE_BY_NAME.format(name=name_of(self.path)),
+            name=name_of(self.path),
         )
 
     @property

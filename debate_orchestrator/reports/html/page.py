@@ -34,7 +34,7 @@ COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
     quotes = quote_tags(report.judging.format)
-    writer = HtmlWriter(report.places, [turn.id for turn in report.turns], quotes)
+    writer = HtmlWriter(report.places, quotes)
     values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
         "title": shorten(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.transcript_only else "Debate report",
@@ -68,7 +68,7 @@ def render_comparison(comparison: Comparison) -> str:
     topic = one_line(comparison.topic)
     values = {
         "comparison": comparison,
-        "writer": HtmlWriter({}, ()),
+        "writer": HtmlWriter({}),
         "title": shorten(topic) or "Debates",
         "document": "Debate comparison",
         "kind": "debate-comparison",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -31,16 +31,11 @@ def anchor(turn_id: str) -> str:
 
 
 class HtmlWriter:
-    """Writes for one page, on which the turns in `places` can be linked: turn id to its round and its name there.
+    """Writes for one page, on which the turns in `places` stand: turn id to its round and its name there.
     `quotes` are the tags of what was looked up in the context files, found and not."""
 
-    def __init__(
-        self,
-        places: Mapping[str, tuple[int, str]],
-        turns: Collection[str],
-        quotes: tuple[str, str] | None = None,
-    ):
-        self._places, self._turns, self._quotes = places, frozenset(turns), quotes
+    def __init__(self, places: Mapping[str, tuple[int, str]], quotes: tuple[str, str] | None = None):
+        self._places, self._quotes = places, quotes
 
     def speech(self, text: str) -> Markup:
         """A whole speech of a side."""
@@ -87,7 +82,7 @@ class HtmlWriter:
 
     def to(self, turn_id: str, text: str) -> Markup:
         """Words that lead to a turn, if it is on the page."""
-        if turn_id not in self._turns:
+        if turn_id not in self._places:
             return escape(text)
         return Markup('<a href="#{}">{}</a>').format(anchor(turn_id), text)
 
