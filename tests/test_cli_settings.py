@@ -25,8 +25,6 @@ ROOT = Path(__file__).parent.parent
     [
         (["--rounds", "0"], "rounds: 0 is not a whole number from 1 to 6"),
         (["--rounds", "7"], "4 or 5 is a good cap. Try: --insist for 7 to 8."),
-        (["--rounds", "two"], "rounds: 'two' is not a whole number from 1 to 6. Give a number, such as 2."),
-        (["--strictness", "harsh"], "strictness: 'harsh' is not lenient or strict"),
         (["--output", "/dev/x.md"], "output: can't write '/dev/x.md'"),
         (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
         (["--a", "martian:x"], "cast: a: 'martian:x' is not a model spec; use one of anthropic:MODEL"),
@@ -62,7 +60,7 @@ def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "a: &x 1\nb: *x\n", "!!python/object:os.system {}", "[" * 9000, "\xff"])
+@pytest.mark.parametrize("text", ["[1]", "!!python/object:os.system {}", "[" * 9000, "\xff"])
 def test_files_that_are_no_answers(debate: Run, here: Path, text: str) -> None:
     """A file that is no mapping, or tricks a YAML reader, is one clear complaint."""
     (here / "odd.yaml").write_bytes(text.encode("latin-1"))

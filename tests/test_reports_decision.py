@@ -79,12 +79,6 @@ def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
     [
         ("the queue is  fast", "The queue is fast.", "It is not right that: the queue is fast"),
         ("Should we move?", "We should move.", "We should not move."),
-        ("Should we move or not?", "We should move.", "We should not move"),
-        (
-            "Pineapple belongs on pizza",
-            "It is right that: Pineapple belongs on pizza",
-            "It is not right that: Pineapple belongs on pizza",
-        ),
         (
             "Is Vim better than Emacs?",
             'The answer to "Is Vim better than Emacs?" is yes.',

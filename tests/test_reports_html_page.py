@@ -166,16 +166,6 @@ def test_nothing_is_cut_without_a_way_to_open_it() -> None:
     assert speech.partition("</summary>")[2].count("in the end.") == 50
 
 
-def test_previews_say_what_was_decided() -> None:
-    """The description for previews is the question, the answer and how firm it is, as plain text."""
-    page = render(adversarial(rounds=1, positions=('Indent with "tabs" <b>.', "Spaces.")))
-    assert '<meta property="og:title" content="Tabs are better than spaces.">' in page
-    assert (
-        '<meta property="og:description" content="Indent with &#34;tabs&#34; &lt;b&gt;. '
-        'Researcher A (Pro) argued better (narrow).">'
-    ) in page
-
-
 def test_the_ledger_and_the_appendix() -> None:
     """What was cited is told with what was found; the appendix has the cast, the prompts and the journal's hash."""
     rows = checks(check("1.argument.a"), check("1.argument.b", "not found"))

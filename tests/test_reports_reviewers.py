@@ -16,7 +16,7 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviewers import ReviewerReport
-from debate_orchestrator.reports.reviews import MAX_REASON_WORDS, GatheredReviews
+from debate_orchestrator.reports.reviews import MAX_REASON_WORDS
 from debate_orchestrator.util.sanitize import one_line
 
 MADE = adversarial_entries(rounds=2)
@@ -31,12 +31,6 @@ def said(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> ReviewerR
 
 def report(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> str:
     return markdown.render(build_report(MADE, gather_reviews(ASKED, *given, left_out=left_out)))
-
-
-def test_without_ballots_nothing_is_said() -> None:
-    """A debate without reviews has the report that it had."""
-    assert markdown.render(build_report(MADE, GatheredReviews())) == markdown.render(build_report(MADE))
-    assert "Reviewers" not in markdown.render(build_report(MADE))
 
 
 def test_reviewers_stand_beside_the_judges() -> None:
@@ -70,14 +64,6 @@ def test_swing_is_the_reviewers_own() -> None:
     assert found.swing[0] == "2 of 3 reviewers who voted before and after changed sides: 2 to B."
     assert found.swing[1].startswith("Researcher B won over more reviewers (Researcher A -1, Researcher B +2)")
     assert section(text, "Final Verdict") == section(markdown.render(build_report(MADE)), "Final Verdict")
-
-
-def test_who_knew_the_verdict_is_marked() -> None:
-    """A reviewer who had seen the verdict is shown as one."""
-    found = said(ballot_for(ASKED, seen=True), ballot_for(ASKED, "bob"))
-
-    assert [row[1] for row in found.table.rows[2:]] == ["reviewer, who knew the verdict", "reviewer"]
-    assert "1 of them knew the verdict before." in found.agreement
 
 
 def test_ballots_that_do_not_count_are_told() -> None:

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 import reading
 from core.folding import absent_judge
-from scripted_debates import label, panel_scores, report, report_model, section
-
-from debate_orchestrator.reports.model import summary_line
+from scripted_debates import label, panel_scores, report, section
 
 
 def verdict(name: Any, script: Any = None, **how: Any) -> str:
@@ -46,12 +44,6 @@ def test_a_label(ballot: dict[str, Any], head: str) -> None:
     assert verdict("claim", {"final.verdict.judge": ballot}).startswith(
         f"{head}\n\n*Outcome:* The claim is judged: {ballot['label']}."
     )
-
-
-def test_a_judges_word_for_the_strength() -> None:
-    """Where the judge calls the win otherwise than the scores do, its word is told."""
-    say = {"final.verdict.judge": {"strength": "decisive"}}
-    assert "The scores give narrow; a judge's own word for the strength is decisive." in verdict("adversarial", say)
 
 
 def test_labels_of_a_panel() -> None:
@@ -145,38 +137,3 @@ def test_sections_that_a_format_has_no_shape_for() -> None:
         == titles("transcript")[2:6]
         == ["Per-Round Score Summary", "Dissent Record", "Key Unresolved Questions", "Recommended Follow-Up"]
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "script", "how", "said"),
-    [
-        (
-            "claim",
-            {"final.verdict.judge": label("misleading", 4)},
-            {},
-            "Verdict: misleading (4/10). 1 round completed.",
-        ),
-        (
-            "claim",
-            {"final.verdict.judge": label("needs more evidence")},
-            {"rounds": 2},
-            "Verdict: needs more evidence. 2 rounds completed.",
-        ),
-        (
-            "question",
-            {"final.verdict.judge": {"winner": "b", "probability": 0.85}},
-            {},
-            "Winner: B (85%). 1 round completed.",
-        ),
-        (
-            "question",
-            {"final.verdict.judge.mirrored": {"winner": "a"}},
-            {"mirror": True},
-            "Winner: no decision. 1 round completed.",
-        ),
-        ("panel", {"final.verdict.judge": panel_scores(9, 3)}, {}, "Winner: A (decisive). 1 round completed."),
-    ],
-)
-def test_the_summary_line(name: str, script: Any, how: dict[str, Any], said: str) -> None:
-    """The line that confirms a debate says what its format decides, and asks no question that was not asked."""
-    assert summary_line(report_model(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
