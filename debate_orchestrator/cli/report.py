@@ -12,7 +12,6 @@ from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import next_step, print_document, print_json, print_problems, print_status, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import markdown, report_files, wording
 from debate_orchestrator.reports.compare import Comparison, compare
 from debate_orchestrator.reports.model import ReportModel, build_report, report_of, summary_line
@@ -22,7 +21,7 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, DebateError, short_repr
+from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
 from debate_orchestrator.util.messages import and_joined, command
 
 
@@ -123,7 +122,6 @@ def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[st
         "due": due,
         "missing": [wording.missing_reply_text(debate, turn) for turn in schedule.missing_records(debate)],
         "in_flight": [turn for turn in due if debate.calls_intended(turn)],
-        "prompts": "as recorded" if debate.opened.prompts == _installed_prompts(debate) else "changed since",
         "head": contents.entries[-1].hash,
     }
 
@@ -133,19 +131,9 @@ def _print_facts(facts: dict[str, Any]) -> None:
     say(f"{facts['journal']}: {lines}, in an unbroken chain (checksum {facts['head'][:16]}).")
     if facts["torn_bytes"]:
         say(f"{facts['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them.")
-    if facts["prompts"] != "as recorded":
-        say("It was opened with other prompts than are installed here; nothing on record depends on these.")
     say(f"Not complete: {', '.join(facts['due'])} due." if facts["due"] else "Complete.")
     for sentence in facts["missing"]:
         say(sentence)
-
-
-def _installed_prompts(debate: DebateState) -> dict[str, str] | None:
-    """The digests of the installed prompts of its format; None if it is not installed."""
-    try:
-        return loader.digests(debate.format, debate.opened.templates)
-    except DebateError:
-        return None
 
 
 def compare_arguments(parser: argparse.ArgumentParser) -> None:
