@@ -75,7 +75,7 @@ def test_a_review(key: str) -> None:
 
 @pytest.mark.slow
 @at_each_key
-def test_the_setup(key: str) -> None:
+def test_the_setup(here: Path, key: str) -> None:
     """A key at any question of the setup."""
     for typed in (SETUP, (TOPIC, *CAST), (*SETUP, "more", "rounds")):
         for n in places(len(typed) + 1, key):
