@@ -40,7 +40,7 @@ READS = (
     f"report {J} --to r.json",
     f"check {J}",
     f"replay {J}",
-    f"compare {J} {J}",
+    f"compare {J} copy.journal.jsonl",
     f"answers --from {J}",
     f"floor {J} Why?",
 )
@@ -82,6 +82,7 @@ def test_no_verb_runs_a_program_unasked(
     for verb in TAKES_TURNS + READS:
         shutil.rmtree("r.turns", ignore_errors=True)
         Path(J).write_bytes(before)
+        Path("copy.journal.jsonl").write_bytes(before)
         ran = debate(*verb.split())
         assert not Path("marker").exists(), verb
         assert "touch" not in "".join((ran.out + ran.err).split("`")[1::2]), verb  # commands to paste

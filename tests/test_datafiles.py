@@ -261,9 +261,10 @@ def test_regular_files_alone_are_read(here: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["x.jsonl", "x.md", "x"])
 def test_no_verb_waits_for_a_pipe(debate: Run, here: Path, name: str) -> None:
     """A pipe in the place of a journal, a transcript or a reply is refused at once by every verb that reads one."""
-    os.mkfifo(name)
+    for pipe in (name, "other"):
+        os.mkfifo(pipe)
     for verb in ("check", "report", "replay", "step", "resume", "judge", "compare"):
-        refused = ended(lambda verb=verb: debate(verb, name, *WITH.get(verb, [name] * (verb == "compare"))))
+        refused = ended(lambda verb=verb: debate(verb, name, *WITH.get(verb, ["other"] * (verb == "compare"))))
         assert isinstance(refused, CommandResult) and refused.code == 2 and name in refused.err, (verb, refused)
     refused = ended(lambda: read_reply("1.opening.a", name))
     assert isinstance(refused, BadReply)

@@ -201,8 +201,10 @@ def test_no_word_of_a_format_is_live(name: str, here: Path, debate: Run, monkeyp
             patched.setattr(format_check, "load", lambda given, made=made: made)
             assert_harmless(debate("formats", "mine"))
         path = here / f"{HOSTILE.index(hostile)}.journal.jsonl"
-        journals.write_journal(path, shown[0])
-        for verb in (["replay", path], ["check", path], ["ballot", path, "--form"], ["compare", path, path]):
+        copy = path.with_name(f"copy-{path.name}")
+        for file in (path, copy):
+            journals.write_journal(file, shown[0])
+        for verb in (["replay", path], ["check", path], ["ballot", path, "--form"], ["compare", path, copy]):
             assert_harmless(debate(*map(str, verb)))
 
 

@@ -66,7 +66,7 @@ VERBS = (
     f"check {JOURNAL}",
     f"report {JOURNAL}",
     f"replay {JOURNAL} --quiet",
-    f"compare {JOURNAL} {JOURNAL}",
+    f"compare {JOURNAL} kept.journal.jsonl",
     f"answers --from {JOURNAL}",
     f"step {JOURNAL}",
     f"step {JOURNAL} --trust",
