@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import STATED, Run
-from scripted_debates import events, label
+from scripted_debates import report_model
 
 from debate_orchestrator.cli import driving
 from debate_orchestrator.core import schedule
@@ -20,7 +20,7 @@ POSITIONS = ("--topic", "Is it so?", "--position-a", "Yes.", "--position-b", "No
 
 def outcome(name: str, script: Any = None, **how: Any) -> dict[str, Any]:
     """What is printed of a debate that went so."""
-    made: dict[str, Any] = json.loads(json.dumps(driving.outcome(fold(events(name, script, **how)))))
+    made: dict[str, Any] = json.loads(json.dumps(driving.outcome(report_model(name, script, **how))))
     return {key: made[key] for key in made if key != "cost"}
 
 
@@ -34,7 +34,7 @@ def test_scores() -> None:
         "probability": None,
         "votes": {"a": 1},
         "flips": None,
-        "blind": None,
+        "swing": None,
         "scores": {"1": {"a": 5.5, "b": 5.5}},
         "totals": {"a": 5.5, "b": 5.5},
         "missing": [],
@@ -44,14 +44,12 @@ def test_scores() -> None:
 
 
 def test_what_was_held_before() -> None:
-    """The votes before the first word stand with what each side gained since."""
+    """What each side gained since the votes before the first word."""
     script = {"start.blind.judge": {"winner": "b", "probability": 0.6}, "final.verdict.judge": {"winner": "a"}}
     made = outcome("question", script, blind=True)
-    labelled = outcome("claim", {"start.blind.judge": label("misleading", 4)}, blind=True)
 
-    assert made["blind"] == {"votes": {"b": 1}, "labels": None, "swing": {"a": 1, "b": -1}}
+    assert made["swing"] == {"a": 1, "b": -1}
     assert made["probability"] == 0.5
-    assert labelled["blind"]["labels"] == ["misleading"]
 
 
 def test_a_rehearsal_has_no_winner(debate: Run) -> None:

@@ -15,7 +15,7 @@ from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.phases import DEBATING_SEATS
-from debate_orchestrator.core.settings import DEFAULT_FORMAT, MAX_COST, SETTINGS, SETTINGS_WITH_SOURCE, Settings
+from debate_orchestrator.core.settings import DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats import loader
@@ -224,15 +224,6 @@ def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
     raise BadSettings(
         f"{path} holds a setup conversation in which {open_questions}. Go on with `{command('ask', path)}`."
     )
-
-
-def seconds(value: float | str) -> float:
-    """The value of --retry-for in seconds, as `given_settings` found it. Raises BadSettings."""
-    setting = SETTINGS["retry_for"]
-    minimum, maximum = setting.limits or (0, 0)
-    if isinstance(value, int | float) and minimum <= value <= maximum:
-        return float(value)
-    raise BadSettings(f"--retry-for must be {setting.wanted}, and not {value!r}.")
 
 
 def cap(text: str) -> float | None:

@@ -8,7 +8,6 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,13 +22,12 @@ from debate_orchestrator.cli.output import (
     print_status,
     say,
 )
-from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
+from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.engine.debate import OpenDebate, drive, finish, seat_providers
 from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
@@ -38,8 +36,8 @@ from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.prompting.normalize import dropped_turns
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
-from debate_orchestrator.reports.model import summary_line
-from debate_orchestrator.reports.provenance import only_stand_ins_judged
+from debate_orchestrator.reports.model import ReportModel, summary_line
+from debate_orchestrator.reports.provenance import UNWRITTEN
 from debate_orchestrator.util import coroutines, model_spec, sanitize
 from debate_orchestrator.util.errors import ExternalError
 from debate_orchestrator.util.messages import command, ignore
@@ -173,7 +171,7 @@ def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate
     code = 3 if schedule.turns_to_reopen(session.state) else 0
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": reports.page, "summary": reports.summary}
-        print_json({"status": "done", **outcome(session.state), **paths})
+        print_json({"status": "done", **outcome(reports.report), **paths})
         return code
     if not quiet and (spending := spending_line(session.state)):
         print_status(spending)
@@ -245,10 +243,9 @@ def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> TerminalPeo
 class WrittenReports(NamedTuple):
     """The reports of a debate that has ended."""
 
+    report: ReportModel
     summary: str
     """The closing line."""
-    caveat: str
-    """What that line leaves out: that its winner is behind on points. Empty otherwise."""
     page: str | None
     """The path of the HTML report; None if something else is in its place."""
 
@@ -258,16 +255,16 @@ def write_reports(session: OpenDebate) -> WrittenReports:
     all the same. Raises Paused if turns are left that only an agent host can take."""
     report, problems = finish(session, print_status)
     print_problems(problems)
-    behind = report.verdict is not None and report.verdict.behind
     again = wording.asking_again(session.state, session.files.journal)
     summary = f"{summary_line(report, session.files.report)} {again}".rstrip()
-    return WrittenReports(summary, wording.BEHIND if behind else "", None if problems else session.files.page)
+    return WrittenReports(report, summary, None if problems else session.files.page)
 
 
 def tell_reports(reports: WrittenReports, *, quiet: bool = False) -> None:
     """Prints how a debate ended and where its report is; with `quiet`, the closing line alone."""
     say(reports.summary)
-    more = (reports.caveat, f"HTML report: {reports.page}" if reports.page else "")
+    behind = reports.report.verdict is not None and reports.report.verdict.behind
+    more = (wording.BEHIND if behind else "", f"HTML report: {reports.page}" if reports.page else "")
     for line in () if quiet else filter(None, more):
         print_status(line)
 
@@ -283,42 +280,28 @@ def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Nam
     ]
 
 
-def outcome(debate: DebateState) -> dict[str, Any]:
+_DECIDED = ("winner", "strength", "label", "score", "probability", "votes", "swing", "totals")
+"""What a program is told of a verdict, by its names in the JSON report."""
+
+
+def outcome(report: ReportModel) -> dict[str, Any]:
     """The decision and the costs, as JSON. A value is null if the format does not have it, or if only stand-ins judged.
     For a rehearsal, `estimate` says in words what the real debate would take."""
-    verdict = None if only_stand_ins_judged(debate) else tally.verdict(debate)
-    total = costs_of(debate).total
-    label = wording.label_of(verdict) if verdict else None
-    scored = verdict is not None and (label is not None or not wording.is_labelled(verdict.votes))
-    flipped, mirrored = tally.flipped_votes(debate)
+    verdict = None if report.stand_ins_judged else report.verdict
+    decided = verdict.model_dump(mode="json", by_alias=True) if verdict else {}
+    decided = {name: value for name, value in decided.items() if value != {}}
+    rounds = [judged.model_dump(mode="json", include={"number", "scores"}) for judged in report.rounds]
+    judging, total = report.judging, report.costs.total if report.costs else None
     return {
-        "winner": verdict.winner if verdict else None,
-        "strength": verdict.strength if verdict else None,
-        "label": label,
-        "score": float(verdict.score) if verdict and scored and verdict.score is not None else None,
-        "probability": float(verdict.probability) if verdict and verdict.probability is not None else None,
-        "votes": verdict.vote_counts if verdict else None,
-        "flips": {"changed": flipped, "of": mirrored} if mirrored else None,
-        "blind": _pre_debate_votes(debate, verdict),
-        "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},
-        "totals": _points(tally.totals(debate)) if any(each.scores for each in tally.scored_results(debate)) else None,
-        "missing": [wording.missing_reply_text(debate, turn) for turn in schedule.missing_records(debate)],
-        "cost": {"usd": total.cost, "calls": total.calls, "of_unknown_price": total.unpriced_calls},
-        "rehearsed": any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))),
-        "estimate": next((note.detail for note in debate.notes if note.note == "estimate"), None),
+        **{name: decided.get(name) for name in _DECIDED},
+        "scores": {judged["number"]: judged["scores"] for judged in rounds if judged["scores"]},
+        "flips": {"changed": judging.flipped, "of": judging.mirrored} if judging.mirrored else None,
+        "missing": [note.text for note in report.notes if note.kind == UNWRITTEN],
+        "cost": {
+            "usd": (total and total.usd_known) or 0,
+            "calls": total.calls if total else 0,
+            "of_unknown_price": total.calls_unknown if total else 0,
+        },
+        "rehearsed": report.run.rehearsed,
+        "estimate": next((note.text for note in report.notes if note.kind == "estimate"), None),
     }
-
-
-def _pre_debate_votes(debate: DebateState, verdict: Verdict | None) -> dict[str, Any] | None:
-    """The votes before the first word, and what each side gained after them."""
-    if not (votes := tally.pre_debate_votes(debate)):
-        return None
-    return {
-        "votes": wording.votes_by_winner(votes),
-        "labels": [vote.label for vote in votes] if wording.is_labelled(votes) else None,
-        "swing": verdict.swing if verdict else None,
-    }
-
-
-def _points(scores: Mapping[str, Fraction]) -> dict[str, float]:
-    return {side: float(points) for side, points in scores.items()}

@@ -15,7 +15,6 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import (
     cap_change,
     cast_line,
-    seconds,
     settings_with_consent,
     setup_lines,
 )
@@ -33,7 +32,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import reopening
 from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.providers import casting, discovery
-from debate_orchestrator.setup.answers import cast_of
+from debate_orchestrator.setup.answers import cast_of, judging_settings
 from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, OutOfTurn
@@ -162,7 +161,9 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     capped, unpriced = cap_change(arguments.max_cost, debate, cast)
     if problems := problems + unpriced:
         raise BadSettings(problems)
-    retry_for = seconds(given_settings(arguments, "retry_for").get("retry_for", debate.retry_for))
+    retry_for = debate.retry_for
+    if given := given_settings(arguments, "retry_for"):
+        retry_for = judging_settings(given, debate.format, 1).retry_for
     changes = [*reopening(debate), *capped]
     changes += [] if retry_for == debate.retry_for else [RetryForChanged(retry_for=retry_for)]
     return [*changes, *(Reassigned(seat=seat, specs=specs) for seat, specs in cast_changes.items())]
