@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from human_turns import Script
 from messages_server import Server, serving
 from viewer import Viewer, watching
 
-from debate_orchestrator.cli.controls import Controls, live_view
+from debate_orchestrator.cli.controls import Controls
 from debate_orchestrator.core.events import CallFailed, Event, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
@@ -187,24 +186,7 @@ def test_leaving_at_once(server: Server) -> None:
     assert left.reply is not None and left.reply.text.startswith("This is what is said")
 
 
-def test_without_a_watcher() -> None:
-    """Where the stream is no terminal, or not ours, there is no live screen."""
-    assert live_view(fold(read(EXAMPLE).events), sys.stderr) is None
-
-
 EXAMPLE = str(Path(__file__).parent.parent / "examples" / "friday-deploys" / "debate-report.journal.jsonl")
-
-
-@pytest.mark.slow
-def test_a_judging_is_watched_too(server: Server) -> None:
-    """`judge` shows its ballots live, round after round; of the speeches it tells that there are some."""
-    server.between = lambda request: 0.0
-    with watching("judge", EXAMPLE, "--judge=anthropic:m", "--output=r.md", rows=60) as viewer:
-        assert viewer.see_end() == 0
-        text = viewer.glass.text
-    assert text.index("--- ROUND 1 OF ") < text.index("Judge Verdict — Round 1") < text.index("[JUDGE - FINAL VERDICT]")
-    assert "Opening Statement — Researcher A: as recorded, 572 words." in text
-    assert text.count("\n  ") < 30
 
 
 @pytest.mark.slow

@@ -13,9 +13,8 @@ from corpus import TextGroup, assert_harmless, text_groups
 from debates import entries, hostile_script, play_events, report_model
 from hostile_texts import SAID
 from reviewers import adversarial_entries
-from shapes import SHAPES
 
-from debate_orchestrator import __version__, render
+from debate_orchestrator import render
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.report_files import FILE_TYPES, ReportFileType
@@ -98,23 +97,6 @@ def made(report: ReportModel, suffix: str) -> bytes:
 @cache
 def whole(suffix: str) -> bytes:
     return made(report_model(rounds=1), suffix)
-
-
-@pytest.mark.slow
-def test_every_shape_has_a_checksum() -> None:
-    """The report of any debate names its version and its journal, and has the checksum that it states."""
-    for suffix in SUFFIXES:
-        for shape in SHAPES:
-            report = SHAPES[shape]()
-            found = report_files.read_checksum(made(report, suffix), suffix)
-
-            assert found is not None and found.fits, shape
-            assert (found.version, found.lines, found.schema_version, found.last_hash) == (
-                __version__,
-                report.journal.lines,
-                1,
-                LAST_HASH,
-            )
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

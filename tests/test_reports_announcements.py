@@ -66,17 +66,6 @@ def test_refusals_and_concessions_are_announced(line: str, told: str) -> None:
     assert ("--- ROUND 2 OF 3 ---" in made) == (line == DECLINE)
 
 
-def test_every_judge_of_a_panel_is_heard() -> None:
-    """A panel's reasons follow its scores, one a line."""
-    say = script_of(_1_verdict_judge_2=puppets.ballot(5, 6, rounds=1, justification="B was clearer."))
-
-    assert said(play_events(say, rounds=1, judges=2))[1:4] == [
-        "Scores: A: 6 | B: 6 | Winner: Tie",
-        "It was better argued.",
-        "B was clearer.",
-    ]
-
-
 def line_by_line(events: list[Event]) -> list[str]:
     """What was announced after each of these events, in a row."""
     debate, announcer = fold(events[:1]), Announcer()

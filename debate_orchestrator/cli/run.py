@@ -162,8 +162,8 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     if problems := problems + unpriced:
         raise BadSettings(problems)
     retry_for = debate.retry_for
-    if given := given_settings(arguments, "retry_for"):
-        retry_for = judging_settings(given, debate.format, 1).retry_for
+    if from_flags := given_settings(arguments, "retry_for"):
+        retry_for = judging_settings(from_flags, debate.format, 1).retry_for
     changes = [*reopening(debate), *capped]
     changes += [] if retry_for == debate.retry_for else [RetryForChanged(retry_for=retry_for)]
     return [*changes, *(Reassigned(seat=seat, specs=specs) for seat, specs in cast_changes.items())]
