@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -61,6 +62,22 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def standard_input(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], None]]:
+    """Puts a text on standard input."""
+    folder = tmp_path_factory.mktemp("input")
+    with ExitStack() as stack:
+
+        def put(text: str) -> None:
+            path = folder / "text"
+            path.write_text(text, encoding="utf-8")
+            monkeypatch.setattr(sys, "stdin", stack.enter_context(open(path, encoding="utf-8")))
+
+        yield put
 
 
 @pytest.fixture

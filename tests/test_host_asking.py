@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -42,32 +42,34 @@ def confirmed(debate: Run) -> Any:
     return ask(debate, "output=out")
 
 
-def pipe(debate: Run, monkeypatch: pytest.MonkeyPatch, text: str, *given: str) -> Any:
+def pipe(debate: Run, standard_input: Callable[[str], None], text: str, *given: str) -> Any:
     """What `ask` does with that on standard input."""
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    standard_input(text)
     return debate("ask", "setup.yaml", *given)
 
 
-def test_an_answer_from_standard_input_that_is_not_taken_is_kept(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_from_standard_input_that_is_not_taken_is_kept(
+    debate: Run, standard_input: Callable[[str], None]
+) -> None:
     """Whether it is refused or the file can't be used; the command that hands it in again is told."""
-    ran = pipe(debate, monkeypatch, "Grüße. " * 500, "topic=-")
+    ran = pipe(debate, standard_input, "Grüße. " * 500, "topic=-")
     kept = Path("setup.setup/topic.reply.refused-1.md")
     again = f"the answer on standard input was kept as {kept}. Try: `debate ask setup.yaml topic=- < {kept}`"
     assert ran.code == 2 and again in ran.json["complaints"][-1]
     assert kept.read_text(encoding="utf-8") == "Grüße. " * 500
 
     Path("setup.yaml").write_text("- no mapping", encoding="utf-8")
-    ran = pipe(debate, monkeypatch, "Are tabs better?", "topic=-", "rounds")
+    ran = pipe(debate, standard_input, "Are tabs better?", "topic=-", "rounds")
     assert ran.code == 2 and "setup.setup/topic.reply.refused-2.md" in ran.err
 
 
-def test_a_moderators_reply_comes_on_standard_input(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_moderators_reply_comes_on_standard_input(debate: Run, standard_input: Callable[[str], None]) -> None:
     """It is taken as one in a file is, or kept as one."""
-    pipe(debate, monkeypatch, "tabs or spaces?", "topic=-")
-    ran = pipe(debate, monkeypatch, "{}", "setup.topic.moderator=-")
+    pipe(debate, standard_input, "tabs or spaces?", "topic=-")
+    ran = pipe(debate, standard_input, "{}", "setup.topic.moderator=-")
     kept = "setup.setup/setup.topic.moderator.reply.refused-1.md"
     assert ran.code == 2 and f"setup.topic.moderator={kept}` once it can" in ran.json["complaints"][-1]
-    ran = pipe(debate, monkeypatch, json.dumps(RESTATED), "setup.topic.moderator=-")
+    ran = pipe(debate, standard_input, json.dumps(RESTATED), "setup.topic.moderator=-")
     assert ran.json["question"]["key"] == "topic_ok" and ran.json["complaints"] == []
 
 

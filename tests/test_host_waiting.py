@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,9 @@ def opened(debate: Run, answers: Path) -> dict[str, Any]:
     return told
 
 
-def test_a_reply_is_saved_before_the_wait(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_is_saved_before_the_wait(
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
+) -> None:
     """A reply from standard input is on record while the step waits for others, and is told as accepted after that."""
     told = opened
     while len(told["turns"]) == 1:
@@ -41,7 +42,7 @@ def test_a_reply_is_saved_before_the_wait(debate: Run, opened: dict[str, Any], m
         puppets.answer([filed])
 
     def handed_in(name: str) -> Any:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From the input.")))
+        standard_input("From the input.")
         return debate("step", J, f"{name}=-", "--wait", "9", "--json")
 
     monkeypatch.setattr(step, "wait", waits)

@@ -10,13 +10,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any
+from contextlib import AbstractContextManager, suppress
 
-from debate_orchestrator.util.signals import terminating
+from debate_orchestrator.util.signals import handled_by, in_main_thread, terminating
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -27,13 +24,9 @@ def main(argv: list[str] | None = None) -> None:
             code = _main(argv)
     except KeyboardInterrupt:  # before the verb began or after it ended
         code = 130
-    if argv is None and _handles_signals():  # this process ends now
+    if argv is None and in_main_thread():  # this process ends now
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # Python would print a traceback of its own end
     sys.exit(code)
-
-
-def _handles_signals() -> bool:
-    return threading.current_thread() is threading.main_thread()  # Python lets no other thread do it
 
 
 def _main(argv: list[str] | None) -> int:
@@ -63,7 +56,7 @@ def _run(argv: list[str] | None) -> int:
     except SystemExit as usage:  # of argparse: what was asked for is printed, or what is wrong with the command line
         return int(usage.code or 0)
     except KeyboardInterrupt as interrupt:
-        with _signal_handler([signal.SIGINT], signal.SIG_IGN):  # a second Ctrl-C would cut the line off
+        with handled_by(signal.SIG_IGN, [signal.SIGINT]):  # a second Ctrl-C would cut the line off
             print_problems([str(interrupt) or "interrupted."])
         return 130
     except Exception as error:
@@ -72,18 +65,7 @@ def _run(argv: list[str] | None) -> int:
 
 def _signals_as_interrupts() -> AbstractContextManager[None]:
     """Makes SIGTERM and SIGHUP raise KeyboardInterrupt, so that a verb can say what was lost."""
-    return _signal_handler(terminating(), signal.default_int_handler)
-
-
-@contextmanager
-def _signal_handler(signs: Iterable[signal.Signals], handler: Any) -> Iterator[None]:
-    """These signals have that handler, in the main thread; afterwards the one that they had."""
-    before = {sign: signal.signal(sign, handler) for sign in signs} if _handles_signals() else {}
-    try:
-        yield
-    finally:
-        for sign, earlier in before.items():
-            signal.signal(sign, earlier)
+    return handled_by(signal.default_int_handler, terminating())
 
 
 def _report_failure(error: Exception, *, as_json: bool) -> int:

@@ -90,10 +90,12 @@ def run_step(arguments: argparse.Namespace) -> int:
     if "=" in (arguments.journal or "") and not os.path.lexists(arguments.journal):
         arguments.given, arguments.journal = [arguments.journal, *arguments.given], None
     with piped.kept_on_failure(problems):
-        replies = _read_replies(arguments.given, piped, problems)
-        arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
-        piped.folder, again = DebateFiles.of_journal(arguments.journal).turns, command("step", arguments.journal)
-        piped.hand_in = lambda turn, path: f"{again} {turn}={path}"
+        try:
+            arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
+            piped.folder, again = DebateFiles.of_journal(arguments.journal).turns, command("step", arguments.journal)
+            piped.hand_in = lambda turn, path: f"{again} {turn}={path}"
+        finally:  # a reply that comes is kept, with a journal and without
+            replies = _read_replies(arguments.given, piped, problems)
         return _step(replies, piped, problems, arguments)
 
 
@@ -132,7 +134,8 @@ def _take(
     try:
         stepper.take(replies, one_agent=arguments.one_agent)
     except BaseException:
-        piped.forget({reply.turn for reply in stepper.accepted})  # the journal has them, or names them as lost
+        if not session.journal.unsaved:
+            piped.forget({reply.turn for reply in stepper.accepted})  # the journal has them
         raise
     piped.forget(replies.keys() - stepper.rejected)
     problems += [*stepper.problems, *piped.keep()]

@@ -14,11 +14,10 @@ import re
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
-from debate_orchestrator.storage.files import create, make_folder, move_aside, write_atomic
+from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
 from debate_orchestrator.util.data import error_text, is_link, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, Interrupted, with_hint
 from debate_orchestrator.util.messages import Tell, ignore
@@ -95,17 +94,16 @@ class TurnsFolder:
         path = self._move_aside(turn_files.reply, "refused")
         return [*problems[:-1], f"{problems[-1]} It was kept as {path}: correct it and save it as {turn_files.reply}."]
 
-    def keep(self, turn_id: str, reply: bytes) -> str:
-        """Writes a reply that can't be taken, and that lies in no file, to a new file; returns its path. Raises BadFile
-        or OSError if it can't be written."""
+    def new_file(self, turn_id: str) -> tuple[str, BinaryIO]:
+        """A new file, with its path, for a reply that lies in no other and may not be taken. Raises BadFile or OSError
+        if it can't be made."""
         stem = turn_id if _PLAIN_NAME.fullmatch(turn_id) else "unnamed"
         make_folder(self.folder)
         for n in itertools.count(1):
-            path = Path(self.folder, f"{stem}.reply.refused-{n}.md")
+            path = os.path.join(self.folder, f"{stem}.reply.refused-{n}.md")
             with suppress(FileExistsError):
-                create(path, reply)
-                break
-        return str(path)
+                return os.path.normpath(path), open(path, "xb")
+        raise AssertionError
 
     def move_taken_aside(self, turn_files: TurnFiles) -> None:
         """Moves a brief and its reply, which was taken, aside, so that the same turn can be asked for again."""

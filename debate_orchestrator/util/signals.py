@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 
 def terminating() -> list[signal.Signals]:
@@ -10,3 +14,33 @@ def terminating() -> list[signal.Signals]:
     `nohup` has it."""
     hangup = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
     return [signal.SIGTERM, *(sign for sign in hangup if signal.getsignal(sign) is not signal.SIG_IGN)]
+
+
+def in_main_thread() -> bool:
+    """Whether this thread may handle signals: Python lets no other do it."""
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def handled_by(handler: Any, signs: Iterable[signal.Signals]) -> Iterator[None]:
+    """These signals have that handler, in the main thread; afterwards the one that they had."""
+    before = {sign: signal.getsignal(sign) for sign in signs} if in_main_thread() else {}
+    try:
+        for sign in before:
+            signal.signal(sign, handler)
+        yield
+    finally:
+        for sign, earlier in before.items():
+            signal.signal(sign, earlier)
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """SIGINT, SIGTERM and SIGHUP come when the block, which must be short, has ended."""
+    came = list[int]()
+    try:
+        with handled_by(lambda number, _: came.append(number), [signal.SIGINT, *terminating()]):
+            yield
+    finally:
+        if came:
+            signal.raise_signal(came[0])
