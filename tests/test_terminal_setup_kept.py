@@ -21,7 +21,7 @@ from debate_orchestrator.setup.state import load
 
 
 class TestLeaving:
-    @pytest.mark.parametrize("answered", range(len(SETUP) + 1))
+    @pytest.mark.parametrize("answered", [0, 2, len(SETUP)])
     def test_at_every_question(self, here: Path, answered: int) -> None:
         """Leaving at any question keeps what was answered, and it continues at the same question."""
         held = run_setup(*SETUP[:answered], (CTRL_C, CTRL_D)[answered % 2])

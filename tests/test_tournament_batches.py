@@ -79,7 +79,7 @@ def calls_of(held: Tournament) -> int:
 def test_a_tournament_runs_in_waves(server: Server) -> None:
     """Every call of every debate is in a batch with those of other debates to the same model, and none is made
     alone."""
-    held = contests.tournament(topics=2, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     run = contests.run_tournament(held, batches=Batches(held.folder, quiet=0.2, first_poll=0.02))
     models = [{request["params"]["model"] for request in requests} for requests in server.batches.values()]
 
@@ -174,11 +174,10 @@ def failures(held: Tournament) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", PARTS, ids=["a page", "all but a line"])
-def test_results_that_come_in_part_are_asked_for_again(server: Server, part: Callable[[str], str]) -> None:
+def test_results_that_come_in_part_are_asked_for_again(server: Server) -> None:
     """Where a gateway once sends a page in place of a batch's results, or not all of them, no call is made again."""
     held = contests.tournament(topics=1, rehearse=False)
-    server.results = lambda text, n: part(text) if n < 2 else text
+    server.results = lambda text, n: PARTS[n](text) if n < 2 else text
     run = ran(held)
 
     assert set(statuses(run)) == {"complete"} and server.requests == [] and failures(held) == []
@@ -202,16 +201,6 @@ def test_results_that_never_come_whole(server: Server, monkeypatch: pytest.Monke
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
 
 
-def test_a_creation_that_was_refused_is_tried_again(server: Server) -> None:
-    """A creation that the vendor refuses for load is made again a little later."""
-    held = contests.tournament(topics=1, rehearse=False)
-    server.creations = lambda n: "refuse" if n == 0 else ""
-    run = ran(held)
-
-    assert set(statuses(run)) == {"complete"} and server.requests == []
-    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
-
-
 @pytest.mark.parametrize("text", ["{}\n", "{}", "my notes", '{"batch": "x", "id": "y"}\n{"bat', "\nmine\n{"])
 def test_a_record_of_another_making_stays_as_it_is(here: Path, text: str) -> None:
     """A file that this program did not write is refused, and not a byte of it is lost."""
@@ -223,6 +212,7 @@ def test_a_record_of_another_making_stays_as_it_is(here: Path, text: str) -> Non
     assert path.read_text() == text
 
 
+@pytest.mark.slow
 def test_a_call_under_another_model_is_told(server: Server) -> None:
     """A record that has a call in a batch of another model's is told as a bad file, and nothing waits for it."""
     held = contests.tournament(topics=1, rehearse=False)
@@ -309,6 +299,7 @@ def test_openai_takes_batches(here: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert {reply.cost for reply in replies} == {(1000 * 2 + 100 * 8) / 1e6 / 2}
 
 
+@pytest.mark.slow
 def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that a batch of OpenAI's lists among its errors is on record with the reason, and is made alone."""
     with chat_batches.serving(ChatBatches(lambda body: None if body["model"] == "z" else chat_reply(body))) as server:
@@ -345,7 +336,7 @@ def test_a_killed_process_takes_its_batches(server: Server, here: Path) -> None:
 
 def test_a_plan_shows_the_halved_cost(debate: Any) -> None:
     """`plan --batch` costs half of a plan, at every end of its range, and promises no time."""
-    debate("tournament", "new", "spring.yaml")
+    Path("spring.yaml").write_text(json.dumps(contests.spec_data(1, max_cost=50)), encoding="utf-8")
     plans = [debate("tournament", "plan", *flags, "spring.yaml", "--json").json for flags in ((), ("--batch",))]
     usual, batched = (plan["usd"] for plan in plans)
 

@@ -77,14 +77,14 @@ def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
 
 
 def test_rows_that_stand_twice_count_once(debate: Run) -> None:
-    """A row that is repeated counts once; a second ballot that differs is left out; both are said, with their line. A
-    second import to the same folder is refused."""
+    """A row that is repeated counts once, and a second ballot that differs is left out, which is said with the first
+    line. A second import to the same folder is refused."""
     same = row("d1", "a", "b", "pro")
     printed = import_rows(debate, [same, same, {**same, "winner": "con"}, row("d2", "a", "b", "con")])
 
     assert (printed["debates"], printed["ballots"]) == (2, 2)
-    assert "Rows that stand twice, of which one counts: 1 (the first: line 3, debate 'd1')." in printed["notes"]
-    assert "differ from the first" in notes(printed)
+    assert "Second ballots of a judge on one debate, left out (map `repeat` if they are repeats): 2" in notes(printed)
+    assert "(the first: line 3, debate 'd1')." in notes(printed)
     assert [(one["won"], one["lost"]) for one in ratings(debate)["elo"]] == [(1, 1), (1, 1)]
 
     ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")

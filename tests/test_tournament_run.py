@@ -17,6 +17,7 @@ from conftest import Run
 from contests import JUDGES, OPUS, runner, statuses
 from messages_server import Server
 
+from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.core.events import CallIntended, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.formats import scaffold
@@ -26,7 +27,7 @@ from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.plan import ScheduledDebate
-from debate_orchestrator.tournament.run import DebateStatus
+from debate_orchestrator.tournament.run import DebateStatus, TournamentRun
 from debate_orchestrator.util.errors import BadFile, ReplyPending
 
 PAIR: dict[str, Any] = {
@@ -342,3 +343,20 @@ def test_a_mistake_of_the_program_stops_one_debate(
     assert ran.code == 4 and all(why in ran.err for (why,) in ran.json["problems"].values())
     assert re.search(r"An error in this program stopped it: LookupError in test_tournament_run.py, line \d+\.", ran.err)
     assert set(statuses(contests.run_tournament(held))) == {"complete"}
+
+
+def test_all_problems_of_a_debate_are_told(here: Path) -> None:
+    """The reason why debates are left is told whole, with what to try, and once for all that share it."""
+    run = TournamentRun(contests.tournament(topics=1))
+    ids = [debate.id for debate in run.tournament.schedule]
+    shared = DebateStatus("stopped", why=("The list can't be read.", "A batch is under way. Try: resume later."))
+    other = DebateStatus("stopped", why=("The list can't be read.", "Another thing."))
+    run.statuses = {**dict.fromkeys(ids, shared), ids[0]: other}
+    told = running._left_over(run, len(ids), "all is saved. Go on.").problems
+
+    count = len(ids) - 1
+    assert told == [
+        f"The list can't be read. A batch is under way. Try: resume later. ({count} debates, such as {ids[1]})",
+        f"{ids[0]}: The list can't be read. Another thing.",
+        f"{len(ids)} debates left. All is saved. Go on.",
+    ]

@@ -259,8 +259,6 @@ class _Collector:
         """What could not be read, by kind."""
         self._debates: dict[str, dict[str, Any]] = {}
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
-        self._seen: dict[tuple[Any, ...], tuple[object, ...]] = {}
-        """The content of each row that was taken."""
 
     def take(self, row: _JudgeRow) -> None:
         debate_id, judge = self._name(row, "debate"), self._name(row, "judge")
@@ -274,17 +272,10 @@ class _Collector:
         number = self._number(row, "round", MAX_COUNT, integer=True)
         mirrored = _text(row.values.get("mirrored")).casefold() in {"1", "true", "yes"}
         key = (debate_id, judge, number, mirrored, self._name(row, "repeat"))
-        content = (*map(repr, row.values.values()), repr(row.scores))
-        if key in self._seen:
-            kind = (
-                "Rows that stand twice, of which one counts"
-                if self._seen[key] == content
-                else "Second ballots of a judge on one debate that differ from the first, left out (map `repeat` if "
-                "they are repeats)"
-            )
+        if key in self._ballots:
+            kind = "Second ballots of a judge on one debate, left out (map `repeat` if they are repeats)"
             self._note(kind, f"line {row.line}, debate {short_repr(debate_id)}")
             return
-        self._seen[key] = content
         scores = self._scores(row)
         self._ballots[key] = BallotRow(
             debate=debate_id,

@@ -177,14 +177,14 @@ def _aggregate(function: Callable[[list[Any]], float | None]) -> type:
 
     class Aggregate:
         def __init__(self) -> None:
-            self.given: list[Any] = []
+            self.values: list[Any] = []
 
         def step(self, *values: Any) -> None:
             if None not in values:
-                self.given.append(values)
+                self.values.append(values)
 
         def finalize(self) -> float | None:
-            return function(self.given)
+            return function(self.values)
 
     return Aggregate
 

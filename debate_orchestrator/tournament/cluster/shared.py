@@ -37,13 +37,13 @@ _BEGIN = "INSERT INTO journals (tournament, debate) VALUES (%(id)s, %(debate)s) 
 _READ = "SELECT n, line FROM lines WHERE tournament = %(id)s AND debate = %(debate)s ORDER BY n"
 _APPEND = """
 INSERT INTO lines (tournament, debate, n, line)
-SELECT %(id)s, %(debate)s, n, line FROM unnest(%(numbers)s::int[], %(lines)b::bytea[]) AS given (n, line)
+SELECT %(id)s, %(debate)s, n, line FROM unnest(%(numbers)s::int[], %(lines)b::bytea[]) AS ours (n, line)
 ON CONFLICT DO NOTHING
 """
 _DIFFERENT = """
-SELECT count(*) FROM unnest(%(numbers)s::int[], %(lines)b::bytea[]) AS given (n, line)
-    LEFT JOIN lines ON tournament = %(id)s AND debate = %(debate)s AND lines.n = given.n
-WHERE lines.line IS DISTINCT FROM given.line
+SELECT count(*) FROM unnest(%(numbers)s::int[], %(lines)b::bytea[]) AS ours (n, line)
+    LEFT JOIN lines ON tournament = %(id)s AND debate = %(debate)s AND lines.n = ours.n
+WHERE lines.line IS DISTINCT FROM ours.line
 """
 
 
