@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import lxml.html
 import page_reading
 import pytest
 from corpus import for_each
@@ -12,11 +13,15 @@ from debates import report_model as adversarial
 from hostile_texts import NASTY
 from scripted_debates import FETCHED, check, checks, evidence, report_model
 
+from debate_orchestrator.core.shape import Field
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.html.page import gist
+from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.util.sanitize import sanitize
 
+TAGS = ("v_quote", "u_quote")
 INLINE = {"strong", "em", "s", "code", "a", "br", "q", "span"}
 BLOCKS = INLINE | {"p", "ul", "ol", "li", "blockquote", "pre", "div", "table", "thead", "tbody", "tr", "th", "td"}
 
@@ -42,7 +47,7 @@ def must_be_harmless(text: str) -> None:
         assert page.odd == []
         assert page.ids == page.outline == page.landmarks == []
         assert tags(made) <= allowed
-        shown = " ".join((page.text, *page.links, *re.findall(r'title="([^"]*)"', made)))
+        shown = " ".join((page.text, *page.links))
         missing = [run for run in runs(unentitied(sanitize(text))) if run not in shown and run not in unentitied(shown)]
         assert missing == []
 
@@ -61,7 +66,7 @@ def test_a_speech_keeps_its_shape() -> None:
     assert made == (
         "<p>One <strong>two</strong> <em>three</em> <code>four</code>.</p>\n<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n"
         '<ol start="3">\n<li>c</li>\n</ol>\n<blockquote>\n<p>d</p>\n</blockquote>\n<pre><code>e\n</code></pre>\n'
-        '<p><a href="https://example.org/g" rel="nofollow noopener noreferrer" title="h">f</a></p>\n'
+        '<p><a href="https://example.org/g" rel="nofollow noopener noreferrer">f</a> “h”</p>\n'
     )
 
 
@@ -97,11 +102,63 @@ def test_quotes_are_marked_by_what_was_found_of_them() -> None:
     tags = ("v_quote", "u_quote")
     made = block("It says <v_quote>so *it* is</v_quote>, not <u_quote>no</u_quote>, <v_quote>end", tags)
 
-    assert '<q class="held">so <em>it</em> is</q><span class="looked-up held">✓<span class="unseen"> found in' in made
+    assert '<q class="held">so *it* is</q><span class="looked-up held">✓<span class="unseen"> found in' in made
     assert '<q class="unheld">no</q><span class="looked-up unheld">✗' in made
     assert "&lt;v_quote&gt;end" in made
     assert "<q" not in block("<v_quote>so</v_quote>")
     assert page_reading.read(block("*a <v_quote>b* c</v_quote> d", tags)).odd == []
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        '[According to the WHO ](https://who.example/x "it is not true that") the drug is safe',
+        "According to [the WHO](https://who.example/it_is_not_true_that) the drug is ~~un~~safe",
+        "`the drug` **is** &amp; _was_ | un\\safe",
+        "the drug\n> is\n[](https://who.example/not) safe",
+        "the drug\n\n[is](https://who.example/not) safe",
+        "a | b\n--|--\nthe drug | is | not safe",
+        "a ``` b\n```\n[is](https://who.example/not) safe\n```\n",
+    ],
+)
+def test_a_quote_that_was_looked_up_is_shown_as_it_was_written(quote: str) -> None:
+    """No markup in a quote hides, moves or adds a word: its characters are shown, in a speech, a line and a field."""
+    text = f"It says <v_quote>{quote}</v_quote> here."
+    plain = " ".join(quote.replace("\n> ", "\n").split())
+
+    for tags in (TAGS, TAGS[::-1]):
+        tree = lxml.html.fromstring(f"<div>{block(text, tags)}</div>")
+        assert plain in " ".join(tree.text_content().replace("\n> ", "\n").split())
+        assert not tree.xpath("//q//*") and not tree.xpath("//a")
+    in_line = lxml.html.fromstring(f"<div>{writer.line(text, TAGS)}</div>")
+    assert in_line.text_content() == " ".join(text.split())
+    field = HtmlWriter({}).block(FieldText({}).block({"quote": Field(kind="text")}, {"quote": quote}))
+    assert lxml.html.fromstring(field).text_content() == " ".join(quote.split())
+
+
+def test_links_hide_nothing() -> None:
+    """A title stands behind its link, and a link without words shows its address."""
+    made = block("[](https://e.example/Judge) [\u2800](https://e.example/order) [a](https://e.example 'not so')")
+    page = lxml.html.fromstring(f"<div>{made}{writer.line('[.](https://e.example/line)')}</div>")
+
+    assert page.xpath("//@title") == []
+    assert page.text_content() == (
+        "https://e.example/Judge \u2800 https://e.example/order a “not so”\n. https://e.example/line"
+    )
+
+
+TABLE = "a | b{}\n---|---\nx | y | HIDDEN"
+
+
+@pytest.mark.parametrize("end", ["", " |\t", " |\u00a0", " |\u2003", " | \t"])
+@pytest.mark.parametrize("begin", ["", "> ", "- ", "1) ", "* > "])
+def test_no_cell_is_dropped(begin: str, end: str) -> None:
+    """A speech with a row that has more cells than its head is shown as it was written, wherever the table stands."""
+    indent = begin.replace(begin.strip("> "), " " * len(begin.strip("> "))) if begin.strip("> ") else begin
+    text = f"{begin}" + TABLE.format(end).replace("\n", f"\n{indent}")
+
+    assert "HIDDEN" in block(text)
+    assert "HIDDEN" in block(f"{text}\n\nHIDDEN").replace("HIDDEN", "", 1)
 
 
 @for_each(NASTY)

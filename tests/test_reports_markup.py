@@ -247,3 +247,29 @@ def test_no_table_of_contents_is_asked_for(text: str) -> None:
     """No speech, sentence or cell is what some programs replace with a table of contents."""
     for markdown in (quote_speech(text), prose(text)):
         assert not re.search(r"(?<!\\)\[_?toc_?\]", markdown, re.IGNORECASE)
+
+
+@for_each(
+    [
+        "[According to the WHO](https://who.example/it_is_not_true_that) the drug is `safe`",
+        "the drug\n| is | [not](https://who.example/) safe |",
+    ]
+)
+def test_a_quote_that_was_looked_up_has_no_links(quote: str) -> None:
+    """No link hides words of a quote in a report as markdown, nor a table a cell; a line keeps no markup in it."""
+    tags = ("v_quote", "u_quote")
+    for tag in tags:
+        text = f"a | b\n--|--\nIt says <{tag}>{quote}</{tag}> [here](https://e.example/x)"
+        assert [token for token in shown_alone(quote_speech(text, tags)) if "who.example" in token] == []
+        assert not re.search(r"(?<!\\)\|", quote_speech(text, tags).split(tag)[1])
+        (link,) = shown_alone(prose(text, tags))
+        assert "e.example" in link
+
+
+@for_each(["[](https://e.example/order)", "[\u2800](https://e.example/order)", "[._.](https://e.example/order)"])
+def test_a_link_without_words_shows_its_address(text: str) -> None:
+    """A link that nothing stands for is text, and so is its address."""
+    for line in (quote_speech(f"a {text} b"), prose(f"a {text} b")):
+        tokens = [child for token in reading.parser().parse(line) for child in token.children or []]
+        assert "e.example/order" in "".join(token.content for token in tokens if token.type == "text")
+        assert not any(token.attrs for token in tokens if token.info != "auto")

@@ -66,8 +66,9 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
 
 
 def _render_template(report: ReportModel, template: str, **more: Any) -> str:
-    writer = MarkdownWriter(partial(_link, report))
-    values = sections.template_values(report, writer) | {"links": partial(_links, report)}
+    quotes = markup.quote_tags(report.judging.format)
+    writer = MarkdownWriter(partial(_link, report), quotes)
+    values = sections.template_values(report, writer) | {"links": partial(_links, report), "quotes": quotes}
     if not report.transcript_only:
         advice = report.decision_brief.advice if report.decision_brief else None
         advice = advice if advice in report.places else None
@@ -122,7 +123,7 @@ def template_environment(
 @cache
 def _environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
-        "quote_speech": lambda text: Markup(markup.quote_speech(text)),
+        "quote_speech": lambda text, quotes: Markup(markup.quote_speech(text, quotes)),
         "quote_line": lambda text: Markup(markup.quote_line(text)),
         "literal": lambda text: Markup(markup.literal(text)),
         "prose": lambda text: Markup(markup.prose(text)),
@@ -195,10 +196,11 @@ def _contents(report: ReportModel) -> Markup:
 
 
 class MarkdownWriter:
-    """Writes markdown for one report; `link` makes a turn's id a link to it."""
+    """Writes markdown for one report; `link` makes a turn's id a link to it. `quotes` are the tags of what was looked
+    up in the context files, found and not."""
 
-    def __init__(self, link: Callable[[str], str]):
-        self._link = link
+    def __init__(self, link: Callable[[str], str], quotes: markup.Tags = None):
+        self._link, self._quotes = link, quotes
 
     def line(self, words: Phrase, *, in_table: bool = False) -> Markup:
         """A phrase, wherever phrases of its kinds may stand."""
@@ -213,7 +215,7 @@ class MarkdownWriter:
             case "literal":
                 return markup.literal(run.text)
             case "prose":
-                return markup.prose(run.text)
+                return markup.prose(run.text, self._quotes)
             case "turn":
                 return self._link(run.text)
             case "address":
@@ -236,7 +238,7 @@ class MarkdownWriter:
 
     def _part(self, part: FieldPart) -> str:
         if part.kind == "speech":
-            return markup.quote_speech(part.text)
+            return markup.quote_speech(part.text, self._quotes)
         if part.kind == "quote":
             return f"> {self.line(part.words)}"
         title = f"**{markup.literal(part.title)}:**"

@@ -9,8 +9,10 @@ markdown. Elsewhere a text is one line, in which nothing but closed emphasis, co
 from __future__ import annotations
 
 import re
+from functools import cache
 from urllib.parse import quote, urlsplit
 
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
@@ -21,6 +23,10 @@ them out of speech: those in a report are the report's own."""
 _PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
 _ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
 """An address that may be linked. It holds nothing that could end it, or the attribute it becomes."""
+_WORDLESS_LINK = re.compile(r"\[(?:[^\w\[\]]|_)*\](?=\()")
+"""What would be a link in which its address is not seen, nor anything else that can be read."""
+Tags = tuple[str, str] | None
+"""The tags of quotes that were looked up in the context files, found and not, where a format has them."""
 _STRUCTURE = re.compile(
     r"<(?=[A-Za-z/!?])"  # HTML and comments, and addresses, which some programs take for HTML
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
@@ -40,13 +46,28 @@ _HEADING = re.compile(
 """What stands before the signs of a heading: links within a report would lead there."""
 
 
-def quote_speech(text: str) -> str:
-    """A whole speech as a block quote."""
+def quote_tags(format: Format) -> Tags:
+    """The tags that the quotes of a format get."""
+    return (format.quotes.verified, format.quotes.unverified) if format.quotes else None
+
+
+def quote_speech(text: str, quotes: Tags = None) -> str:
+    """A whole speech as a block quote. What stands in the tags `quotes` has no links, and no bars of a table."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     if not safe_text.strip():
         return ""
+    pieces = _looked_up(quotes).split(safe_text)
+    pieces[1::2] = (piece.replace("](", f"]{_APART}(").replace("|", r"\|") for piece in pieces[1::2])
+    safe_text = _WORDLESS_LINK.sub(rf"\g<0>{_APART}", "".join(pieces))
     lines = _apart(_HEADING.sub(rf"\g<0>{_APART}", safe_text)).split("\n")
     return "\n".join(f"> {line}" if line.strip() else ">" for line in lines)
+
+
+@cache
+def _looked_up(quotes: Tags) -> re.Pattern[str]:
+    """Splits a text at quotes that were looked up; these are the odd pieces."""
+    pairs = "|".join(f"<{tag}>(?:(?!<{tag}>).)*?</{tag}>" for tag in quotes or ())
+    return re.compile(f"({pairs or '(?!)'})", re.DOTALL)
 
 
 def _apart(text: str) -> str:
@@ -78,7 +99,7 @@ def _escape_signs(text: str) -> str:
 
 _SPAN = re.compile(
     r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^`|]+(?P=ticks)(?!`))"
-    rf"|(?P<link>(?<!!)\[[^\[\]`<>\\{{}}$|]+\]\({_ADDRESS}\))"
+    rf"|(?P<link>(?<!!)\[(?=[^\]]*[^\W_])[^\[\]`<>\\{{}}$|]+\]\({_ADDRESS}\))"
     r"|(?P<words>\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\[(:]))"
     r"|(?<![\w*_~])(?P<marks>\*{1,3}|_{1,2}|~~)(?P<inside>(?![\s*_~])(?:(?!(?P=marks)).)+(?<!\s))(?P=marks)(?![\w*_~])",
     re.IGNORECASE,
@@ -86,10 +107,12 @@ _SPAN = re.compile(
 """What a line keeps: code, links, words in brackets and emphasis that begin and end in it."""
 
 
-def prose(text: str) -> str:
+def prose(text: str, quotes: Tags = None) -> str:
     """One line that keeps its emphasis, code and links: a judge's sentence, a table's cell. Others may stand on the
-    same line: nothing in it is left open that could reach into them."""
-    return _OPENING.sub(r"\1\2\\", _with_spans(sanitize.one_line(text)))
+    same line: nothing in it is left open that could reach into them. What stands in the tags `quotes` keeps none."""
+    pieces = _looked_up(quotes).split(sanitize.one_line(text))
+    line = "".join(_escape_signs(piece) if n % 2 else _with_spans(piece) for n, piece in enumerate(pieces))
+    return _OPENING.sub(r"\1\2\\", line)
 
 
 def _with_spans(line: str) -> str:

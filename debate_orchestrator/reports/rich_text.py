@@ -126,6 +126,10 @@ _WHOLE = ("argument", "text", "speech")
 """Texts that are shown as the speech they are, below the fields that lead to them."""
 
 
+_CITED = frozenset({"quote", "passage"})
+"""Texts that stand on a page word for word, and are shown so."""
+
+
 class FieldPart(NamedTuple):
     """A field of a structured reply."""
 
@@ -155,7 +159,7 @@ class FieldText:
             if field.kind == "text" and name in _WHOLE:
                 speeches.append(FieldPart("speech", text=str(value)))
             elif field.kind == "text" and name == "quote":
-                parts.append(FieldPart("quote", words=prose(str(value))))
+                parts.append(FieldPart("quote", words=literal(str(value))))
             elif field.kind == "url":
                 parts.append(FieldPart("line", "Evidence", address(str(value))))
             else:
@@ -197,7 +201,11 @@ class FieldText:
         leads = [field.kind == "turn" or (field.kind == "choice" and not field.of) for field, _ in parts]
         about = [self._inline(*pair) for pair, lead in zip(parts, leads, strict=True) if lead]
         rest = [pair for pair, lead in zip(parts, leads, strict=True) if not lead]
-        words = [self._inline(*pair) if n == len(rest) else self._plain(*pair) for n, pair in enumerate(rest, start=1)]
+        cites = not _CITED.isdisjoint(present)
+        words = [
+            self._inline(*pair) if n == len(rest) and not cites else self._plain(*pair)
+            for n, pair in enumerate(rest, start=1)
+        ]
         # Of two texts the first is a heading, or the case that the second is about.
         pair = [field.kind for field, _ in rest] == ["text", "text"]
         return join(": ", [part for part in (join(", ", about), join(": " if pair else "; ", words)) if part])

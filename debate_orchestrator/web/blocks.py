@@ -13,7 +13,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
 from debate_orchestrator.prompting.person_turns import hides_ballots
-from debate_orchestrator.reports import decision_brief, wording
+from debate_orchestrator.reports import decision_brief, markup, wording
 from debate_orchestrator.reports.announcements import (
     Announcement,
     StageAnnouncements,
@@ -115,7 +115,7 @@ def _render_block(debate: DebateState, block: Block) -> str:
     if isinstance(reply_event, StructuredReplyGiven):
         values |= _ballot(debate, turn, reply_event.data)
     else:
-        values["body"] = html.speech(speech_rules.visible_speech(debate, turn).text, html.quote_tags(format))
+        values["body"] = html.speech(speech_rules.visible_speech(debate, turn).text, markup.quote_tags(format))
     heading = format.heading_of(turn)
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 
@@ -134,7 +134,7 @@ def article(
         "id": turn.id,
         "side": side(debate, turn),
         "heading": heading,
-        "body": "" if structured else html.speech(text, html.quote_tags(debate.format)),
+        "body": "" if structured else html.speech(text, markup.quote_tags(debate.format)),
         "lines": text.split("\n") if structured else [],
         "floor": floor,
     }
@@ -152,7 +152,8 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
                 {name: shape[name]}, {name: _with_names(shape[name], ballot[name], names)}
             )
             lines = text.partition(":")[2].strip("\n").split("\n")
-            fields.append((transcript_entries.title(name), [html.line(line) for line in lines]))
+            shown = html.line if turn.judging else html.literal_html  # a side's and a clerk's may hold words of a page
+            fields.append((transcript_entries.title(name), list(map(shown, lines))))
     scores, points = None, ballot.get("scores")
     if isinstance(points, Mapping):
         criteria = debate.format.rubric.criteria

@@ -15,9 +15,9 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from debate_orchestrator.core.phases import CLERK
-from debate_orchestrator.reports import compare, sections, verdict_text, wording
+from debate_orchestrator.reports import compare, markup, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
-from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, line, literal_html, quote_tags, speech
+from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, line, literal_html, speech
 from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
@@ -33,7 +33,7 @@ COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
 
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
-    quotes = quote_tags(report.judging.format)
+    quotes = markup.quote_tags(report.judging.format)
     writer = HtmlWriter(report.places, quotes)
     values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
         "title": shorten(one_line(report.topic)) or "Debate",

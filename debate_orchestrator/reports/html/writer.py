@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from html import unescape
 from itertools import groupby
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -15,7 +17,6 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from debate_orchestrator.core.format import Format
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, TextRun
 from debate_orchestrator.util import sanitize
@@ -34,7 +35,7 @@ class HtmlWriter:
     """Writes for one page, on which the turns in `places` stand: turn id to its round and its name there.
     `quotes` are the tags of what was looked up in the context files, found and not."""
 
-    def __init__(self, places: Mapping[str, tuple[int, str]], quotes: tuple[str, str] | None = None):
+    def __init__(self, places: Mapping[str, tuple[int, str]], quotes: markup.Tags = None):
         self._places, self._quotes = places, quotes
 
     def speech(self, text: str) -> Markup:
@@ -60,7 +61,7 @@ class HtmlWriter:
                 linked = self._page(run.to, run.text[: markup.MAX_LINK_LENGTH])
                 return linked + f" ({host})" if host and run.text else linked
             case "prose":
-                text = line(run.text)
+                text = line(run.text, self._quotes)
             case "own":
                 text = escape(sanitize.sanitize(run.text))
             case _:
@@ -186,13 +187,11 @@ class _Renderer(RendererHTML):
         name = f'<p class="code-name">{escape(info)}</p>\n' if info else ""
         return f"{name}<pre><code>{escape(tokens[idx].content)}</code></pre>\n"
 
-    def quote_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return f'<q class="{tokens[idx].info}">'
-
-    def quote_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        note = "found in the material" if tokens[idx].info == "held" else "not found in the material"
-        sign = "✓" if tokens[idx].info == "held" else "✗"
-        return f'</q><span class="looked-up {tokens[idx].info}">{sign}<span class="unseen"> {note}</span></span>'
+    def quote(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        kind = tokens[idx].info
+        sign, note = ("✓", "found in the material") if kind == "held" else ("✗", "not found in the material")
+        words = f'<q class="{kind}">{escape(tokens[idx].content)}</q>'
+        return f'{words}<span class="looked-up {kind}">{sign}<span class="unseen"> {note}</span></span>'
 
 
 @cache
@@ -208,11 +207,6 @@ def _parser(*, of_lines: bool = False) -> MarkdownIt:
     return parser
 
 
-def quote_tags(format: Format) -> tuple[str, str] | None:
-    """The tags of what was looked up in the context files, found and not, where a format has them."""
-    return (format.quotes.verified, format.quotes.unverified) if format.quotes else None
-
-
 def quoted_document(heading: str, text: str) -> Markup:
     """A text of others below its heading, both hostile."""
     return Markup("<h3>{}</h3>\n<blockquote>{}</blockquote>\n").format(literal_html(heading), speech(text))
@@ -223,17 +217,17 @@ def join_html(parts: Iterable[Markup]) -> Markup:
     return Markup().join(parts)
 
 
-def speech(text: str, quotes: tuple[str, str] | None = None) -> Markup:
+def speech(text: str, quotes: markup.Tags = None) -> Markup:
     """A whole speech; `quotes` are the tags of what was looked up in the context files, found and not."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     tokens = _parser().parse(safe_text, {"quotes": quotes}) if _is_laid_out(safe_text) else []
-    if not tokens or _is_deep(tokens) or _drops_cells(tokens, safe_text):
+    _restyle(tokens)
+    if not tokens or _is_deep(tokens) or not _shows_all(tokens, safe_text, quotes or ()):
         return Markup('<pre class="whole"><code>{}</code></pre>\n').format(safe_text)
     return _render(tokens)
 
 
 def _render(tokens: Sequence[Token]) -> Markup:
-    _restyle(tokens)
     _redact(tokens)
     return Markup(_parser().renderer.render(tokens, _parser().options, {}))
 
@@ -245,10 +239,53 @@ def _restyle(tokens: Sequence[Token]) -> None:
             token.tag, token.attrs = "p", {"class": "headed"} if token.nesting > 0 else {}
         elif token.type in ("th_open", "td_open"):
             token.attrs = {"scope": "col"} if token.tag == "th" else {}
+        elif token.children:
+            token.children = list(_with_plain_links(token.children))
+
+
+def _with_plain_links(tokens: Sequence[Token]) -> Iterator[Token]:
+    """What stands on a line, with links that hide nothing: their titles stand behind them, and an address without
+    words is shown. Links are in no other links."""
+    href, title, words = "", "", ""
+    for token in tokens:
+        if token.type == "link_open":
+            href, title, words = str(token.attrs.get("href", "")), str(token.attrs.get("title", "")), ""
+            token.attrs = {"href": href, "rel": REL} if href else {}
+        elif token.type == "link_close" and not _words(words):
+            yield Token("text", "", 0, content=f" {href}" if words else href)
+        words += token.content
+        yield token
+        if token.type == "link_close" and title:
+            yield Token("text", "", 0, content=f" “{title}”")
+
+
+def _shows_all(tokens: Sequence[Token], text: str, quotes: Sequence[str]) -> bool:
+    """Whether these tokens show every word of a text, and each quote that was looked up as it was written. Every
+    parser drops the cells of a row that has more of them than its head."""
+    shown = list(_shown(tokens))
+    looked_up = [re.compile(f"<{tag}>(?:(?!<{tag}>).)*?</{tag}>", re.DOTALL) for tag in quotes]
+    missing = Counter(_words(text)) - Counter(word for part in shown for word in _words(part))
+    return not missing and all(
+        sum(len(pattern.findall(part)) for part in shown) >= len(pattern.findall(text)) for pattern in looked_up
+    )
+
+
+def _shown(tokens: Sequence[Token]) -> Iterator[str]:
+    """What is seen of each token, and the addresses that its links lead to."""
+    for token in tokens:
+        if token.children is not None:
+            yield from _shown(token.children)
+        elif token.type == "quote":
+            yield f"<{token.markup}>{token.content}</{token.markup}>"
         elif token.type == "link_open":
-            href = token.attrs.pop("href")
-            token.attrs = {"href": href, "rel": REL, **token.attrs} if href else {}
-        _restyle(token.children or [])
+            yield str(token.attrs.get("href", ""))
+        else:
+            yield from (token.info, token.content.replace("<", "< ") if token.type == "text" else token.content)
+
+
+def _words(text: str) -> list[str]:
+    """The runs of letters and digits in a text, whichever way its characters and addresses are written."""
+    return re.findall(r"[^\W_]+", unquote(unescape(text)).casefold())
 
 
 def _redact(tokens: Sequence[Token]) -> None:
@@ -264,18 +301,13 @@ def _is_deep(tokens: Sequence[Token]) -> bool:
     return any(token.level >= _MAX_DEPTH or _is_deep(token.children or []) for token in tokens)
 
 
-def _drops_cells(tokens: Sequence[Token], text: str) -> bool:
-    """Whether a row of a table has more cells than its head, since every parser drops those."""
-    lines = text.replace(r"\|", "").split("\n")
-    tables = [lines[slice(*token.map)] for token in tokens if token.type == "table_open" and token.map]
-    bars = [[row.strip(" >|").count("|") for row in rows] for rows in tables]
-    return any(max(counts) > counts[0] for counts in bars)
-
-
-def line(text: str) -> Markup:
-    """A sentence on one line, with its emphasis, code and links."""
+def line(text: str, quotes: markup.Tags = None) -> Markup:
+    """A sentence on one line, with its emphasis, code and links. What stands in the tags `quotes` is shown with them,
+    as it was written."""
     plain = sanitize.one_line(text)
-    tokens = _parser(of_lines=True).parseInline(plain) if _is_laid_out(plain) else []
+    env = {"quotes": quotes, "of_lines": True}
+    tokens = _parser(of_lines=True).parseInline(plain, env) if _is_laid_out(plain) else []
+    _restyle(tokens)
     return escape(plain) if not tokens or _is_deep(tokens) else _render(tokens)
 
 
@@ -285,20 +317,21 @@ def literal_html(text: str) -> Markup:
 
 
 def _quote(state: StateInline, silent: bool) -> bool:
-    """A rule of the parser: a quote that was looked up, as text within a paragraph. A tag without the other is text."""
+    """A rule of the parser: a quote that was looked up, which is shown character for character. A tag without the other
+    is text."""
     for tag, info in zip(state.env.get("quotes") or (), ("held", "unheld"), strict=False):
         opening, closing = f"<{tag}>", f"</{tag}>"
         start = state.pos + len(opening)
         end = state.src.find(closing, start, state.posMax)
         if not state.src.startswith(opening, state.pos) or end < 0 or opening in state.src[start:end]:
             continue
-        if not silent:
-            whole = state.posMax
-            state.push("quote_open", "q", 1).info = info
-            state.pos, state.posMax = start, end
-            state.md.inline.tokenize(state)
-            state.posMax = whole
-            state.push("quote_close", "q", -1).info = info
-        state.pos = end + len(closing)
+        following = end + len(closing)
+        if not silent and state.env.get("of_lines"):
+            state.push("text", "", 0).content = state.src[state.pos : following]
+        elif not silent:
+            token = state.push("quote", "q", 0)
+            token.info, token.markup = info, tag
+            token.content = state.src[start:end].replace("&lt;", "<")  # as every other `<` of a speech is heard
+        state.pos = following
         return True
     return False
