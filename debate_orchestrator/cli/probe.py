@@ -22,7 +22,7 @@ from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
 from debate_orchestrator.providers import casting
 from debate_orchestrator.reports.scorecard import NO_BALLOT, Data, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.files import encoded, write_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines, model_spec
@@ -75,7 +75,7 @@ def run_probe(arguments: argparse.Namespace) -> int:
     card = run.scorecard()
     for path, text in _documents(card, report).items():
         # Only a file that shows the ballots as they were before this run is replaced; others hold the user's words.
-        if path_kept := write_atomic(path, text, ours=before[path].encode().__eq__):
+        if path_kept := write_atomic(path, text, ours=encoded(path, before[path]).__eq__):
             print_status(f"{name_of(path)} held something else, which is kept as {name_of(path_kept)}.")
     if failures:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)

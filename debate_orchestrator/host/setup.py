@@ -37,7 +37,6 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.messages import Tell, command, ignore
-from debate_orchestrator.util.redact import redact
 
 
 class AskResult(FrozenModel):
@@ -226,4 +225,4 @@ def _brief(folder: TurnsFolder, now: ModeratorTask, state: SetupState) -> tuple[
         reply_name=os.path.basename(turn_files.reply),
         **now.values,
     )
-    return turn_files, redact(text)
+    return turn_files, text

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
-from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
+from debate_orchestrator.storage.files import encoded, make_folder, move_aside, write_atomic
 from debate_orchestrator.util.data import error_text, is_link, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, Interrupted, with_hint
 from debate_orchestrator.util.messages import Tell, ignore
@@ -115,7 +115,7 @@ class TurnsFolder:
         if is_link(self.folder):
             return False
         try:
-            return read_regular(turn_files.brief) == _encoded(brief)
+            return read_regular(turn_files.brief) == encoded(turn_files.brief, brief)
         except OSError:
             return False
 
@@ -125,10 +125,6 @@ class TurnsFolder:
             return move_aside(path, why, first="-1")
         except OSError as error:
             raise BadFile(f"{path} can't be moved aside ({error_text(error)}).") from None
-
-
-def _encoded(brief: str) -> bytes:
-    return brief.encode("utf-8", "backslashreplace")
 
 
 def wait_for_replies(files_due: Iterable[TurnFiles], seconds: float) -> None:

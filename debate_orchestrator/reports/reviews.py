@@ -28,12 +28,13 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, read_ballot
 from debate_orchestrator.setup.state import QuestionText
-from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
+from debate_orchestrator.storage.files import encoded_as_typed, make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal_lines import Entry, stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
+from debate_orchestrator.util.redact import redact_all
 from debate_orchestrator.util.sanitize import normalize_unicode, one_line
 
 VERSION = 1
@@ -386,10 +387,11 @@ def must_be_free(folder: str, reviewer: str) -> None:
 def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
     """Files a ballot without problems and removes its draft; returns its path. BadFile if there is
     one by that name."""
-    must_be_free(folder, value["reviewer"])
-    path = path_of(folder, value["reviewer"])
+    safe_value = redact_all(dict(value))  # the name too, which the file has
+    must_be_free(folder, safe_value["reviewer"])
+    path = path_of(folder, safe_value["reviewer"])
     make_folder(folder)
-    write_new(path, _HEAD + to_yaml(value))
+    write_new(path, _HEAD + to_yaml(safe_value))
     Path(path_of(folder, value["reviewer"], DRAFT)).unlink(missing_ok=True)
     return path
 
@@ -409,7 +411,7 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
     if sum(name.endswith(SUFFIX) for name in os.listdir(folder)) >= MAX_BY_LINK:
         problem = f"{MAX_BY_LINK} reviews of this debate have begun, and no more may by this link."
         raise BadFile(problem, hint="tell the person who sent you the link, who can take your ballot as a file")
-    write_new(draft, to_yaml(value))
+    write_new(draft, to_yaml(value), encode=encoded_as_typed)
     return True
 
 
@@ -432,7 +434,7 @@ def keep_draft(folder: str, value: Mapping[str, Any]) -> str:
     """Keeps a draft; its path."""
     path = path_of(folder, value["reviewer"], DRAFT)
     make_folder(folder)
-    write_atomic(path, to_yaml(value))
+    write_atomic(path, to_yaml(value), encode=encoded_as_typed)
     return path
 
 

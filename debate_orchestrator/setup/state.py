@@ -26,7 +26,6 @@ from debate_orchestrator.storage.journal import begins_like_one
 from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.messages import Tell, command, ignore
-from debate_orchestrator.util.redact import redact_values
 
 MAX_KEPT = 20
 """Wordings of the topic, and pairs of rejected positions, that a conversation keeps: the latest ones."""
@@ -84,7 +83,7 @@ def save(path: str, state: SetupState, tell: Tell = ignore) -> None:
         "sources": dict(state.sources),
         "setup": state.progress.model_dump(mode="json", by_alias=True),
     }
-    text = _text(path, redact_values(data))
+    text = _text(path, data)
     if path_kept := write_atomic(path, text, ours=lambda there: _is_conversation(path, there)):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(path_kept)}.")
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from debate_orchestrator.util.data import error_text, is_link, name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, DiskFull, JournalWriteError, UserError
+from debate_orchestrator.util.redact import redact, redact_json, redact_yaml
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """The errors of a disk that is full or fails, or takes no larger files, whatever the name of the file."""
@@ -22,11 +23,40 @@ Ours = Callable[[bytes], bool]
 """Whether this program wrote a file with these bytes."""
 
 
+def encoded(path: str | os.PathLike[str], text: str) -> bytes:
+    """A text as it is written to a file of that name: without secrets, and still JSON or YAML where the name says so.
+    Everything that is made from texts goes through here; only journals, and bytes that came from elsewhere, do not."""
+    match os.path.splitext(path)[1]:
+        case ".json":
+            text = redact_json(text, ensure_ascii=False, indent=2)
+        case ".jsonl":
+            text = "\n".join(map(redact_json, text.split("\n")))
+        case ".yaml" | ".yml":
+            text = redact_yaml(text)
+        case _:
+            text = redact(text)
+    return encoded_as_typed(path, text)
+
+
+def encoded_as_typed(path: str | os.PathLike[str], text: str) -> bytes:
+    """A text of a visitor, whom its redaction would tell which guesses are keys."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+Encode = Callable[[str | os.PathLike[str], str], bytes]
+"""`encoded` or `encoded_as_typed`."""
+
+
 def write_atomic(
-    path: str | os.PathLike[str], text: str, *, ours: Ours | None = None, mode: int | None = None
+    path: str | os.PathLike[str],
+    text: str,
+    *,
+    ours: Ours | None = None,
+    mode: int | None = None,
+    encode: Encode = encoded,
 ) -> str | None:
-    """Writes `text` to `path`, as `write_bytes_atomic`."""
-    return write_bytes_atomic(path, text.encode("utf-8", "backslashreplace"), ours=ours, mode=mode)
+    """Writes `text` to `path` without secrets, as `write_bytes_atomic`."""
+    return write_bytes_atomic(path, encode(path, text), ours=ours, mode=mode)
 
 
 def write_bytes_atomic(
@@ -71,10 +101,10 @@ def write_bytes_atomic(
     return aside
 
 
-def write_new(path: str | os.PathLike[str], text: str) -> None:
-    """Writes `text` to `path` whole, and never over anything. Raises BadFile if something is there."""
+def write_new(path: str | os.PathLike[str], text: str, *, encode: Encode = encoded) -> None:
+    """Writes `text` to `path` whole, without secrets, and never over anything. Raises BadFile if something is there."""
     try:
-        create(Path(path), text.encode("utf-8", "backslashreplace"))
+        create(Path(path), encode(path, text))
     except FileExistsError:
         raise BadFile(f"{name_of(path)} already exists.", hint="name another, or move it away") from None
     except (OSError, ValueError) as error:

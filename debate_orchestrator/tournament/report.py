@@ -24,7 +24,7 @@ from markupsafe import Markup
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html.writer import literal_html
 from debate_orchestrator.reports.markdown import template_environment
-from debate_orchestrator.storage.files import Ours, make_folder, must_begin, write_bytes_atomic
+from debate_orchestrator.storage.files import Ours, encoded, make_folder, must_begin, write_bytes_atomic
 from debate_orchestrator.tournament.folder import CHECKSUMS, PAGE, PLOTS, RATINGS, TABLES
 from debate_orchestrator.tournament.journal_rows import read_rows, title
 from debate_orchestrator.tournament.ratings import MIN_GAMES, EloRow, Ratings, Strength, full_json, rate
@@ -58,19 +58,16 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     must_begin(os.path.join(folder, PAGE), PAGE_BEGINS.encode(), "a tournament's page")
     for inner in (TABLES, PLOTS):
         make_folder(os.path.join(folder, inner))
-    files = {
-        PAGE: _encoded(render_page(title(folder), rows, ratings, tables, drawn, minimum)),
-        RATINGS: _encoded(json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n"),
-        **{f"{TABLES}/{table.name}.csv": _encoded(to_csv(table)) for table in tables},
-        **{f"{PLOTS}/{plot.name}.svg": _encoded(plot.svg) for plot in drawn},
-        **{f"{PLOTS}/{plot.name}.png": plot.png for plot in drawn},
+    texts = {
+        PAGE: render_page(title(folder), rows, ratings, tables, drawn, minimum),
+        RATINGS: json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n",
+        **{f"{TABLES}/{table.name}.csv": to_csv(table) for table in tables},
+        **{f"{PLOTS}/{plot.name}.svg": plot.svg for plot in drawn},
     }
+    pictures = {f"{PLOTS}/{plot.name}.png": plot.png for plot in drawn}
+    files = {name: encoded(name, text) for name, text in texts.items()} | pictures
     notes = [*ratings.notes, *problems, *_write_listed(folder, files)]
     return [os.path.join(folder, name) for name in files], tuple(notes)
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
 
 
 def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:

@@ -11,14 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.redact import redact_json
+from debate_orchestrator.util.redact import redact, redact_all
 
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
@@ -141,13 +141,23 @@ class BallotRow(FrozenModel):
         return math.fsum(pro - con for pro, con in self.scores.values()) / len(self.scores)
 
 
+_Row = TypeVar("_Row", DebateRow, BallotRow)
+
+
+def _redacted(row: _Row) -> _Row:
+    """A row without secrets; the same if it has none."""
+    line = row.model_dump_json()
+    return row if redact(line) == line else type(row).model_validate(redact_all(row.model_dump()))
+
+
 class Rows:
-    """The rows of one tournament, in the order of (created, id), and sentences on what weakens them."""
+    """The rows of one tournament, in the order of (created, id), and sentences on what weakens them. They hold no
+    secrets: pictures are made of them, of which none could be taken out."""
 
     def __init__(self, debates: Iterable[DebateRow], ballots: Iterable[BallotRow], notes: Sequence[str] = ()):
-        self.debates = sorted(debates, key=lambda debate: (debate.created, debate.id))
-        self.ballots = list(ballots)
-        self.notes = tuple(notes)
+        self.debates = sorted(map(_redacted, debates), key=lambda debate: (debate.created, debate.id))
+        self.ballots = list(map(_redacted, ballots))
+        self.notes = tuple(map(redact, notes))
 
     @cached_property
     def votes_by_debate(self) -> dict[str, list[BallotRow]]:
@@ -267,17 +277,15 @@ def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
 
 
 def dump(rows: Rows) -> str:
-    """The rows as JSON lines without secrets, which `load` reads back."""
-    return "".join(f"{redact_json(row.model_dump_json())}\n" for row in [*rows.debates, *rows.ballots])
+    """The rows as JSON lines, which `load` reads back."""
+    return "".join(f"{row.model_dump_json()}\n" for row in [*rows.debates, *rows.ballots])
 
 
 def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
-    """The rows that `dump` wrote, redacted once more. Raises BadFile with the first line that is none, or names an
-    unknown debate."""
+    """The rows that `dump` wrote. Raises BadFile with the first line that is none, or names an unknown debate."""
     debates: list[DebateRow] = []
     ballots: list[BallotRow] = []
-    for number, row_text in enumerate(text.rstrip("\n").split("\n"), start=1):
-        line = redact_json(row_text)
+    for number, line in enumerate(text.rstrip("\n").split("\n"), start=1):
         try:
             if line.startswith('{"kind":"debate"'):
                 debates.append(DebateRow.model_validate_json(line))

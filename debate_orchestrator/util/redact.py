@@ -47,6 +47,9 @@ _ORDINARY = re.compile(
 _BETWEEN = re.compile(r"""[\s,;"'{}]+|\\n""")
 """What stands between the words of a value, of one in JSON too."""
 
+_FIRST_COMMENTS = re.compile(r"(?:(?:#.*)?\n)*")
+"""The comments with which a YAML file begins."""
+
 _learned: set[str] = set()
 _key_variables: set[str] = set()
 
@@ -352,16 +355,31 @@ def redact_json(text: str, **options: Any) -> str:
         json.loads(redacted)
     except ValueError:
         with suppress(ValueError):  # what was no JSON before stays redacted as text
-            redacted = json.dumps(_redact_all(json.loads(text)), **options)
+            redacted = json.dumps(redact_all(json.loads(text)), **options) + text[len(text.rstrip()) :]
     return redacted
 
 
-def _redact_all(value: Any) -> Any:
+def redact_yaml(text: str) -> str:
+    """YAML text with `[key]` in place of every secret, which says the same otherwise. Where there is one, comments are
+    lost but for those at the beginning."""
+    redacted = redact(text)
+    if redacted == text:
+        return text
+    from debate_orchestrator.util import yaml  # late: most texts hold no secret
+
+    with suppress(ValueError):  # what was no YAML before stays redacted as text
+        value = yaml.load(text)
+        # In YAML `[key]` would be a list.
+        redacted = redact(_FIRST_COMMENTS.match(text)[0]) + yaml.dump(redact_all(value))  # type: ignore[index]
+    return redacted
+
+
+def redact_all(value: Any) -> Any:
     """As `redact_values`, in the names of mappings and in numbers too."""
     if isinstance(value, dict):
-        return {redact(name): _redact_all(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_redact_all(item) for item in value]
+        return {redact(name): redact_all(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [redact_all(item) for item in value]
     return value if isinstance(value, bool | None) or redact(str(value)) == str(value) else redact(str(value))
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
+from debate_orchestrator.util.redact import redact, redact_values
+
 SIZE = (1200, 630)
 """Pixels; what sites that show such pictures ask for."""
 _MARGIN = 70
@@ -28,8 +30,9 @@ _MAX_LENGTH = 400
 
 
 def draw(topic: str, positions: Sequence[tuple[str, str]], result: str, site: str) -> bytes:
-    """The picture as PNG. `positions` are the names of the sides with what they argue. Long texts are wrapped, set
-    smaller, and cut at last."""
+    """The picture as PNG, without secrets. `positions` are the names of the sides with what they argue. Long texts are
+    wrapped, set smaller, and cut at last."""
+    topic, positions, result = redact(topic), redact_values(positions), redact(result)
     image = Image.new("RGB", SIZE, _PAPER)
     pen = ImageDraw.Draw(image)
     width = SIZE[0] - 2 * _MARGIN

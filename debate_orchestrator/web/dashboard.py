@@ -102,7 +102,7 @@ class Dashboard:
             reports = [(path, build_report(contents.entries, journal=path)) for path, contents, _ in loaded]
             return html_page.render_comparison(compare(reports))
 
-        return standalone_page(await in_thread(compared))
+        return await standalone_page(compared)
 
     # A new debate
 

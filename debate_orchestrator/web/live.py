@@ -10,6 +10,7 @@ from typing import Any
 from starlette.responses import StreamingResponse
 
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.util.redact import redact_json
 from debate_orchestrator.web import blocks
 
 _MAX_WAITING = 2_000
@@ -22,8 +23,9 @@ AGAIN = b"retry: 5000\n\n"
 
 
 def message(kind: str, data: Any) -> bytes:
-    """One event of a stream."""
-    return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+    """One event of a stream, without secrets."""
+    text = redact_json(json.dumps(data, ensure_ascii=False), ensure_ascii=False)
+    return f"event: {kind}\ndata: {text}\n\n".encode()
 
 
 class Viewers:

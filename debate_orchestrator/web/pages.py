@@ -87,7 +87,7 @@ async def in_thread(work: Callable[[], T]) -> T:
 
 async def report(path: str, version: object) -> HTMLResponse:
     """The report of a journal: the very page that `debate report` writes. `version` is that of `folder.version`."""
-    return standalone_page(await in_thread(lambda: _report(path, version)))
+    return await standalone_page(lambda: _report(path, version))
 
 
 @lru_cache(maxsize=32)
@@ -145,8 +145,9 @@ def go_to(address: str) -> RedirectResponse:
     return RedirectResponse(address, 303)
 
 
-def standalone_page(page: str | bytes) -> HTMLResponse:
-    """A page of `reports.html`, which brings its style along."""
+async def standalone_page(make: Callable[[], str]) -> HTMLResponse:
+    """A page of `reports.html`, which brings its style along, without secrets."""
+    page = await in_thread(lambda: redact(make()))
     return HTMLResponse(page, headers={"content-security-policy": _REPORT_POLICY})
 
 

@@ -285,4 +285,4 @@ class Tournaments:
             ratings = rate(rows)
             return render_page(title(folder), rows, ratings, all_tables(rows, ratings), drawn=(), minimum=MIN_GAMES)
 
-        return pages.standalone_page(await pages.in_thread(build))
+        return await pages.standalone_page(build)

@@ -212,8 +212,7 @@ class Views:
     async def report(self, request: Request) -> Response:
         """The report."""
         path = self._journal(request)
-        html = await in_thread(lambda: _report(path, folder.version(path)))
-        return self._of_debate(standalone_page(html))
+        return self._of_debate(await standalone_page(lambda: _report(path, folder.version(path))))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
