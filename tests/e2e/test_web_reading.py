@@ -59,47 +59,6 @@ def test_a_review_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # 
         phone.context.close()
 
 
-def test_what_one_reviewer_files_leaves_the_draft_of_another(folder: Path, context: Any) -> None:  # noqa: F811
-    """Also where the name of the one is how the other begins; the draft of what was filed is deleted."""
-    shutil.copy(resources.folder("examples") / "friday-deploys" / "debate-report.journal.jsonl", folder)
-    with served(folder) as (address, _):
-        page = context.new_page()
-        page.goto(f"{address}debates/debate-report")
-        page.get_by_text("Have it reviewed").click()
-        link = address.partition("/dashboard/")[0] + page.get_by_role("link", name="this link").get_attribute("href")
-        for name in ("Anna", "Ann"):
-            page.goto(link)
-            page.get_by_label("Your name").fill(name)
-            page.get_by_label("I have not").check()
-            page.get_by_label("Neither, so far").check()
-            page.get_by_role("button", name="Read the debate").click()
-            page.wait_for_url(f"**as={name}*")
-            page.get_by_label("Why did that side win").fill(f"It answered, says {name}.")
-        for side in ("A", "B"):
-            page.get_by_label(f"Round 1, Researcher {side}").fill("7 6")
-        page.get_by_label("Who won round 1?").select_option("a")
-        page.get_by_label("Who won the debate?").select_option("a")
-        page.get_by_label("which position do you hold?").select_option("a")
-        page.get_by_role("button", name="Hand in the ballot").click()
-        page.get_by_role("link", name="See the report").wait_for()
-        (draft,) = page.evaluate("Object.values(localStorage)")
-        assert "says Anna" in draft
-        page.goto(link)
-        page.get_by_label("Your name").fill("Ben")
-        page.get_by_label("I have not").check()
-        page.get_by_label("Neither, so far").check()
-        page.get_by_role("button", name="Read the debate").click()
-        page.wait_for_url("**as=Ben*")
-        for damaged in ("{", "null", "1"):
-            page.get_by_label("Why did that side win").fill("A reason.")
-            page.evaluate(
-                "(text) => Object.keys(localStorage).forEach((key) => localStorage.setItem(key, text))", damaged
-            )
-            page.reload()
-            page.get_by_label("Why did that side win").fill(f"Behind {damaged}.")
-            assert any(f"Behind {damaged}." in kept for kept in page.evaluate("Object.values(localStorage)"))
-
-
 def test_a_tournament_by_its_numbers(folder: Path, context: Any, server: Server) -> None:  # noqa: F811
     """From the list to the leaderboard, from a number to its debates, and from one of these to its report."""
     with ThreadPoolExecutor(1) as pool:  # the browser has the event loop of this thread
