@@ -186,9 +186,6 @@ def test_leaving_at_once(server: Server) -> None:
     assert left.reply is not None and left.reply.text.startswith("This is what is said")
 
 
-EXAMPLE = str(Path(__file__).parent.parent / "examples" / "friday-deploys" / "debate-report.journal.jsonl")
-
-
 @pytest.mark.slow
 def test_an_early_end(server: Server) -> None:
     """e asks once more; then the phase under way is finished and the verdict is asked for."""

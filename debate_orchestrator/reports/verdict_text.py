@@ -193,8 +193,6 @@ def summary(report: ReportModel) -> PhraseTable:
 
 
 UNDECIDED = "not decided"
-_MAX_DENOMINATOR = 1_000_000
-"""The largest denominator that a score can have; a journal keeps it as a number with a fraction's worth of digits."""
 
 
 def earlier_verdict(report: ReportModel) -> PhraseTable | None:
@@ -223,7 +221,7 @@ def _winner(winner: str | None) -> Phrase:
 
 
 def _score(score: float | Fraction | None) -> Phrase:
-    return phrase("-" if score is None else decimals(Fraction(score).limit_denominator(_MAX_DENOMINATOR)))
+    return phrase("-" if score is None else decimals(Fraction(str(float(score)))))
 
 
 RESOLVED = "resolved by consensus"
