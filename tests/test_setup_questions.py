@@ -12,7 +12,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import RoundLimits
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
-from debate_orchestrator.setup.answers import block_lines, message_line
+from debate_orchestrator.setup.answers import block_lines
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import ModeratorTask, Ready, SetupQuestion, SetupState
 from debate_orchestrator.util.errors import BadSettings
@@ -246,14 +246,6 @@ def test_issues_of_the_users_own_are_confirmed_as_text() -> None:
     """A list of the user's own stands in the block as its questions."""
     lines = block_lines({"issues": ("What does it cost?", "Who runs it?")}, loader.load("adversarial"))
     assert lines == ["List of issues: What does it cost?; Who runs it?"]
-
-
-@pytest.mark.parametrize("key", ["topic", "position_a"])
-def test_a_number_is_no_sentence(key: str) -> None:
-    """The number of a choice, typed where a sentence is asked for, is refused."""
-    with pytest.raises(BadSettings, match="'3' is not a sentence"):
-        message_line(key, "3")
-    assert message_line(key, "3 is enough.") == "3 is enough."
 
 
 RULES = loader.load("adversarial")

@@ -104,11 +104,10 @@ def test_a_full_tournament_takes_no_more_models(here: Path) -> None:
     assert folder.load(held.folder).schedule == held.schedule
 
 
-@pytest.mark.parametrize("rounds", [101, 10_000])
-def test_a_frozen_spec_is_one_whose_debates_can_be_held(rounds: int) -> None:
+def test_a_frozen_spec_is_one_whose_debates_can_be_held() -> None:
     """A stranger's rules may allow any number of rounds. A debate of that many is refused with the spec, before a
     worker or a report opens one."""
-    data = json.loads(json.dumps(folder.freeze(spec()), default=str))
+    data, rounds = json.loads(json.dumps(folder.freeze(spec()), default=str)), 101
     data["rules"]["rounds"] = {"default": 1, "most": rounds, "insist": rounds}
     data["settings"]["rounds"] = rounds
 
