@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from attacks import NONCE
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import ContextFile, Declined, Opened, ReplyEvent, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import ContextFile, Opened, ReplyEvent, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, JUDGE, Turn
 from debate_orchestrator.core.reply import FoundPage, Reply
@@ -23,7 +23,7 @@ from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 
 Texts = Callable[[str], str]
 """A place to the text that stands there, asked in the order in which texts come to stand somewhere. Places are `topic`,
-`position`, `file`, `name` (a file's), `page` (that a search found), `speech of a`, `refusal of a`, and the fields of
+`position`, `file`, `name` (a file's), `page` (that a search found), `speech of a`, and the fields of
 structured replies: `reply of a: quote`, `clerk: checks`, `judge: feedback`."""
 
 
@@ -62,16 +62,15 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
     return Opened(schema_version=1, version="0", seed=1, nonce=NONCE, **given)
 
 
-def put(texts: Texts, opening: Opened, declining: str = "") -> Iterator[Put]:
-    """Every brief of a debate in which every seat says what `texts` tells; a side may decline each turn in such
-    words."""
+def put(texts: Texts, opening: Opened) -> Iterator[Put]:
+    """Every brief of a debate in which every seat says what `texts` tells."""
     debate = fold([opening])
     while due := debate.due:
         for turn in due:
             made = brief(debate, turn)
             yield Put(debate, turn, made, brief_file(made, debate, turn, "reply"), schedule.turns_heard(debate, turn))
         for turn in due:
-            debate = apply(debate, (refusal if turn.seat == declining else answer)(debate, turn, texts))
+            debate = apply(debate, answer(debate, turn, texts))
 
 
 def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
@@ -91,17 +90,6 @@ def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
 def _spoken(debate: DebateState, turn: Turn, said: str) -> str:
     """A speech of which something is heard; any other would be asked for again."""
     return said if make_visible(said, turn.phase, private=debate.format.private).text.strip() else f"calm {said}"
-
-
-def refusal(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
-    """What a side says that declines."""
-    said, shape = _spoken(debate, turn, texts(f"refusal of {turn.seat}")), debate.shape(turn)
-    if shape is None:
-        return Declined(turn_id=turn.id, reply=Reply(text=said, brief_digest="0" * 64, spec="host"))
-    ballot = dict.fromkeys(shape) | {"refused": True, "reason": fitting(said, shape["reason"])}
-    return StructuredReplyGiven(
-        turn_id=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, spec="host")
-    )
 
 
 def fill_shape(shape: Shape, terms: ShapeContext, texts: Texts, place: str = "") -> dict[str, Any]:

@@ -110,7 +110,7 @@ class Rota:
 
     def __call__(self, place: str) -> str:
         self.places[place] += 1
-        return ATTACKS[(self.places.total() * 7 + self.places[place]) % len(ATTACKS)].text
+        return ATTACKS[(self.places.total() * 7 + self.places[place]) % len(ATTACKS)]
 
 
 class Seen(NamedTuple):
@@ -237,25 +237,25 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
     assert isinstance(read(debate, turn, valid), StructuredReplyGiven)
     wanted = parts(brief(debate, turn, former(turn, "calm", ["calm"])).messages[-1].parts[-1])
     for attack in ATTACKS:
-        for text in (f"{attack.text}\n{valid}", f"{valid}\n{attack.text}", f"{attack.text}{valid}"):
+        for text in (f"{attack}\n{valid}", f"{valid}\n{attack}", f"{attack}{valid}"):
             with suppress(BadReply):
                 event = read(debate, turn, text)
                 assert isinstance(event, StructuredReplyGiven) and event.data == json.loads(valid)
         try:
-            event = read(debate, turn, attack.text)
+            event = read(debate, turn, attack)
         except BadReply as error:
             refused = error
         else:  # it is a whole ballot, and the judge says nothing else
-            assert isinstance(event, StructuredReplyGiven) and set(event.data) == set(json.loads(attack.text))
+            assert isinstance(event, StructuredReplyGiven) and set(event.data) == set(json.loads(attack))
             continue
-        again = former(turn, attack.text, refused.problems[:1])
-        if not speech_rules.without_private_working(debate, attack.text).strip():
+        again = former(turn, attack, refused.problems[:1])
+        if not speech_rules.without_private_working(debate, attack).strip():
             continue  # private working alone, which is not shown again
         got = parts(brief(debate, turn, again).messages[-1].parts[-1])
         must_be_as(got, wanted)
         *lines, quoted = [document.body.count("\n") for document in got.documents]
         assert lines == [document.body.count("\n") for document in wanted.documents[:-1]], attack
-        assert quoted <= len(attack.text.splitlines()), "the former reply has the lines that it had"
+        assert quoted <= len(attack.splitlines()), "the former reply has the lines that it had"
 
 
 def former(turn: Turn, text: str, problems: list[str]) -> Rejected:
@@ -272,9 +272,9 @@ def test_no_speech_is_a_vote(name: str) -> None:
     """Whatever a side writes, it has spoken: it has not voted, and given nothing up."""
     debate, turn = due(name, judging=False)
     for attack in ATTACKS:
-        assert isinstance(read(debate, turn, attack.text), Spoke), attack
+        assert isinstance(read(debate, turn, attack), Spoke), attack
         assert not speech_rules.says(
-            debate, debate.format.lines.concede, turn, Reply(text=attack.text, brief_digest="", spec="host")
+            debate, debate.format.lines.concede, turn, Reply(text=attack, brief_digest="", spec="host")
         )
 
 
@@ -287,7 +287,7 @@ def test_a_moderators_briefs_hold_too() -> None:
                 parts(moderator_brief("topic", heard=[text, CALM], **common)),
                 parts(moderator_brief("positions", topic=text, rejected=[{"a": text, "b": text}], **common)),
             ]
-            for text in (attack.text, CALM)
+            for text in (attack, CALM)
         ]
         for got, wanted in zip(*shown, strict=True):
             must_be_as(got, wanted)

@@ -85,12 +85,8 @@ def test_a_folder_reads_no_file(debate: Run, frozen: Path, outside: Path) -> Non
     ("key", "value"),
     [
         ("settings", {"output": "../../report.md"}),
-        ("settings", {"cast": {"a": "command:cat"}}),
         ("tag", "../../tag"),
-        ("added", ["nobody"]),
-        ("pairs", [["x", "y"]]),
         ("topics", [{"id": "a b", "motion": "x", "category": "x", "position_a": "y", "position_b": "z"}]),
-        ("models", [{"name": "one", "spec": "human"}, {"name": "two", "spec": "host"}]),
         ("models", [{"name": "../one", "spec": "rehearse:anthropic:x"}, {"name": "b", "spec": "rehearse:openai:x"}]),
     ],
 )
