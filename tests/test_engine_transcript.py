@@ -101,6 +101,29 @@ def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
     assert speeches(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=own))[0][2] == f"One.\n\n{own}\n\nMore."
 
 
+@for_each(
+    [
+        "```\n{}\n```",
+        "   ```\n{}\n   ```",
+        " ~~~\n{}\n~~~~",
+        "> ```\n> {}\n> ```",
+        "<!--\n{}\n-->",
+        "<pre>\n\n{}\n</pre>",
+        "- > {}",
+        "> {}",
+        "- ```\n  {}\n  ```",
+        "    {}",
+        "<!-- x\n\n{} -->",
+    ]
+)
+def test_an_example_is_no_speech(words: str) -> None:
+    """A heading in code, HTML, a list or a quotation is a word of the speech that it stands in."""
+    example = words.format("### Bo (Con)")
+    text = document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=example)
+
+    assert speeches(text) == [("a", 1, f"One.\n\n{example}\n\nMore."), *FOUR[1:]]
+
+
 PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
 
 
@@ -116,6 +139,9 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("### Pro\n\nx\n\n### Con\n\n### Pro\n\nz", "line 5: 'Con' says nothing"),
         ("### Pro\n\nx", "side A is the only side that speaks"),
         ("### Pro\n\nx\n\n### Con\n\n```\ny\n\n### Pro\n\nz", "line 7: this code block is never closed"),
+        ("### Pro\n\nx\n\n### Con\n\n> ~~~\n> y\n\n### Pro\n\nz", "line 7: this code block is never closed"),
+        (f"### Pro\n\n<!-- x\n\n{PRO_CON}", "line 3: this HTML hides what stands below it"),
+        ("### Pro\n\nx\n<br>\n### Con\n\ny\n\n<br>\n### Con\n\ny", "line 9: this HTML hides"),
         (document("### Pro\n", "### Con\n").replace("Round 2", "Round 4"), "in the rounds '1, 4'"),
         (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "in the rounds '0, 1'"),
         ("### Ann (Pro)\nx\n\n### Bob (Pro)\ny\n", "'Bob' and 'Ann' speak for the same side"),

@@ -18,9 +18,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from markdown_it import MarkdownIt
+from markdown_it.rules_block.html_block import HTML_SEQUENCES
+from markdown_it.token import Token
 from pydantic import Field, TypeAdapter, ValidationError
 
 from debate_orchestrator.core.values import FrozenModel
@@ -167,8 +171,7 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
 
 # Markdown
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
-_FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
+_HEADING_LINE = re.compile(r"^ {0,3}#{1,6}[ \t]", re.MULTILINE)
 _TOPIC = re.compile(r"(?:\*\*)?topic:(?:\*\*)?\s+(\S.*)", re.IGNORECASE)
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _ROUND = re.compile(r"round (\d{1,3})\b.*", re.IGNORECASE)
@@ -181,26 +184,40 @@ class _Heading(NamedTuple):
     text: str
 
 
-def _headings(lines: list[str], problems: list[str]) -> list[_Heading]:
-    """The headings that are in no fenced code. A fence that is never closed would hide every heading below it: that is
-    a problem."""
-    headings, fence, first = list[_Heading](), "", 0
-    for number, line in enumerate(lines):
-        if fence:
-            if re.fullmatch(rf" {{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*", line):
-                fence = ""
-        elif match := _FENCE.match(line):
-            fence, first = match[1], number
-        elif match := _HEADING.fullmatch(line):
-            headings.append(_Heading(number, len(match[1]), match[2].rstrip("#").rstrip()))
-    if fence:
-        problems.append(f"line {first + 1}: this code block is never closed. Close it with a line {fence}.")
+@cache
+def _parser() -> MarkdownIt:
+    """A parser that finds blocks alone."""
+    parser = MarkdownIt("commonmark")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def _headings(text: str, problems: list[str]) -> list[_Heading]:
+    """The headings that begin with `#` and stand in no code, HTML, list or quotation. Code and HTML that are never
+    closed would hide every heading below them: that is a problem."""
+    headings, tokens = list[_Heading](), _parser().parse(f"{text}\n")
+    for token, following in pairwise([*tokens, Token("", "", 0)]):
+        if token.map is None:
+            continue
+        where = f"line {token.map[0] + 1}"
+        if token.type == "heading_open" and token.markup.startswith("#") and not token.level:
+            headings.append(_Heading(token.map[0], len(token.markup), following.content))
+        elif token.type == "fence" and token.map[1] - token.map[0] < token.content.count("\n") + 2:
+            problems.append(f"{where}: this code block is never closed. Close it with a line {token.markup}.")
+        elif token.type == "html_block" and _hides_headings(token.content.lstrip(" ")):
+            problems.append(f"{where}: this HTML hides what stands below it. Close it, and leave a line empty.")
     return headings
+
+
+def _hides_headings(block: str) -> bool:
+    """Whether a block of HTML has no end, or, where only a blank line ends it, has lines of a heading."""
+    end = next(end for begin, end, _ in HTML_SEQUENCES if begin.search(block.split("\n", maxsplit=1)[0]))
+    return _HEADING_LINE.search(block) is not None if end.search("") else not end.search(block)
 
 
 def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     lines = text.split("\n")
-    headings = _headings(lines, problems)
+    headings = _headings(text, problems)
     level = next((heading.level for heading in headings if _speaker(heading.text)), 6)
     headings = [heading for heading in headings if heading.level <= level]  # deeper ones belong to a speech
     topic = _read_above(lines[: headings[0].line if headings else len(lines)], 0, problems)
