@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.evidence import match
 from debate_orchestrator.evidence.match import NEAR, compare, why_unusable
-from debate_orchestrator.util.words import Words
+from debate_orchestrator.util.verbatim import comparable
 
 TEXT = (
     "Nobody expected it. The sea rose by 3.4 millimetres a year between 1993 and 2023, say those who measure it from "
@@ -26,7 +26,7 @@ def state(quote: str, text: str = TEXT) -> str:
 
 VERIFIED = [
     "The sea rose by 3.4 millimetres a year between 1993 and 2023",
-    "the SEA rose by 3.4\u00a0millimetres a\nyear between 1993 and 2023",
+    "the sea rose by 3.4\u00a0millimetres a\nyear between 1993 and 2023",
     '"The sea rose by 3.4 millimetres a year between 1993 and 2023."',
     "“The sea rose by 3.4 millimetres a year between 1993 and 2023”.",
     "'a wall is not an answer', the engineers hold".replace("'", '"'),
@@ -170,30 +170,31 @@ def test_a_hostile_text_is_compared_in_time() -> None:
 
 
 ALIKE = [
-    ("A Wall", "a wall"), ("a  wall\n\tis", "a wall is"), ("a\u00a0wall\u2009is", "a wall is"),
-    ("“a wall”", '"a wall"'), ("«a wall»", '"a wall"'), ("it’s", "it's"), ("well\u2010known", "well-known"),
-    ("1993–2023", "1993-2023"), ("a wall — is", "a wall - is"), ("en\u00adgi\u200bneer", "engineer"),
-    ("ﬁnal oﬃce", "final office"), ("e\u0301te\u0301", "été"), ("３．４", "3.4"), ("H₂O", "h2o"),
-    ("10⁻⁶", "10^-6"), ("m²", "m^2"), ("1ˢᵗ", "1st"), ("nº 5", "no 5"), ("ΣΑΣ", "σας"), ("ſo", "so"),
-    ("経済 成長\nは", "経済成長は"), ("5 %", "5%"),
+    ("a  wall\tis", "a wall is"), ("a\u00a0wall\u2009is", "a wall is"), ("“a wall”", '"a wall"'), ("it’s", "it's"),
+    ("well\u2010known", "well-known"), ("1993–2023", "1993-2023"), ("a wall — is", "a wall - is"),
+    ("safe--she", "safe—she"), ("en\u00adgi\u200bneer", "engineer"), ("ﬁnal oﬃce", "final office"),
+    ("e\u0301te\u0301", "été"), ("H₂O", "H2O"), ("10⁻⁶", "10^-6"), ("m²", "m^2"), ("nₖ", "n\u02c5k"), ("−5", "-5"),
+    ("経済 成長 は", "経済成長は"), ("a **bold** `word`", "a bold word"), ("_so it is_", "so it is"),
+    ("So it is.\nThen", "So it is. Then"),
 ]  # fmt: skip
 UNLIKE = [
-    ("10²", "102"), ("m²", "m2"), ("nᵏ", "nk"), ("nₖ", "nk"), ("nᵏ", "nₖ"), ("xⁿ⁺¹", "xⁿ+1"), ("10²5", "10²⁵"),
-    ("Maßen", "Massen"), ("C#", "C"), ("၌", ""), ("10⁻⁶", "10-6"),
-    ("3½", "31/2"), ("2019¹", "20191"), ("5①", "51"), ("-5", "5"), ("1.5", "15"),
-    ("1,5", "1.5"), ("resign", "re-sign"), ("can't", "cant"), ("5%", "5"), ("resume", "résumé"), ("<5", "5"),
-    ("$5", "5"), ("array[12]", "array"), ("can't", "can t"), ("AT&T", "AT T"),
-    ("ⓝ", "n"), ("5e3", "5"), ("20th", "20"), ("5kWh", "5"),
+    ("A Wall", "a wall"), ("10²", "102"), ("m²", "m2"), ("nᵏ", "nk"), ("nₖ", "nk"), ("nᵏ", "nₖ"), ("xⁿ⁺¹", "xⁿ+1"),
+    ("10²5", "10²⁵"), ("Maßen", "Massen"), ("C#", "C"), ("10⁻⁶", "10-6"), ("3½", "31/2"), ("5①", "51"), ("-5", "5"),
+    ("1.5", "15"), ("1,5", "1.5"), ("resign", "re-sign"), ("can't", "cant"), ("5%", "5"), ("resume", "résumé"),
+    ("<5", "5"), ("$5", "5"), ("array[12]", "array"), ("AT&T", "AT T"), ("ⓝ", "n"), ("(5)", "5"), ("-(5)", "-5"),
+    ("5**n", "5*n"), ("5*n", "5n"), ("n*2", "n**2"), ("10**-6", "10-6"), ("−q", "q"), ("r − c", "r / c"),
+    ("r − c", "r c"), ("2 *n* m", "2 n m"),
+    ("n!", "n"), ('6"', "6'"), ("f'", "f"), ("A*", "A"), ("5 mW", "5 MW"), ("US", "us"), ("12\n345", "12 345"),
+    ("-\n5 percent", "-5 percent"), ("Cats\nDogs", "Cats Dogs"), ("a, b", "a b"), ("*2* n", "2 n"),
 ]  # fmt: skip
 
 
 def test_what_makes_a_difference() -> None:
-    """Case, spaces, punctuation, dashes, invisible characters and encodings make none; figures, their signs,
-    symbols and accents do."""
+    """Spaces, kinds of marks and dashes, emphasis and encodings make none; every other character does."""
     for one, other in ALIKE:
-        assert Words(one).words == Words(other).words, one
+        assert comparable(one) == comparable(other), one
     for one, other in UNLIKE:
-        assert Words(one).words != Words(other).words, one
+        assert comparable(one) != comparable(other), one
 
 
 NOT_AT_THE_END = [
@@ -241,14 +242,14 @@ OTHER_FIGURES = [
 
 
 def test_what_stands_beside_a_figure_belongs_to_it() -> None:
-    """A sign or letter beside a digit, also over a blank, makes another figure; brackets and quotation marks don't."""
+    """A sign or letter beside a digit, also over a blank, makes another figure; brackets and quotation marks too."""
     for there, quoted in OTHER_FIGURES:
         page = f"The report finds a change of {there} in one year of trade."
         assert state(f"a change of {quoted} in one year of trade", page) != "verified", (there, quoted)
         assert state(f"a change of {there} in one year of trade", page) == "verified", there
     for there in ("(5)", "\u201c5\u201d", "5,", "**5**"):
         page = f"The report finds a change of {there} in one year of trade."
-        assert state("a change of 5 in one year of trade", page) == "verified", there
+        assert state("a change of 5 in one year of trade", page) != "verified", there
 
 
 def test_a_quote_ends_with_whole_figures() -> None:
@@ -256,25 +257,23 @@ def test_a_quote_ends_with_whole_figures() -> None:
     for behind in NOT_AT_THE_END:
         page = f"The report says that the town grew by 5{behind} in the last of these years"
         assert state("The report says that the town grew by 5", page) != "verified", behind
-        assert state(page, f"Nobody knew. {page}. Now all do.") == "verified", behind
+        if "\n" not in behind:
+            assert state(page, f"Nobody knew. {page}. Now all do.") == "verified", behind
     for before in NOT_AT_THE_BEGINNING:
         page = f"Of all that live there, {before}5 are from the town on the other bank"
         assert state("5 are from the town on the other bank", page) != "verified", before
 
 
-@pytest.mark.parametrize("behind", ["", ".", ". Sales fell", "; sales fell", "!\nsales", "?", ".[3] So"])
+@pytest.mark.parametrize("behind", ["", ".", ". Sales fell", "; sales fell", "\nSales", "?", ".[3] So"])
 def test_a_figure_may_end_a_quote(behind: str) -> None:
     """A figure that is whole may be the end of a quote."""
     assert state("it was seen that the town grew by 5", f"It was seen that the town grew by 5{behind}") == "verified"
 
 
-def test_a_year_and_a_plain_word_may_stand_beside() -> None:
-    """A year may be followed by a word, and a figure may begin a text or a sentence."""
-    assert (
-        state("it was seen that the town grew in 2019", "It was seen that the town grew in 2019 by a third")
-        == "verified"
-    )
-    assert state("it was seen that the town grew in 2019", "It was seen that the town grew in 2019 (5") == "near match"
+def test_a_figure_may_begin_a_text_or_a_sentence() -> None:
+    """A year before a word may be a number of something; a figure at the beginning may not go on before it."""
+    assert state("they say that it cost 2000", "They say that it cost 2000 million") == "near match"
+    assert state("they say that it cost 2000", "They say that it cost 2000, but no more.") == "verified"
     for before in ("", "There. "):
         page = f"{before}5 are from the town on the other bank"
         assert state("5 are from the town on the other bank", page) == "verified", before

@@ -7,9 +7,9 @@ Private working     what stands in the format's tag, if it has one, and in tags 
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
                     In a format with quotes every other `<` of a speech is heard as `&lt;`, so that no speaker can write
-                    a tag that says a quote was found. Words are compared (`util.words`), without case, punctuation and
-                    space; a quote of a few words proves nothing, and is unverified. So are one with words struck
-                    out, and those after the first 200 of a speech.
+                    a tag that says a quote was found. It must stand there word for word (`util.verbatim`); a quote of
+                    a few words proves nothing, and is unverified. So are one with words struck out, and those after
+                    the first 200 of a speech.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.util.words import Words
+from debate_orchestrator.util.verbatim import Source, comparable_quote, is_struck, paragraphs, words_of
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
 _WORD = re.compile(r"\S+")
-_BLOCK_QUOTE = re.compile(r"\n[ \t]*+(?:>[ \t]*+)++(?=[^\W\d])")
 _LESS_THAN = re.compile("[<\ufe64\uff1c]")
 
 
@@ -128,21 +127,17 @@ def _mark_quotes(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> t
 
 
 @lru_cache(maxsize=4)
-def _compared(context_texts: tuple[str, ...]) -> tuple[Words, ...]:
-    """The words of each context file of a debate. Made once, at the first quote."""
-    return tuple(map(words_of, context_texts))
+def _compared(context_texts: tuple[str, ...]) -> tuple[Source, ...]:
+    """The context files of a debate. Made once, at the first quote."""
+    return tuple(Source(paragraphs(sanitize(text))) for text in context_texts)
 
 
-def _in(quote: str, within: Sequence[Words], least_words: int) -> bool:
+def _in(quote: str, within: Sequence[Source], least_words: int) -> bool:
     """Whether a context file holds a quote word for word. One that shows words as struck out is held by none."""
-    part = words_of(quote)
-    words = min(len(quote.split()), len(part))
-    return words >= max(1, least_words) and not part.are_struck and any(document.holds(part) for document in within)
-
-
-def words_of(text: str) -> Words:
-    """The words of a quote or a context file, without the signs of markdown's block quotes."""
-    return Words(_BLOCK_QUOTE.sub("\n", sanitize(text).replace("&lt;", "<")))
+    part = comparable_quote(sanitize(quote).replace("&lt;", "<"))
+    if is_struck(quote) or len(words_of(part)) < max(1, least_words):
+        return False
+    return any(place is not None and place.whole for place in (source.find(part) for source in within))
 
 
 def writes_lines_for(text: str, names: Sequence[str]) -> bool:

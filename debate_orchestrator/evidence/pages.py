@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 from typing import Any, NamedTuple
 
 from debate_orchestrator.evidence.states import Unreadable
-from debate_orchestrator.util import figures, sanitize
+from debate_orchestrator.util import sanitize
+from debate_orchestrator.util.verbatim import LOWERED, RAISED, paragraphs
 
 MAX_LENGTH = 5_000_000
 """Characters of a page that are read."""
@@ -41,6 +43,7 @@ _INLINE = {
     "kbd", "label", "mark", "nobr", "q", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong",
     "sub", "sup", "time", "tt", "u", "var", "wbr", *_MARKED,
 }  # fmt: skip
+_ORDINALS = {"st", "nd", "rd", "th", "er", "re", "\u00e8re", "\u00e8me", "eme"}
 _STRUCK = {"del", "s", "strike"}
 _HIDES = re.compile(r"(?<![\w-])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
@@ -57,7 +60,7 @@ class Page(NamedTuple):
 
 def plain(body: bytes, charset: str) -> Page:
     """A page of plain text."""
-    return Page(text=sanitize.sanitize(decode(body, charset)[:MAX_LENGTH]))
+    return Page(text=paragraphs(sanitize.sanitize(decode(body, charset)[:MAX_LENGTH])))
 
 
 def html_page(body: bytes, charset: str) -> Page:
@@ -110,15 +113,17 @@ def _read(node: Any, pieces: list[str]) -> None:
     if tag in _DROPPED or node.get("hidden") is not None or _HIDES.search(node.get("style") or ""):
         return
     if tag in _MARKED:
-        decoration = node.get("alt") == "" or node.get("type") == "hidden"
+        decoration = (tag == "img" and node.get("alt") == "") or node.get("type") == "hidden"
         pieces.append("" if decoration else f"[{_MARKED[tag]}]")
         return
     before, after = "", ""
+    style = node.get("style") or ""
+    raised = re.search(r"vertical-align\s*:\s*(super|sub|top|bottom|-?[.\d])", style, re.IGNORECASE)
     if tag not in _INLINE:
         before = after = "\n"
-    elif tag in _STRUCK:
+    elif tag in _STRUCK or "line-through" in style.lower():
         before, after = "[struck: ", "]"
-    elif tag in ("sup", "sub"):
+    elif tag in ("sup", "sub") or raised:
         before, after = _raised_marks(node, next((piece for piece in reversed(pieces) if piece), ""))
     pieces += [before, _fold_spaces(node.text)]
     for child in node:
@@ -134,8 +139,27 @@ def _raised_marks(node: Any, preceding: str) -> tuple[str, str]:
         return "", ""
     if node.tag == "sup" and text.isdecimal() and any(_is_link_of(link, text) for link in links):
         return "[", "]"
-    sign = figures.RAISED if node.tag == "sup" else figures.LOWERED
-    return figures.marks_of_small(text, sign, preceding[-1:], node.tail or "")
+    lowered = node.tag == "sub" or re.search(
+        r"vertical-align\s*:\s*(?:sub|bottom|-)", node.get("style") or "", re.IGNORECASE
+    )
+    return _marks_of_small(text, LOWERED if lowered else RAISED, preceding[-1:], node.tail or "")
+
+
+def _marks_of_small(text: str, sign: str, before: str, behind: str) -> tuple[str, str]:
+    """What stands before and behind a raised or lowered text on the line, by the sign for it and the characters that
+    touch it: 10\u00b2 is not 102, nor x\u1d4f "xk". Behind a sentence raised digits are a note's, in brackets."""
+    if not any(map(str.isalnum, text)):
+        return "", ""
+    touches = behind[:1].isalnum()
+    if not before or before.isspace() or unicodedata.category(before) in ("Ps", "Pi"):
+        return "", " " if touches else ""
+    if sign == RAISED and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb":
+        return "[", "]"
+    if sign == RAISED and before.isdigit() and text.lower() in _ORDINALS:
+        return "", ""
+    if sign == LOWERED and before.isalpha() and text.isdecimal():
+        return "", sign if behind[:1].isdigit() else ""
+    return sign, sign if touches or not re.fullmatch(r"[-+\u2212]?\w+", text) else ""
 
 
 def _is_link_of(node: Any, text: str) -> bool:

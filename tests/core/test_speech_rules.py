@@ -22,7 +22,7 @@ from debate_orchestrator.core.visible_text import (
     writes_lines_for,
 )
 from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.util.words import Words
+from debate_orchestrator.util.verbatim import Source, comparable_quote, paragraphs
 
 PHASE = Phase(name="speech", title="Speech", tag="SPEECH", seats=("a", "b"))
 QUOTES = Quotes()
@@ -96,15 +96,15 @@ def quotes(text: str, **how: Any) -> list[bool]:
 
 
 IN_THE_MATERIAL = [
-    "quick brown fox jumps", "The QUICK brown Fox, jumps!", "quick **brown** fox\n> jumps", "It wasn’t late, not in",
-    "it wasn't late not in 1999", "It wasnʼt “late” – not", "It wasn´t ‘late’ — not", "and nobody minded the co-op",
-    "and nobody\u00a0minded the co-\nop", "nobody min\u00added\u200b the \u202eco-op", "ﬁle, with 3,000 ducks in",
-    "ｗｉｔｈ 3,000 ducks in", "  the lazy dog  It  ",
+    "quick brown fox jumps", "The quick brown fox jumps", "quick **brown** fox\njumps", "It wasn’t “late” - not in",
+    'it wasn\'t "late" – not in', "It wasnʼt „late‟ — not in", "and nobody minded the co‐op",
+    "and nobody\u00a0minded the co-op", "and nobody min\u00added\u200b the \u202eco-op", "ﬁle, with 3,000 ducks",
+    "“the  lazy dog. It wasn't”",
 ]  # fmt: skip
 
 
 def test_what_the_material_says_is_verified() -> None:
-    """A quote is in the material word for word, whatever its case, punctuation, quote marks, dashes and spaces."""
+    """A quote is in the material word for word, whatever its kinds of marks, dashes and spaces."""
     for quote in IN_THE_MATERIAL:
         assert quotes(f"He said <quote>{quote}</quote>.") == [True], quote
 
@@ -159,10 +159,10 @@ def test_a_part_of_a_figure_is_none(quote: str, document: str) -> None:
     assert quotes(f"<quote>{document}</quote>", context_texts=(document,)) == [True]
 
 
-def test_emphasis_and_brackets_make_no_other_figure() -> None:
-    """What stands around a figure and is no part of the number makes no difference, nor does a full stop."""
-    for quote in ("a profit of 5 euros", "a profit of (5) euros", "a profit of **5** euros", "a profit of '5' euros"):
-        assert quotes(f"<quote>{quote}</quote>", context_texts=("There is a profit of \u201c5\u201d euros.",)) == [True]
+def test_the_sign_of_a_figure_is_not_left_out() -> None:
+    """Brackets and marks around a figure may make another number of it; a full stop behind it does not."""
+    for quote in ("a profit of 5 euros", "a profit of (5) euros", "a profit of -5 euros"):
+        assert quotes(f"<quote>{quote}</quote>", context_texts=("There is a profit of -(5) euros.",)) == [False]
     assert quotes("<quote>it was done in 2019</quote>", context_texts=("It was done in 2019. Then",)) == [True]
 
 
@@ -171,7 +171,6 @@ def test_vowels_are_letters() -> None:
     hindi = ("यह किताब बहुत अच्छी है",)
     assert quotes("<quote>यह किताब बहुत अच्छी</quote>", context_texts=hindi) == [True]
     assert quotes("<quote>यह कताब बहुत अच्छी</quote>", context_texts=hindi) == [False]
-    assert Words("Cafe\u0301 STRASSE x₂").words == Words("CAFÉ strasse X2").words == ["café", "strasse", "x2"]
 
 
 @for_each([
@@ -208,8 +207,10 @@ def test_verified_means_that_the_material_has_it(text: str, most: int | None) ->
     made = on_text(text, most)
     between = re.findall(r"<v_quote>(.*?)</v_quote>", made.text, re.DOTALL)
     assert made.text.count("<v_quote>") == len(between)
-    assert all(any(Words(file).holds(Words(one)) for file in MATERIAL) for one in between)
-    assert [Words(one).words for one in between] == [Words(one.text).words for one in made.quotes if one.verified]
+    sources = [Source(paragraphs(file)) for file in MATERIAL]
+    quoted = [comparable_quote(one) for one in between]
+    assert all(any((place := source.find(part)) and place.whole for source in sources) for part in quoted)
+    assert quoted == [comparable_quote(one.text) for one in made.quotes if one.verified]
 
 
 # Length

@@ -1,0 +1,236 @@
+"""Quotes that stand in a text word for word.
+
+Quote and text are brought into one form. Only typography may differ: white space, the kinds of quotation marks,
+apostrophes and dashes, emphasis in pairs, unseen characters, raised and lowered digits, ligatures, letters that Unicode
+encodes twice, and the case of the first letter. All else is compared as it stands, with its case and punctuation.
+
+A line ends a paragraph, an item of a list, a heading or a cell. A quote goes on behind one only where a sentence ends.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from debate_orchestrator.util.sanitize import UNSEEN, normalize_unicode
+
+ALONE = (
+    "\u0e00-\u0e3e\u0e40-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff\u1000-\u103f\u104a-\u108f\u109a-\u109f\u1780-\u17da"
+    "\u17dc-\u17df\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Scripts that set no spaces between words, without their digits."""
+RAISED, LOWERED = "^", "\u02c5"
+"""What stands before raised and lowered letters and digits."""
+MAX_PLACES = 1_000
+"""Places of a part of a quote at which it is seen whether it stands there whole."""
+_TYPOGRAPHY = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f", '"')
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
+    | {"\u2015": "\u2014", "\u2026": "...", "\u2044": "/", "\u05f3": "'", "\u05f4": '"'}
+    | {chr(code): normalize_unicode(chr(code), "NFKC") for code in range(0xFB00, 0xFB07)}
+)
+_RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u207f]+")
+_LOWERED = re.compile("[\u2080-\u208e\u2090-\u209c]+")
+_EMPHASIS = re.compile(r"(?<![\w*_`])([*_]{1,3}|`)(?=[^\W\d_][^\s*_`])([^*_`\n]*[^\s*_`(\[])\1(?![\w*_`])")
+"""A pair of marks around words: the signs of a formula are none."""
+_DASHES = re.compile(r"(?<=[^\W\d_]{2})--(?=[^\W\d_]{2})")
+_SENTENCE_END = re.compile("""([.!?:;]["')\\]]?)\n(?=["'(]?[^\\W\\d_]{2})""")
+_SENTENCE_END_ALONE = re.compile("(?<=[\u3002\uff01\uff1f\uff1a\uff1b\u300d\u300f])\n")
+_BLANK_ALONE = re.compile(f"(?<=[{ALONE}\u3001-\u3003\uff01-\uff1f]) (?=[{ALONE}])")
+_BULLET = re.compile(r"\A\s*[-*+\u2022\u00b7]\s+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2})")
+"""The mark of an item that is neither a number nor a formula, so that it is no minus."""
+_BEGINS_BLOCK = re.compile(r"\s*(?:[-*+\u2022\u00b7]\s|\d{1,2}[.)]\s|#{1,6}\s|\||(?:```|~~~|[-*_=]{3}))")
+_HEADING = re.compile(r"\A\s*#{1,6}\s+")
+_BLOCK_QUOTE = re.compile(r"\A\s*(?:>\s?)+")
+_STRUCK = re.compile(r"~~|(?<![\w/:])~(?=\w)[^~\n]*(?<=\w)~(?!\w)")
+_MARKS = "\"'\u00ab\u00bb"
+
+_WIDE_PUNCTUATION = "\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f"
+_BEFORE = re.compile(
+    rf"(?:(?<![^\s-]-)[\s\u2014]|[{_WIDE_PUNCTUATION}\u300c\u300e\uff08])[{_MARKS}(\[\u00bf\u00a1\u2022]*\Z"
+)
+"""What stands before the first word of a quote: no word that goes on, nor its hyphen."""
+_AFTER = re.compile(
+    rf"(?:[{_MARKS})\].,;:!?\u2020*]|\[\d{{1,3}}\])*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
+)
+_GOES_ON = re.compile(r"\s?['\"\u00b4`\u2032\u2035\u055a]\s?(?:t|s|d|ll|re|ve|m)\b", re.IGNORECASE)
+"""What goes on with the last word, as in "can 't"."""
+_ALONE = re.compile(f"[{ALONE}]")
+_BEGINS = re.compile(r"(?<!\d)[.!?;]\s[\"'(]*\Z")
+"""What begins a sentence, right before a figure."""
+_ENDS = re.compile(r"\n?\Z|\n[\"'(]*(?=[^\W\d_])|[.?;](?:[\"')]|\[\d{1,3}\])*\s(?!\d)|,\s(?=[^\W\d_]{2})")
+"""What ends the text, a sentence or a clause, right behind a figure; a line if the next begins with a capital."""
+_SIGN_BEFORE = re.compile(r"[^\w\s.,;:!?\"'()\[\]\u2014]\s?\Z")
+_SIGN_BEHIND = re.compile(r"\s?[^\w\s.,;:?)\]\u2014]")
+"""What may make another term of a single letter: `n!`, `f'`."""
+_NO_BLOCK = "\u2060"
+"""Begins a line that begins no block; it is not seen, and left out of what is compared."""
+_NEIGHBOURS = 30
+"""Characters beside a quote that are looked at."""
+
+
+def paragraphs(text: str) -> str:
+    """A plain text, which may be markdown, with each paragraph, item and heading on a line of its own, as the text of
+    a page has them. Lines within a paragraph are joined, but not digits at the end and the beginning of two."""
+    lines, joins, quoted = list[str](), False, False
+    for line in text.split("\n"):
+        bare = _BLOCK_QUOTE.sub("", line, count=1)
+        joins = joins and quoted == (bare != line) and not _BEGINS_BLOCK.match(bare)
+        quoted = bare != line
+        heading = _HEADING.match(bare)
+        bare = _HEADING.sub("", _BULLET.sub("", bare, count=1), count=1).strip()
+        if re.match(r"[-*+]\s", bare):
+            bare = f"\u2022{bare[1:]}"  # no minus
+        if joins and bare and not (lines[-1][-1:].isdigit() and bare[:1].isdigit()):
+            lines[-1] += f" {bare}"
+        elif bare:
+            lines.append(bare)
+        joins = bool(bare) and heading is None
+    return "\n".join(lines)
+
+
+def comparable(text: str) -> str:
+    """A text whose lines are blocks, in the form in which texts are compared."""
+    text = normalize_unicode(UNSEEN.sub("", text), "NFC").translate(_TYPOGRAPHY)
+    text = _RAISED.sub(lambda run: _small(run, RAISED), text)
+    text = _LOWERED.sub(lambda run: _small(run, LOWERED), text)
+    text = "\n".join(line for line in (" ".join(line.split()) for line in text.split("\n")) if line)
+    text = _DASHES.sub("\u2014", _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", text)))
+    text = text.replace(" \u2014 ", " - ").replace(" -- ", " - ")
+    text = _SENTENCE_END_ALONE.sub("", _SENTENCE_END.sub(r"\1 ", text))
+    return _BLANK_ALONE.sub("", text)
+
+
+def _small(run: re.Match[str], sign: str) -> str:
+    """Raised or lowered characters as they stand on a line."""
+    plain, before, behind = (
+        normalize_unicode(run[0]).translate(_TYPOGRAPHY),
+        run.string[: run.start()][-1:],
+        run.string[run.end() :][:1],
+    )
+    if sign == LOWERED and before.isalpha() and plain.isdecimal() and not behind.isdigit():
+        return plain  # CO\u2082
+    closed = behind.isalnum() or not re.fullmatch(r"[-+]?\w+", plain)
+    return f"{sign}{plain}{sign if closed else ''}"
+
+
+def comparable_quote(quote: str) -> str:
+    """A quote, or a part of one, in the same form, without quotation marks around it and punctuation at its end."""
+    # The sign at the beginning of a quote is no mark of a block, unless it can't be a minus.
+    text = comparable(paragraphs(_NO_BLOCK + _BULLET.sub("", quote.strip(), count=1)))
+    return _unmarked(_unmarked(text).rstrip(".,;: "))
+
+
+def _unmarked(text: str) -> str:
+    """A text without the quotation marks around it."""
+    while len(text) > 1 and text[0] in _MARKS and text[-1] in _MARKS:
+        text = text[1:-1].strip()
+    return text
+
+
+_WORD = re.compile(rf"[{ALONE}]|[^\s{ALONE}]*\w[^\s{ALONE}]*")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a comparable text, with the signs that touch them; each letter of a script that sets no spaces is
+    one."""
+    return _WORD.findall(text)
+
+
+def word_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Where the words between two places of a text begin and end."""
+    return [match.span() for match in _WORD.finditer(text, start, min(end, len(text)))]
+
+
+def is_struck(quote: str) -> bool:
+    """Whether a quote has marks that strike words out where it is shown as markdown."""
+    return _STRUCK.search(quote) is not None
+
+
+class Place(NamedTuple):
+    """Where a part of a quote stands."""
+
+    start: int
+    end: int
+    whole: bool
+    """Whether no word or figure at an end of it goes on."""
+
+
+class Source:
+    """A text whose lines are blocks, in which quotes are looked for."""
+
+    def __init__(self, text: str):
+        self.text = f"\n{comparable(text)}\n"
+
+    def find(self, part: str, begin: int = 0) -> Place | None:
+        """Where a comparable part of a quote stands from `begin` on: the first place where it is whole, or else the
+        first of all; None where it is not there."""
+        first = None
+        for start in islice(self._starts(part, begin), MAX_PLACES):
+            place = Place(start, end := start + len(part), self._is_whole(start, end))
+            if place.whole:
+                return place
+            first = first or place
+        return first
+
+    def _starts(self, part: str, begin: int) -> Iterator[int]:
+        """The places where a part stands, its first letter in either case."""
+        initials = {part[:1].lower(), part[:1].upper()} if part[:1].isalpha() else {part[:1]}
+        place = self.text.find(part[1:], begin + 1) if len(part) > 1 else -1
+        while place >= 0:
+            if self.text[place - 1] in initials:
+                yield place - 1
+            place = self.text.find(part[1:], place + 1)
+
+    def with_neighbours(self, span: tuple[int, int]) -> tuple[int, int]:
+        """A place in the text with the word before it and the one behind."""
+        start, end = span
+        before = word_spans(self.text, max(0, start - _NEIGHBOURS), start)
+        after = word_spans(self.text, end, end + _NEIGHBOURS)
+        return before[-1][0] if before else start, after[0][1] if after else end
+
+    def with_whole_words(self, start: int, end: int) -> str:
+        """What stands at a place, with the rest of the words at its ends."""
+        before, after = (
+            re.search(r"\S*\Z", self.text[max(0, start - _NEIGHBOURS) : start]),
+            re.match(r"\S*", self.text[end : end + _NEIGHBOURS]),
+        )
+        return f"{before and before[0]}{self.text[start:end]}{after and after[0]}"
+
+    def _is_whole(self, start: int, end: int) -> bool:
+        before, after = self.text[max(0, start - _NEIGHBOURS) : start], self.text[end : end + _NEIGHBOURS]
+        first, last = self.text[start:end].split()[0], self.text[start:end].split()[-1]
+        begins = _BEFORE.search(before) or _are_letters_alone(before[-1:], first[0])
+        ends = not _GOES_ON.match(after) and (_AFTER.match(after) or _are_letters_alone(last[-1], after[:1]))
+        return bool(begins and ends and _begins_whole(first, before, start == 1) and _ends_whole(last, after))
+
+
+def _are_letters_alone(one: str, other: str) -> bool:
+    """Whether two letters stand side by side of which one is of a script that sets no spaces."""
+    letters = all(unicodedata.category(char)[0] in "LMN" for char in one + other)
+    return letters and bool(_ALONE.match(one) or _ALONE.match(other))
+
+
+def _begins_whole(word: str, before: str, begins_text: bool) -> bool:
+    if any(map(str.isdigit, word)):
+        return begins_text or _BEGINS.search(before) is not None
+    return not _is_letter(word) or not _SIGN_BEFORE.search(before)
+
+
+def _ends_whole(word: str, after: str) -> bool:
+    if any(map(str.isdigit, word)):
+        end = _ENDS.match(after)
+        return end is not None and (
+            not end[0].startswith("\n") or after[end.end() : end.end() + 1] == after[end.end() : end.end() + 1].upper()
+        )
+    return not _is_letter(word) or not _SIGN_BEHIND.match(after)
+
+
+def _is_letter(word: str) -> bool:
+    """Whether a word is a single letter, which may be a term of a formula."""
+    letters = "".join(filter(str.isalnum, word))
+    return len(letters) == 1 and letters not in ("a", "A", "I")
