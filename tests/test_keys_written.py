@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import contests
 import pytest
 from conftest import STATED, CommandResult, Run
 from contests import row, write_rows
@@ -12,7 +13,10 @@ from web_visitor import visiting
 
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.storage.files import encoded, write_atomic, write_new
+from debate_orchestrator.tournament.spec_file import parse_spec
+from debate_orchestrator.util import redact
 from debate_orchestrator.util.data import read_mapping
+from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.redact import Redactor
 
 pytestmark = pytest.mark.usefixtures("few_draws", "no_models")
@@ -111,3 +115,28 @@ def test_a_draft_is_kept_as_typed(here: Path, monkeypatch: pytest.MonkeyPatch) -
     ballot = reviews.file_ballot("r.ballots", value)
     assert read_mapping(ballot) == {"reviewer": "Ann [key]", "reason": "[key]"}
     assert [path.name for path in Path("r.ballots").iterdir()] == [Path(ballot).name] and not holds_key(ballot)
+
+
+def test_a_spec_with_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be written into a tournament's folder without the key, and no debate would then be the schedule's."""
+    monkeypatch.setenv("DEBATE_KEY_X", KEY)
+    topics = [{"id": f"t-{KEY}", "motion": f"Motion {KEY} holds.", "category": "c"}]
+    models = [{"name": KEY, "spec": contests.OPUS}, contests.SONNET]
+
+    with pytest.raises(BadSettings) as caught:
+        parse_spec({**contests.spec_data(), "topics": topics, "models": models})
+    assert [problem.partition(": ")[0] for problem in caught.value.problems] == [
+        "models[0].name", "topics[0].id", "topics[0].motion", "topics[0].position_a", "topics[0].position_b", "pairs[0][0]",
+    ]  # fmt: skip
+    assert not holds_key(str(caught.value)) and "unset the variable" in str(caught.value)
+
+
+def test_a_journal_belongs_to_its_debate_without_a_secret(here: Path) -> None:
+    """A secret that is learned while debates are held is in no journal; a debate stays the one of the schedule."""
+    held = contests.tournament()
+    scheduled = held.schedule[0]
+    redact.add_secret("Motion 0 holds.")
+
+    opened = held.make_opened(scheduled).with_text(redact.redact)
+    assert "[key]" in opened.settings.topic
+    held.must_belong(scheduled, [opened])

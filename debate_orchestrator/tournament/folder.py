@@ -33,6 +33,7 @@ from debate_orchestrator.util.data import (
     strict_json,
 )
 from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
+from debate_orchestrator.util.redact import redactor
 
 SPEC, DEBATES = "tournament.json", "debates"
 """The frozen spec in a tournament's folder, and the folder of its journals."""
@@ -71,7 +72,8 @@ class Tournament(NamedTuple):
     def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> None:
         """BadFile unless events are of this debate: they begin with its opening, whatever was drawn for it by chance,
         and no model from outside the tournament was put into a seat."""
-        opened, expected = events[0], self.make_opened(scheduled)
+        # A journal holds no secrets, also none that this process has learned since the spec was checked.
+        opened, expected = events[0], self.make_opened(scheduled).with_text(redactor())
         drawn = {"nonce", "version", "prompts"}
         belongs = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
         pool = {judge.spec for judge in self.spec.judges.pool}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.tournament.rows import MAX_NAME_LENGTH
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadFormat, BadSettings, first_few, short_repr, suggest, with_hint
+from debate_orchestrator.util.redact import redact
 
 Sides = Literal["balanced", "swapped", "random", "fixed"]
 First = Literal["pro", "con", "balanced", "random", "both"]
@@ -286,6 +288,9 @@ def _unknown(where: str, value: Any, known_names: Iterable[str], what: str) -> I
 
 def check(spec: TournamentSpec) -> list[str]:
     """What is wrong with a spec whose values are right one by one."""
+    text = spec.model_dump_json(by_alias=True)
+    if redact(text) != text and (problems := list(first_few(_secret_problems(json.loads(text), ()), "spec"))):
+        return problems
     problems = [] if spec.pairs else ["pairs: there are none, so no debate can be held."]
     if spec.max_cost is not None:
         with declared_prices(spec):
@@ -301,6 +306,23 @@ def check(spec: TournamentSpec) -> list[str]:
     problems += _panel_problems(spec)
     problems += first_few(_setting_problems(spec), "topics")
     return problems or _opening_problems(spec)
+
+
+def _secret_problems(value: Any, keys: tuple[str | int, ...]) -> Iterator[str]:
+    """A sentence on each text, and each name, in plain data that has a secret: it would be taken out where the data are
+    written, and they would say something else when they are read."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _secret_problems(name, keys)
+            yield from _secret_problems(item, (*keys, name))
+    elif isinstance(value, list):
+        for n, item in enumerate(value):
+            yield from _secret_problems(item, (*keys, n))
+    elif isinstance(value, str) and redact(value) != value:
+        yield (
+            f"{key_path(keys) or 'spec'}: {short_repr(redact(value))} contains a key, and a spec is written into "
+            "files. Take it out, or unset the variable of the environment that holds it."
+        )
 
 
 def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
