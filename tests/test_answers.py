@@ -65,13 +65,6 @@ def test_seven_and_eight_rounds_are_insisted_on(rounds: Any) -> None:
         settle(rounds=rounds)
 
 
-def test_words_are_read_in_any_case() -> None:
-    """A word of a list means the same in capitals and with blanks around it."""
-    made = settle(strictness="Lenient ", first="B", positions="Auto", rounds="AUTO")
-
-    assert (made.strictness, made.first, made.positions, made.until_dry) == ("lenient", "b", {}, True)
-
-
 NO_ROUNDS = [0, -1, 9, 10**30, "three", "", "3.0", "٣", "³", "0x3", 2.5, 3.0, True, None, [3], {"a": 3}, "9" * 5000]
 
 
@@ -106,12 +99,6 @@ def test_what_is_no_answer() -> None:
     for key, values in REFUSED.items():
         for value in values:
             assert problems(BASE | {key: value}) == [key], (key, str(value)[:80])
-
-
-def test_a_topic_is_taken_word_for_word() -> None:
-    """What the user wrote is kept as it is, up to the longest."""
-    for topic in ("Ist “x” < y? 🙂", "x" * MAX_TOPIC_LENGTH, "  spaced  "):
-        assert settle(topic=topic).topic == topic
 
 
 @pytest.mark.parametrize(
@@ -161,12 +148,6 @@ def test_what_is_no_cast() -> None:
     assert [one.partition(":")[0] for one in refused(shipped, cast=several)] == [
         "cast", "cast.a", "cast.b", "cast.judge", "cast.rapporteur",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("context", "files"), [(None, ()), ([], ()), ("a.md", ("a.md",)), (["a", "b"], ("a", "b"))])
-def test_context_files(context: Any, files: tuple[str, ...]) -> None:
-    """Material is a file or a list of files, or none."""
-    assert settle(context=context).context == files
 
 
 def test_what_is_no_choice() -> None:
@@ -285,20 +266,6 @@ def test_what_is_no_quorum(quorum: Any) -> None:
     """A quorum is from one judge to the whole panel."""
     (said,) = refused(RULES, quorum=quorum, cast={"judge": ["host"] * 3})
     assert "is not a whole number from 1 to the size of the panel." in said
-
-
-@pytest.mark.parametrize("panel", [1, 3])
-def test_more_than_the_panel_is_no_quorum(panel: int) -> None:
-    """A quorum of more judges than there are is told how many there are."""
-    (said,) = refused(RULES, quorum=4, cast={"judge": ["host"] * panel})
-    assert said == f"quorum: 4 votes are more than the panel has: {panel} judge{'s' * (panel > 1)}."
-
-
-def test_one_position_alone() -> None:
-    """Where one side has a position and the other has none, what is missing is named."""
-    with pytest.raises(BadSettings) as refusal:
-        answers.make_settings({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
-    assert refusal.value.problems == ["positions: none is given for b. Try: give `positions.b` too."]
 
 
 def test_without_a_judge_there_is_none_to_cast() -> None:

@@ -195,17 +195,6 @@ def test_no_batch_is_created_once_a_run_stops(
     assert sum("calls" in line for line in lines) == sum("id" in line for line in lines) == begun
 
 
-def test_a_call_that_nothing_awaits_is_in_no_batch(here: Path) -> None:
-    """A call that is given up while its batch is uploaded is taken out, and the others are uploaded anew."""
-    vendor = Interrupting("openai", ["interrupt"])
-    with local_http.answering(vendor.answer) as url:
-        os.environ["OPENAI_BASE_URL"] = url
-        results = asyncio.run(interrupted("openai", vendor, cancelled=1))
-
-    assert isinstance(results[0], asyncio.CancelledError) and all(isinstance(one, Reply) for one in results[1:])
-    assert vendor.paid == dict.fromkeys(CALLS[1:], 1)
-
-
 class BrokenLine(Vendor):
     """A vendor with a result that never says how it ended, while it is `broken`."""
 

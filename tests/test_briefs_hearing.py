@@ -189,14 +189,6 @@ def test_a_system_text_of_ones_own(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_inherited_is_rendered_as_it_is_there(tmp_path: Path) -> None:
-    """A format that only extends another puts the same briefs before the seats."""
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "format.yaml").write_text("extends: adversarial\n")
-    base = fold([dry_run.opening_event(*loader.load_with_templates("adversarial"))])
-    assert first(tmp_path / "mine") == briefs.brief(base, base.due[0])
-
-
 def test_an_error_is_told_by_template_and_line(tmp_path: Path) -> None:
     """A template that can't be rendered is told by its path and line, one of prompts/ as such."""
     with pytest.raises(BadFormat, match=r"^formats/mine/speech\.md\.j2:2: the template .*: 'topicc' is undefined\."):

@@ -154,11 +154,3 @@ def test_a_fund_holds_over_several_debates() -> None:
     other.check("1.opening.b", OPUS, asked)
 
     assert shared_budget.committed() == pytest.approx(price)
-
-
-def test_a_debate_in_a_fund_keeps_its_own_cap() -> None:
-    """A debate's own cap holds where its fund would allow more."""
-    _, asked, price = capped(None)
-    budget = SharedBudget(price * 100).budget("one", CurrentState(capped(price / 2)[0]))
-    with pytest.raises(OverBudget, match="debate resume"):
-        budget.check("1.opening.a", OPUS, asked)

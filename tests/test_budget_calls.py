@@ -91,34 +91,6 @@ def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
     assert committed(debate) == 0.25
 
 
-def without_dissent_record(before: Iterable[Event] = ()) -> DebateState:
-    """A complete debate whose replies cost $1 each, and in which that of the dissent record can't be used; with what
-    happens `before` the reply with the decision brief's check."""
-    settings = {"topic": "Tabs?", "positions": {"a": "Tabs.", "b": "Spaces."}, "rounds": 1, "cast": OPUS}
-    debate = fold([start.make_opened(make_settings(settings, loader.load("adversarial"), "o.md"))])
-    while debate.due:
-        turn = debate.due[0]
-        text = rehearse.reply_for(debate, turn)
-        reply = Reply(text=text, brief_digest="d", spec=OPUS, called=True, cost=1.0)
-        outcome = replies.parse_reply(debate, turn, reply, None)
-        if turn.phase.name == "dissent":
-            outcome = Rejected(turn_id=turn.id, problems=("No.",), reply=reply, absent=True)
-        for event in (*(before if turn.phase.name == "brief-check" else ()), call_intended(turn.id), outcome):
-            debate = apply(debate, event)
-    return debate
-
-
-def test_a_reopened_debate_counts_what_later_turns_cost() -> None:
-    """The dissent record is asked for again, which takes the decision brief after it off the schedule: its price stays
-    on the count and in the report."""
-    debate = without_dissent_record()
-    reopened = apply(debate, Reopened())
-
-    assert len(reopened.turns) < len(debate.turns)
-    assert committed(reopened) == committed(debate) == len(debate.turns)
-    assert costs_of(reopened) == costs_of(debate)
-
-
 class Bookkeeping:
     """A debate under way, and what its calls have cost by a count of its own: $1 for a reply, $0.50 for a call that
     was lost or is under way."""

@@ -88,7 +88,6 @@ class TestAtATerminal:
     @pytest.mark.parametrize(
         ("cast", "setup"),
         [
-            ("TOUCHES", ""),
             (
                 "{a: TOUCHES, b: TOUCHES, judge: [TOUCHES, TOUCHES]}",
                 "setup: {topics: [Tabs are better than spaces.]}\n",

@@ -34,7 +34,7 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
 
 @pytest.mark.parametrize(
     "words",
-    [(TOPIC,), ("--topic", TOPIC), (f"--topic={TOPIC}",), ("--rehearse", TOPIC), ("run", "--rehearse", TOPIC)],
+    [(TOPIC,), ("--topic", TOPIC), ("run", "--rehearse", TOPIC)],
     ids=" ".join,
 )
 def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:

@@ -176,16 +176,6 @@ def test_a_cap_and_then_a_higher_one(debate: Run, spec: Path, server: Server) ->
     assert again.code == 0 and 0 < spent < len(server.requests) == 6 * 8
 
 
-def test_no_flag_is_advised_that_a_verb_lacks(debate: Run, spec: Path, server: Server) -> None:
-    """What is to be changed where a model is gone is named as a setting: these verbs have no flags for seats."""
-    server.problem = lambda request, n: {"status": 404}
-    ran = debate("tournament", "run", str(spec), "--to", "held", "--max-cost", "5")
-    again = debate("tournament", "resume", "held")
-
-    for end in (ran, again):
-        assert "another model in that seat, by `cast`" in end.err and "--judge" not in end.err
-
-
 def test_another_spec_in_the_folder(debate: Run, spec: Path) -> None:
     """Another spec for the same folder is refused with all that changed and what to do; another cap is no change."""
     run = ("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--no-reports")

@@ -199,15 +199,6 @@ def test_without_the_extra(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None
         assert ran.code == 2 and 'pip install "debate-orchestrator[cluster]"' in ran.err
 
 
-def test_numbers_that_cannot_be_used(debate: Run) -> None:
-    """Numbers that can't be used are refused before the database is asked."""
-    url = "postgresql://127.0.0.1:1/debates"
-    commands: list[tuple[str, ...]] = [("worker", url, "--at-once=0"), (*RUN, "out", "--at-once=x")]
-    for command in commands:
-        ran = debate(*command)
-        assert ran.code == 2 and command[-1].partition("=")[0] in ran.err, ran.err
-
-
 def test_the_same_tournament(here: Path) -> None:
     """A tournament is known by what its debates depend on: added models, caps and limits make no other of it."""
     name = folder.identity(contests.spec())

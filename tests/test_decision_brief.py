@@ -290,55 +290,12 @@ def test_who_the_rapporteur_is(given: dict[str, Any], expected: str | None) -> N
     assert expected or not (settings.issues or settings.brief)
 
 
-def test_a_place_in_a_brief_is_told_in_words(debate: Run, opened: dict[str, Any]) -> None:
-    """Page one counts what is wrong, and the list behind it names no path of the reply."""
-    told = until(debate, opened, "final.brief.rapporteur")
-    objections = [{"heading": " ".join(["word"] * 30), "text": "It costs."}] * 2
-    for trust in ("Nothing.", "Nothing at all."):
-        puppets.hand_in(told["turns"][0], puppets.brief(objections=objections, trust=trust))
-        told = debate("step", "r.journal.jsonl", "--json").json
-    finish(debate, told, say, rounds=1)
-    debate("report", "r.journal.jsonl", "--to", "r.html")
-    assert "The program found 2 problems in this brief; it was sent back for 2 of them" in _page_one()
-    assert _behind().count("Objection 1, heading: it has 30 words") == 1
-    for text in (_page_one() + _behind(), Path("r.html").read_text(encoding="utf-8")):
-        assert "objections[" not in text
-
-
-def test_rejected_advice_says_why_and_quotes_nothing(debate: Run, here: Path) -> None:
-    """The advice is hidden, so a reply that is no advice is told by its kind."""
-    seats = ("--a=rehearse", "--b=rehearse", "--judge=rehearse", "--rapporteur=command:echo secretword")
-    ran = debate("run", "--topic=Should we move?", "--rounds=1", "--output=r.md", *seats)
-    lines = [line for line in ran.err.splitlines() if "start.advice.rapporteur" in line and "rejected" in line]
-    assert lines and all(line.endswith("the reply was rejected: it is not what was asked for.") for line in lines)
-
-
 def _page_one() -> str:
     return Path("r.md").read_text(encoding="utf-8").partition("## Final Verdict")[0]
 
 
 def _behind() -> str:
     return Path("r.md").read_text(encoding="utf-8").partition("## Behind the Decision Brief")[2]
-
-
-def test_in_one_round_the_brief_and_the_check_agree(debate: Run, opened: dict[str, Any]) -> None:
-    """A point of the second speaker is not challenged, by its brief and by the check, also with the number of the row
-    of the dissent record about it; as held it is sent back."""
-    told = until(debate, opened, "final.brief.rapporteur")
-    asked = Path("r.turns/final.brief.rapporteur.brief.md").read_text(encoding="utf-8")
-    assert "Researcher A had no turn left to answer a challenge: none of its points is held." in asked
-    assert "every point of Researcher B is not challenged" in asked
-    openings = ["1.opening.a", "1.opening.b"]
-    held = [{**reason, "mark": "held", "turns": openings} for reason in puppets.brief()["why"]]
-    puppets.hand_in(told["turns"][0], puppets.brief(why=held))
-    refused = debate("step", told["journal"], "--json")
-    assert refused.code == 2 and "a had no turn in which it could answer b" in refused.json["complaints"][0]
-    honest = [{**reason, "dissent_row": 1} for reason in puppets.brief()["why"]]
-    puppets.hand_in(refused.json["turns"][0], puppets.brief(why=honest))
-    finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
-    report = build_report(read(told["journal"]).entries)
-    assert report.decision_brief and not report.decision_brief.problems
-    assert {reason.dissent_row for reason in report.decision_brief.why} == {1}
 
 
 def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> None:

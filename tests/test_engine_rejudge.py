@@ -10,7 +10,7 @@ from typing import Any
 import puppets
 import pytest
 from core.folding import play
-from debates import CONCEDE, DECLINE, answers, entries, one_agent, opened_event, play_events, script_of
+from debates import CONCEDE, DECLINE, answers, entries, opened_event, play_events, script_of
 from journals import write_journal
 from speakers import Speaker, take_turns
 
@@ -180,15 +180,6 @@ def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
         rejudge.rejudging_from_file(str(tmp_path / "talk.json"), NEW)
 
 
-def test_what_weakens_the_speeches_is_told(tmp_path: Path) -> None:
-    """One agent in every seat is told of in the new report too."""
-    _, _ = again(tmp_path, one_agent(play_events(rounds=1)))
-    told = markdown.render(build_report(read(tmp_path / f"new{JOURNAL}").entries))
-
-    assert "In it one agent played both sides and the judge" in told
-    assert "the speeches are those on record" in told
-
-
 def test_the_opening_is_new() -> None:
     """Seed, nonce and prompts are of today, and neither cap nor the moderator's paid reply is taken along."""
     events = play_events(rounds=1)
@@ -280,20 +271,6 @@ def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
     assert all(f"{word} {n}." in text for n in (1, 2, 3) for word in ("For", "Against"))
     assert not [word for word in ("Ann", "Bo ", "secret") if word in text]
     assert [name for name in loader.load("transcript").rubric.criteria if name not in text] == []
-
-
-def test_an_odd_transcript_is_kept_as_it_is() -> None:
-    """Speeches twice in a row, and a last word have their place."""
-    text = (
-        "# Cats?\n\n## Round 1: Opening\n\n### Con\n\nc1\n\n### Con\n\nc2\n\n### Pro\n\np1\n\n"
-        "## Round 2: Rebuttals\n\n### Pro\n\np2\n\n### Con\n\nc3\n\n### Pro\n\np3\n"
-    )
-    debate, report = judged_document(text)
-    turns = ["1.speech-1.b", "1.speech-2.b", "1.speech-3.a", "2.speech-4.a", "2.speech-5.b", "2.speech-6.a"]
-
-    assert speeches(debate) == list(zip(turns, ("c1", "c2", "p1", "p2", "c3", "p3"), strict=True))
-    assert "#### Argument — Researcher B\n\n[R2 - ROUND 1 - ARGUMENT]\n\n> c2" in report
-    assert "Researcher B spoke first." in report
 
 
 def test_topic_and_positions() -> None:

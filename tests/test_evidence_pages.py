@@ -58,17 +58,6 @@ def test_the_working_directory_is_not_believed(here: Path) -> None:
     assert run(read_page(PAGE, QUOTE)).state == "verified"
 
 
-def test_a_library_that_can_not_be_loaded_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part that is installed and broken is told by its own error, and not as a page that is too much."""
-    (tmp_path / "rapidfuzz.py").write_text("import lxml_html_clean_of_another_name", encoding="utf-8")
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-
-    with pytest.raises(
-        Unreadable, match=r"can't be loaded: ModuleNotFoundError: No module named 'lxml_html_.*Try: pip install"
-    ):
-        run(read_page(PAGE, QUOTE))
-
-
 @pytest.mark.parametrize(
     "code",
     [

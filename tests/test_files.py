@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic, write_new, write_over
-from debate_orchestrator.storage.paths import DebateFiles, state_folder
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadFile
 
 
@@ -234,20 +234,3 @@ def test_a_report_is_never_its_journal(journal: str) -> None:
     """However a journal is called, its report and its page are other files."""
     files = DebateFiles.of_journal(journal)
     assert files.journal not in (files.report, files.page)
-
-
-def test_ballots_lie_beside_the_journal(here: Path) -> None:
-    """Reviewers' ballots have a folder of the report's name."""
-    assert DebateFiles.of_output("out/report.md").ballots == "out/report.ballots"
-    assert DebateFiles.of_journal("old.jsonl").ballots == "old.ballots"
-
-
-def test_records_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user's own records lie in an absolute place, so that no folder from elsewhere can hold them."""
-    monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
-    assert state_folder() == Path("/somewhere/debate-orchestrator")
-    monkeypatch.setenv("XDG_STATE_HOME", "state")
-    monkeypatch.setenv("HOME", "/house")
-    assert state_folder() == Path("/house/.local/state/debate-orchestrator")
-    monkeypatch.setenv("HOME", "house")
-    assert state_folder() is None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Run
-from hypothesis import strategies as st
 from own_formats import EXTENDING, FORMAT, spoil_format, write_format
 
 from debate_orchestrator.core.format import Format
@@ -18,13 +16,6 @@ from debate_orchestrator.formats.validation import key_path
 from debate_orchestrator.prompting import briefs
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFormat, DebateError
-
-PLACED = re.compile(r"^\S+/[\w.-]+:\d+: ")
-LINES = FORMAT.splitlines(keepends=True)
-JUNK = [
-    "", "x", " ", "\t", "-", ": ", "0", "99999999999999999999", "null", "[", "{a: b}", "'", "&a", "\x00", "\u2028",
-    "no",
-]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -94,30 +85,6 @@ def test_where_no_format_is(here: Path, given: str) -> None:
     """A path without a format.yaml is told as such."""
     with pytest.raises(BadFormat, match=r"^format: .* is not a folder with a format\.yaml in it"):
         format_check.load(given)
-
-
-@st.composite
-def changed(draw: st.DrawFn) -> str:
-    """The small format with lines dropped, doubled, moved, cut or with junk in them."""
-    lines = list(LINES)
-    for _ in range(draw(st.integers(1, 3))):
-        n = draw(st.integers(0, len(lines) - 1))
-        how = draw(st.sampled_from(["drop", "double", "indent", "dedent", "swap", "value", "junk", "cut"]))
-        line = lines[n]
-        at = draw(st.integers(0, len(line)))
-        junk = draw(st.sampled_from(JUNK))
-        head, colon, _ = line.partition(": ")
-        lines[n] = {
-            "drop": "",
-            "double": line * 2,
-            "indent": f"  {line}",
-            "dedent": line.removeprefix("  "),
-            "swap": lines[(n + 1) % len(lines)],
-            "value": f"{head}{colon}{junk}\n",
-            "junk": line[:at] + junk + line[at:],
-            "cut": f"{line[:at]}\n",
-        }[how]
-    return "".join(lines)
 
 
 NEVER, NEVER_JUDGED = (f"seats: [{seats}]\n    when: {{rounds_at_least: 2}}" for seats in ("a, b", "judge"))
@@ -194,12 +161,6 @@ def test_what_a_judge_is_told_in_some_debates_alone(tmp_path: Path) -> None:
 
     places = {one.partition(": the template can't be rendered: 'str object' has no attribute 'x'")[0] for one in found}
     assert places == {f"formats/mine/end.md.j2:{n}" for n in (1, 2, 3, 4)}
-
-
-def test_a_panel_is_tried_too(tmp_path: Path) -> None:
-    """A template that fails for the second judge alone is found out."""
-    said = "{{ schema | json }}{% if turn.seat == 'judge-2' %}{{ 1 / 0 }}{% endif %}"
-    assert "ZeroDivisionError" in told(tmp_path / "mine", vote_md_j2=said)[0]
 
 
 def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, write_format
-from pydantic import ValidationError
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
@@ -52,12 +51,6 @@ def test_a_path_is_a_format(here: Path, given: str, monkeypatch: pytest.MonkeyPa
     write_format(here / "mine")
     draft = source.read_source(given.format(here=here.name, cwd=here))
     assert (draft.name, draft.shipped, draft.problems) == ("mine", False, [])
-
-
-def test_here_is_a_format_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The working directory may be a format, by a dot or by the name of the file."""
-    monkeypatch.chdir(write_format(here / "mine"))
-    assert [source.read_source(given).name for given in (".", "format.yaml", "./format.yaml")] == ["mine"] * 3
 
 
 @pytest.mark.parametrize("name", ["adversarial", "x", "X Y", "rubric"])
@@ -203,21 +196,6 @@ def test_templates_with_names_that_will_not_do(here: Path) -> None:
     ]
 
 
-def test_no_yaml_is_told_alone(here: Path) -> None:
-    """Where format.yaml can't be read as YAML, that is all that is told, with the line."""
-    write_format(here / "mine", format_yaml="title: x\n- y\n")
-    with pytest.raises(BadFile) as refused:
-        source.read_source("./mine")
-    assert [one.split(": ")[0] for one in refused.value.problems] == ["./mine/format.yaml:2"]
-
-
-def test_a_file_that_is_no_mapping(here: Path) -> None:
-    """An empty format.yaml, or one that holds a list, is told as such."""
-    for text in ("", "- a\n", "word"):
-        with pytest.raises(BadFile, match=r"mine/format\.yaml:1: .*not a mapping of keys"):
-            source.read_source(str(write_format(here / "mine", format_yaml=text)))
-
-
 def test_everything_has_a_place(here: Path) -> None:
     """A value is placed by its file and line, whatever is missing in it by what it should be in."""
     draft = source.read_source(str(write_format(here / "mine")))
@@ -279,17 +257,6 @@ def test_what_it_extends_is_worked_in(here: Path) -> None:
     assert Path(taken.shown_path, "system.md.j2").read_text("utf-8") == '{% include "./opening.md.j2" %}'
 
 
-def test_a_rubric_in_the_format_stays_there(here: Path) -> None:
-    """A rubric that stands in format.yaml is copied with it, and needs no file."""
-    folder = write_format(here / "mine")
-    inline = "rubric:\n" + "".join(f"  {line}\n" for line in RUBRIC.splitlines())
-    text = (folder / "format.yaml").read_text("utf-8").replace("rubric: rubric.yaml\n", inline)
-    (folder / "format.yaml").write_text(text)
-    taken = copy_format("./mine", "other", "")
-    assert "rubric.yaml" not in taken.files
-    assert source_module.read_source("./other").problems == []
-
-
 @pytest.mark.parametrize("there", ["file", "folder", "empty folder", "dangling link"])
 def test_nothing_is_overwritten(here: Path, there: str) -> None:
     """Whatever is there already under that name stays as it is."""
@@ -313,9 +280,3 @@ def test_what_is_not_there_can_not_be_copied(here: Path, source: str) -> None:
     with pytest.raises(BadFormat, match=r"^format: "):
         copy_format(source, "x", "")
     assert os.listdir() == []
-
-
-def test_a_format_is_judged_by_a_name() -> None:
-    """A journal can't name a folder as the format that its debate is judged by."""
-    with pytest.raises(ValidationError):
-        Format.model_validate({**loader.load("conversation").model_dump(), "judged_by": "./elsewhere"})

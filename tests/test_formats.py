@@ -13,7 +13,7 @@ from own_formats import EXTENDING, FILES, write_format
 
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadFile, BadFormat
+from debate_orchestrator.util.errors import BadFormat
 
 NAMES = resources.format_names()
 
@@ -24,14 +24,6 @@ def test_every_shipped_format_loads(name: str) -> None:
     made = loader.load(name)
     assert made.name == name
     assert all((resources.prompts() / loader.task_template(made, phase)).is_file() for phase in made.phases())
-
-
-def test_a_task_is_found_by_its_path() -> None:
-    """A template lies in the format's folder, unless the phase says in which."""
-    made = loader.load("adversarial")
-    elsewhere = made.round[0].model_copy(update={"template": "transcript/argument"})
-    assert loader.task_template(made, made.after[0]) == "formats/adversarial/final-verdict.md.j2"
-    assert loader.task_template(made, elsewhere) == "formats/transcript/argument.md.j2"
 
 
 # One's own
@@ -87,12 +79,6 @@ def test_an_inherited_system_text_is_led_to(here: Path) -> None:
     assert loader.carried_templates(source.read_source("./mine"))["formats/mine/system.md.j2"] == "Mine."
 
 
-def test_digests_of_what_is_not_there() -> None:
-    """A format that neither is shipped nor brings its templates has no digests."""
-    with pytest.raises(BadFormat):
-        loader.digests(loader.load("adversarial").model_copy(update={"name": "gone"}), {})
-
-
 def _setting(name: str, chosen: bool) -> str:
     return f"unless {name}" if chosen else f"only if {name}"
 
@@ -121,18 +107,6 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
         ("closing", "alone", ["final.dissent.judge"]),
     ]
     assert shown[-1] == ("closing", "only on findings, unless brief", ["final.brief-revised.rapporteur"])
-
-
-def test_shipped_folders_are_found() -> None:
-    """The prompts are found wherever the package lies, with the questions of the setup."""
-    assert (resources.prompts() / "setup.yaml").is_file()
-    assert resources.folder("prompts") == resources.prompts()
-
-
-def test_a_folder_that_is_not_shipped() -> None:
-    """A folder that this installation lacks is told by its name."""
-    with pytest.raises(BadFile, match=r"^This installation has no folder nonsense/"):
-        resources.folder("nonsense")
 
 
 @for_each(["", ".", "..", "../formats/adversarial", "Adversarial", "adversarial/", "x\ny", "/tmp"])

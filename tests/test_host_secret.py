@@ -66,12 +66,6 @@ def laid(desk: TurnsFolder) -> TurnFiles:
     return desk.turn_files("1.opening.a", "text")
 
 
-def test_nothing_is_made_before_a_brief_is_laid(desk: TurnsFolder, laid: TurnFiles) -> None:
-    """Looking for a reply makes no folder."""
-    assert desk.collect(laid, "brief") is None
-    assert not Path("d.turns").exists()
-
-
 def test_nothing_kept_aside_is_lost(desk: TurnsFolder, laid: TurnFiles) -> None:
     """Every reply that is set aside keeps a file of its own."""
     for n in range(3):

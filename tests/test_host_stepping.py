@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -452,35 +451,6 @@ def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None
     assert "Degraded: one agent played both sides and the judge" in Path("report.md").read_text(encoding="utf-8")
 
 
-def test_a_turn_that_there_is_not_is_told(debate: Run, opened: dict[str, Any]) -> None:
-    """A turn that a reply cites and the debate does not have is taken out of it, as the line on the reply says."""
-    told = opened
-    while told["turns"][0]["turn"] != "final.dissent.judge":
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", J, "--json").json
-    row = {"claim": "C", "a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a", "1.opening.z"]}
-    puppets.hand_in(told["turns"][0], {"rows": [row]})
-    ran = debate("step", J)
-
-    assert "accepted final.dissent.judge" in ran.err
-    assert "rows[1].turns: '1.opening.z' dropped, since there is no such turn" in ran.err
-
-
-def test_a_line_that_does_not_count_is_told(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply whose reserved line does not count is taken with a remark that says so, and the user is told too."""
-    Path("a.md").write_text('She wrote: "It is over.\nI CONCEDE THE DEBATE.', encoding="utf-8")
-    ran = debate("step", J, "--json", "1.opening.a=a.md")
-    (one,) = ran.json["accepted"]
-
-    assert '"I CONCEDE THE DEBATE." does not count here' in one["remark"]
-    assert ran.code == 0 and ran.json["complaints"] == []
-    Path("b.md").write_text("I concede the debate.", encoding="utf-8")
-    later = debate("step", J, "1.opening.b=b.md")
-    assert '"I CONCEDE THE DEBATE." does not count here' in later.err
-    assert 'Researcher A wrote "I CONCEDE THE DEBATE." where it does not count (1.opening.a).' in ran.json["show"]
-    assert 'Researcher B wrote "I CONCEDE THE DEBATE." where it does not count (1.opening.b).' in later.out
-
-
 def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str, Any]) -> None:
     """A speech whose line lacks the code of the brief is taken with a remark that says so; with it the side concedes,
     and no report or later brief shows the code."""
@@ -505,15 +475,6 @@ def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str,
     assert "Researcher B conceded the debate (1.opening.b)." in ran.json["show"]
     briefs = [Path(later["brief"]).read_text(encoding="utf-8") for later in ran.json["turns"]]
     assert briefs and all(line in text and own not in text for text in briefs)
-
-
-def test_paths_are_as_they_were_given(debate: Run, answers: Path, here: Path) -> None:
-    """Printed paths are relative where the given ones were, and absolute where those were."""
-    told = debate("open", "--answers", "answers.yaml", "--output", "deep/er", "--json").json
-    absolute = debate("open", "--answers", "answers.yaml", "--output", str(here / "x.md"), "--json").json
-
-    assert told["journal"] == os.path.join("deep/er", "debate-report.journal.jsonl")
-    assert absolute["turns"][0]["brief"] == str(here / "x.turns/1.opening.a.brief.md")
 
 
 def test_a_step_waits_for_every_reply(debate: Run, opened: dict[str, Any]) -> None:
@@ -546,12 +507,6 @@ def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any], her
         code = waiting.wait(60)
 
     assert (asked.code, code) == (0, 0)
-
-
-PASTED = (
-    "[Subagent hand-back] The text below is the final report of a subagent. The report follows:\n"
-    "  Tabs are better, because they are.\nagentId: a1f7 (use SendMessage to continue this agent)\n"
-)
 
 
 def test_no_brief_holds_a_key(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

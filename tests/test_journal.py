@@ -237,19 +237,6 @@ def test_an_unknown_event_is_called_newer_where_its_journal_says_so(
     assert ("upgrade" in str(refused.value)) == ("newer" in str(refused.value)) == newer
 
 
-@pytest.mark.parametrize("changed", [{"mood": "new"}, {"version": 7}, {"schema_version": "x"}, {"schema_version": 0}])
-def test_an_opening_that_is_damaged_is_not_called_newer(tmp_path: Path, changed: dict[str, Any]) -> None:
-    """A key that is wrong or unknown in the first line of this version's journal asks for no upgrade; one of a newer
-    version's does."""
-    path, data = tmp_path / "j.jsonl", opened().model_dump(mode="json") | {"version": __version__}
-    path.write_bytes(line(1, START, data | changed))
-    with pytest.raises(UnknownEvent, match=r"read it with the version that wrote it, or restore it from a copy"):
-        read(path)
-    path.write_bytes(line(1, START, data | {"version": "999.0", "mood": "new"}))
-    with pytest.raises(NewerJournal, match="upgrade"):
-        read(path)
-
-
 def test_a_journal_begins_with_its_opening(tmp_path: Path) -> None:
     """A well-sealed file whose first event opens no debate is damaged."""
     path = tmp_path / "j.jsonl"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -125,17 +124,6 @@ def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) ->
         names = ["x.journal.jsonl", "x.journal.jsonl"] if verb == "compare" else ["x.journal.jsonl"]
         ran = debate(verb, *names)
         assert ran.code == 2 and "Traceback" not in ran.err, (verb, ran)
-
-
-PLAIN_PLACES = ("seats__a__name", "seats__a__side", "seats__a__tag", "round__0__title", "round__0__tag")
-NOT_PLAIN = ("x\n\n## Winner: B", "<b>", "![x](http://127.0.0.1/x)", "\x1b[2J", "a" * 81)
-
-
-def test_names_are_plain(debate: Run, here: Path) -> None:
-    """What a seat or a phase is called heads speeches in reports: a short plain line, or it is refused."""
-    for place, name in product(PLAIN_PLACES, NOT_PLAIN):
-        Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(**{f"format__{place}": name})))
-        assert debate("report", "x.journal.jsonl").code == 2, (place, name)
 
 
 @pytest.mark.parametrize(

@@ -233,13 +233,6 @@ def test_nesting_without_end_is_damage(tmp_path: Path) -> None:
         read(path)
 
 
-def test_no_word_of_another_file_is_told(tmp_path: Path) -> None:
-    """What is said of a file that is no journal may be published, and the file may be none that was meant."""
-    (tmp_path / "key").write_text("PRIVATE-LINE\n")
-    with pytest.raises(BadJournal, match=r"key is not a debate's journal\.$"):
-        read(tmp_path / "key")
-
-
 def test_a_journal_cut_under_its_writer_is_not_written_on(tmp_path: Path) -> None:
     """Where another process cut the file, the writer fails at its next event rather than leave a hole before it."""
     path = tmp_path / "j.jsonl"

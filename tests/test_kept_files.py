@@ -198,21 +198,6 @@ class TestKept:
         assert Path("mine.yaml").read_text().startswith("# my notes")
         assert kept.path == ".debate-setup.yaml"
 
-    def test_a_named_conversation_is_gone_on_with_in_its_file(self, here: Path) -> None:
-        """A conversation that was named is kept where it is; a name that is not there yet begins one."""
-        KeptAnswers("new.yaml", is_ours=False).keep(DRAFT)
-
-        assert saving.from_file("new.yaml")[0].path == "new.yaml"
-        assert saving.from_file("other.yaml")[1] == SetupState()
-        assert saving.from_file("other.yaml")[0].path == "other.yaml"
-
-    def test_its_own_file_is_its_own_though_it_is_named(self, here: Path) -> None:
-        """What the conversation kept for itself is gone when its answers lie beside the report."""
-        saving.new_file().keep(DRAFT)
-        saving.from_file(".debate-setup.yaml")[0].move_to_report(DRAFT, "report.md")
-
-        assert saving.newest_unfinished() is None
-
 
 class TestMoved:
     def test_answers_lie_beside_the_report(self, here: Path) -> None:

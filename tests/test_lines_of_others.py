@@ -127,16 +127,6 @@ def test_a_model_is_named_on_one_line(debate: Run, here: Path) -> None:
     assert debate("resume", JOURNAL, "--trust", "--a=rehearse", "--b=rehearse").code == 0
 
 
-def test_an_unknown_key_is_refused_where_a_conversation_begins(debate: Run, here: Path) -> None:
-    """It is no answer to show as settled: the conversation says so, as `run` does, and the file stays as it is."""
-    Path("a.yaml").write_text("topic: Is it so?\nround: 2\n", encoding="utf-8")
-    before = Path("a.yaml").read_bytes()
-    ran = debate("ask", "a.yaml")
-
-    assert ran.code == 2 and "'round' is not a key of an answers file. Did you mean 'rounds'?" in ran.err
-    assert Path("a.yaml").read_bytes() == before
-
-
 def test_a_file_s_name_before_the_debate_begins(here: Path) -> None:
     """The names of context files are shown in the line where they belong."""
     held = ANSWERS | {"context": [forging("n.txt")]}

@@ -14,7 +14,6 @@ from debate_orchestrator.util.model_spec import (
     real_spec,
     rest,
     stand_in,
-    vendor,
 )
 
 MODEL = "anthropic:m@http://x:1"
@@ -63,19 +62,3 @@ def test_what_is_a_rehearsal(cast: dict[str, Any], is_one: bool) -> None:
 def test_what_may_be_shown(spec: str, said: str) -> None:
     """A program is named without its arguments, which may hold anything."""
     assert public_name(spec) == said
-
-
-VENDORS = [
-    ("anthropic:claude-opus-5-5", "anthropic"), ("openai:gpt-5", "openai"), ("rehearse:openai:gpt-5", "openai"),
-    ("openrouter:Mistralai/Large", "mistralai"), ("openrouter:anthropic/claude-opus-5.5", "anthropic"),
-    ("ollama:llama3.2:70b", "llama"), ("ollama:Qwen2.5-coder", "qwen"), ("ollama:mistral", "mistral"),
-    ("anthropic:qwen3@http://localhost:1", ""), ("openai:x@https://gateway.example/v1", ""),
-    ("openrouter:auto", ""), ("command:claude -p", ""), ("host", ""), ("replay:anthropic.jsonl", ""),
-    ("rehearse", ""), ("fetch", ""), ("", ""),
-]  # fmt: skip
-
-
-def test_whose_model_it_is() -> None:
-    """The words of a cast tell whose model fills a seat."""
-    for spec, whose in VENDORS:
-        assert vendor(spec) == whose, spec

@@ -102,13 +102,6 @@ def test_a_reply_that_will_not_do_is_asked_for_again(debate: Run, server: Server
     assert not Path("other.journal.jsonl").exists()
 
 
-def test_trouble_passes(debate: Run, server: Server) -> None:
-    """A refused call for positions is made again."""
-    server.problem = lambda request, n: {"status": 529} if n == 0 else {"text": DERIVED} if deriving(request) else None
-
-    assert debate("run", *SETUP).code == 0
-
-
 def test_a_moderator_of_its_own(debate: Run, server: Server) -> None:
     """A cast may name who derives; everything else is as without."""
     cast = "topic: T\nrounds: 1\noutput: r.md\ncast: {a: host, b: host, judge: host, moderator: anthropic:q}\n"
@@ -137,16 +130,6 @@ def test_nothing_is_asked_that_could_not_be_opened(debate: Run, server: Server) 
 
     assert (there.code, capped.code, unpaid.code) == (2, 2, 2)
     assert server.requests == []
-
-
-def test_patience_holds_for_the_moderator_too(debate: Run, server: Server) -> None:
-    """Trouble is shown, and bounded by the patience that was given."""
-    server.problem = lambda request, n: {"status": 529}
-    ran = debate("run", *SETUP, "--retry-for=1")
-
-    assert ran.code == 3
-    assert "Deriving the two positions: anthropic:n (unknown price)." in ran.err
-    assert "Retry in" in ran.err and "Nothing was opened" in ran.err
 
 
 class Derives(Speaker):

@@ -28,12 +28,10 @@ from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import (
-    BadJournal,
     BadSettings,
     JournalWriteError,
     Paused,
     PermanentFailure,
-    ProviderFailed,
 )
 from debate_orchestrator.util.messages import ignore
 
@@ -168,16 +166,3 @@ def test_no_report_is_written_of_a_journal_that_is_gone(here: Path) -> None:
         with pytest.raises(PermanentFailure, match="deleted, moved or replaced"):
             finish(session)
     assert [path.name for path in here.iterdir()] == ["moved"]
-
-
-def test_the_name_of_a_journal_is_held_while_positions_are_paid_for(here: Path) -> None:
-    """Another debate can't take it meanwhile, and nothing is left of it where the positions can't be had."""
-
-    async def opening() -> Opened:
-        with pytest.raises(BadJournal, match="locked"):
-            create_debate(opened_event(), FILES)
-        raise ProviderFailed("no positions")
-
-    with pytest.raises(ProviderFailed):
-        asyncio.run(create_paid_debate(opening(), FILES))
-    assert list(here.iterdir()) == []

@@ -237,16 +237,6 @@ def test_a_short_form_asks_what_only_a_person_knows() -> None:
         assert value is not None and check(shape, value, CONTEXT) == [], name
 
 
-def test_the_final_form_asks_for_an_unresolved_question() -> None:
-    """The final ballot's first unresolved question is among the six, and no second one is asked for."""
-    shape = loader.load("adversarial").shapes["final"]
-    first: FieldPath = ("unresolved_questions", "1")
-    for entered in ({}, {first: "Does it scale?"}):
-        asked = fields.short_form_questions(fields.form_questions(shape, CONTEXT, entered), "unresolved_questions")
-        assert first in [question.field_path for question in asked] and len(asked) <= fields.MAX_ASKED
-        assert ("unresolved_questions", "2") not in [question.field_path for question in asked]
-
-
 def test_lists() -> None:
     """A list ends with an empty item, one of records where its first field is left empty; of records that may begin
     with nothing, when no further one is wanted."""

@@ -12,12 +12,10 @@ from speakers import Speaker, begun, driven
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.rendering import shipped_sandbox
 from debate_orchestrator.prompting.templates import (
-    FunctionContext,
     Sandbox,
     error_location,
     error_text,
     find_problems,
-    functions,
 )
 from debate_orchestrator.util import resources
 
@@ -112,16 +110,6 @@ def test_what_travels_is_found_first() -> None:
     assert {"shared/motion.md.j2", "shared/turn.md.j2", "moderator/topic.md.j2"} <= set(own.list_templates())
 
 
-def test_a_former_name_of_a_piece_is_the_piece() -> None:
-    """Formats of users that include the judge's piece by the name that it had are rendered as before."""
-    former, now = (f'{{% include "shared/{name}.md.j2" -%}}\nx' for name in ("arbiter", "judge-answer"))
-    turn = {"seat": "judge", "round": 2, "phase": {"title": "Verdict"}}
-    values = functions(FunctionContext(names={"judge": "the Judge"})) | {"turn": turn, "heard": True}
-    values |= {"strictness": {"judge": "Demand support."}, "declined": [], "ballots": []}
-    texts = [Sandbox({"formats/x/a.j2": text}).get_template("formats/x/a.j2").render(values) for text in (former, now)]
-    assert texts[0] == texts[1] and "# Your seat: the Judge" in texts[0] and texts[0].endswith("after round 2\n\nx")
-
-
 def test_a_neighbour_is_found_in_the_same_folder() -> None:
     """`./` means the folder of the template in which it stands, wherever that one was led to from."""
     own = {"formats/x/a.j2": '{% include "formats/y/b.j2" %}', "formats/y/b.j2": '{% include "./c.j2" %}'}
@@ -155,19 +143,6 @@ def test_an_error_has_its_place(text: str, where: str, what: str) -> None:
         Sandbox(own).get_template("formats/x/one.j2").render()
     assert error_location(raised.value, own) == where
     assert what in error_text(raised.value)
-
-
-def test_an_error_elsewhere_has_no_place() -> None:
-    """An error that no template made is not told as a template's."""
-    with pytest.raises(KeyError) as raised:
-        {}["x"]
-    assert error_location(raised.value, {}) is None
-
-
-def test_what_went_wrong_is_one_line() -> None:
-    """However long or odd an error's text is, it is told in one printable line."""
-    text = error_text(ValueError("a\nb \x1b[31m" + "x" * 500))
-    assert text.isprintable() and len(text) < 200
 
 
 # Names

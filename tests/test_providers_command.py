@@ -99,16 +99,6 @@ def test_no_shell(program: Callable[[str], str]) -> None:
     assert ask(program("import json, sys; print(json.dumps(sys.argv[1:]))")).text == '["--flag", "$HOME *"]'
 
 
-def test_it_is_heard_as_it_speaks(program: Callable[[str], str]) -> None:
-    """Pieces of the reply are told as they are printed, and no piece ends within a character."""
-    script = "import os, time\nfor b in 'aé€!'.encode():\n    os.write(1, bytes([b])); time.sleep(0.02)"
-    heard: list[str] = []
-    reply = ask(program(script), on_text=heard.append)
-
-    assert len(heard) > 1
-    assert "".join(heard) == reply.text == "aé€!"
-
-
 @pytest.mark.parametrize(
     ("script", "said"),
     [

@@ -26,7 +26,6 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
-from debate_orchestrator.web.public import moderation
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
 from debate_orchestrator.web.public.sentences import public_reasons
 
@@ -103,14 +102,6 @@ def test_what_will_not_do_is_not_started(visitor: PublicVisitor) -> None:
     for field in ("format", "cast.a", "other.a", "output", "context", "max_cost", "judge"):
         assert visitor.start({**TOPIC, field: "command:touch stolen"}).status_code == 400, field
     assert list(Path().iterdir()) == []
-
-
-def test_a_guess_of_a_secret_comes_back_as_it_was(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a visitor typed is shown again unchanged, whether or not it is a secret of the server's environment."""
-    monkeypatch.setenv("DB_PASSWORD", "Summer-2026-Paris!")
-    for guess in ("Summer-2026-Paris!", "Summer-2025-Paris!"):
-        answer = visitor.start({**TOPIC, "position.a": f"<b>{guess}</b>"})
-        assert answer.status_code == 422 and f"&lt;b&gt;{guess}&lt;/b&gt;" in answer.text
 
 
 def test_a_page_holds_no_secret(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,13 +204,6 @@ def test_the_topic_check_is_not_asked_without_end(here: Path) -> None:
         codes = [visitor.start().status_code for _ in range(12)]
     assert codes == [422] * 10 + [429] * 2
     assert Path("asked").read_text(encoding="utf-8").count("asked") == 10
-
-
-def test_a_slow_topic_check_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that does not answer is ended, and the visitor may try again."""
-    monkeypatch.setattr(moderation, "MODERATION_SECONDS", 0.2)
-    with visiting_public(rules(moderation="sleep 60")) as visitor:
-        assert visitor.start().status_code == 503 and "no answer within" in visitor.log[-1]
 
 
 @pytest.mark.slow

@@ -293,7 +293,7 @@ def test_sloppy_judges_are_understood(winner: str) -> None:
     """Whatever habits come together in the replies of a judge, all say who it meant."""
     turns = ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
     due = {turn: play_debate(1, until=turn) for turn in turns}
-    for n in range(60):
+    for n in range(20):
         for turn, debate in due.items():
             asked = brief(debate, debate.due[0], code=code_of(debate)).messages[-1].parts[-1]
             title = debate.format.heading_of(debate.due[0])

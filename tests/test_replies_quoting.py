@@ -37,7 +37,7 @@ HABITS: dict[str, Callable[[str], str]] = {
 }
 
 
-@for_each([*itertools.product(PAIRS, HABITS, [False, True])])
+@for_each([*itertools.product(PAIRS, [*HABITS][::2], [False, True])])
 def test_two_unescaped_quotations_hide_no_field(case: tuple[tuple[str, str], str, bool]) -> None:
     """However a judge writes its ballot and orders its fields, two lines of a speech in two of its texts can't enclose
     a field that it wrote and put another in its place."""

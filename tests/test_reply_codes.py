@@ -12,11 +12,8 @@ import pytest
 from chat_server import answering, chunks
 from core.folding import (
     ADVERSARIAL,
-    PLAIN,
     ballot_event,
-    make_format,
     opened,
-    phase,
     plainest_reply,
     play_debate,
 )
@@ -319,17 +316,6 @@ def test_no_seat_learns_a_code_of_another_turn(more: dict[str, Any]) -> None:
     for turn_id, text in briefs.items():
         shown = {other for other, code in codes.items() if code in text}
         assert shown == {turn_id}
-
-
-def test_a_field_of_a_format_may_be_called_code() -> None:
-    """Where the shape has a field of that name, the code has another, and both are read."""
-    shapes = PLAIN["shapes"] | {"case": {"code": {"kind": "text"}}}
-    debate = fold([opened(rules=make_format(shapes=shapes, round=[phase("case", "a", "b", reply="case")]))])
-    code = code_of(debate).text
-    text = json.dumps({"turn_code": code, "code": "import this", "turn_end_code": code})
-    assert read(text, debate) == {"code": "import this"}
-    with pytest.raises(BadReply, match=f'put "turn_code": "{code}" first into the object'):
-        read(json.dumps({"code": code, "end_code": code}), debate)
 
 
 def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:

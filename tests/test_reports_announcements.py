@@ -7,7 +7,7 @@ from typing import Any
 import puppets
 import pytest
 from corpus import TextGroup, assert_harmless, text_groups
-from debates import CONCEDE, DECLINE, answers, entries, hostile_script, play_events, script_of
+from debates import CONCEDE, DECLINE, entries, hostile_script, play_events, script_of
 from hostile_texts import SAID
 
 from debate_orchestrator.cli import replay
@@ -15,7 +15,6 @@ from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.reports import markdown, wording
 from debate_orchestrator.reports.announcements import Announcer, announcements
-from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.util.terminal_text import fill_line
 
@@ -108,29 +107,7 @@ def test_no_judge_commands_a_screen(group: TextGroup) -> None:
     assert_harmless(must_be_lines, group)
 
 
-def test_a_winner_with_fewer_points_is_announced() -> None:
-    """The line of a round says beside the result that its winner has fewer points."""
-    events = play_events(script_of(_1_verdict_judge=puppets.ballot(7, 6, rounds=1, winner="b")), rounds=1)
-    assert "Scores: A: 7 | B: 6 | Winner: B. Against the scores: round 1 to B." in said(events)
-    text = markdown.render(build_report(entries(events)))
-    assert "Against the scores: round 1 to B." in text
-    first_screen = page.render(build_report(entries(events))).partition('id="verdict"')[0]
-    assert "Against the scores: round 1 to B." in first_screen
-
-
 WHY = "Why not next year?"
-
-
-def closed(until: str, *more: Event) -> list[Event]:
-    """A debate that is ended early where a turn is due, after which `more` happens; to its end."""
-    events: list[Event] = [*play_events(until=until), *more, EndedEarly()]
-    debate = fold(events)
-    while due := debate.due:
-        for turn in due:
-            for event in answers(debate, turn, None):
-                debate = apply(debate, event)
-                events.append(event)
-    return events
 
 
 def test_what_is_announced() -> None:
@@ -158,17 +135,6 @@ def test_a_question_stands_above_the_turn_that_heard_it() -> None:
     assert above.rstrip().endswith("#### Challenge — Researcher A")
     assert below.lstrip().startswith("[R1 - ROUND 1 - CHALLENGE]")
     assert "1 question was put from the floor." in report
-
-
-def test_a_question_that_was_not_heard_is_told() -> None:
-    """One that no turn is left to hear stands at the head, also where one in the same words was heard."""
-    before = play_events(until="1.challenge.a")
-    asked = [QuestionAsked(question=WHY, to=("a",))]
-    assert "No turn is left" not in markdown.render(build_report(entries([*before, *asked])))
-    ended = closed("1.challenge.a", *asked)
-    assert f"No turn is left to hear the question to Researcher A: {WHY}" in markdown.render(
-        build_report(entries(ended))
-    )
 
 
 def test_what_others_said_begins_no_line_of_a_replay(capsys: pytest.CaptureFixture[str]) -> None:

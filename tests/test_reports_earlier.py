@@ -64,10 +64,3 @@ def test_both_stand_side_by_side() -> None:
         ("Total, Researcher A", "14", "9"),
         ("Total, Researcher B", "12", "15"),
     ]
-
-
-def test_an_undecided_verdict() -> None:
-    """A panel none of whose ballots counted had decided nothing, and the table says so."""
-    found = compared(again(play_events(script_of(_1_verdict_judge="no", _final_verdict_judge="no"), rounds=1)))
-
-    assert found[1:3] == [("Winner", "not decided", "A"), ("Strength", "not decided", "narrow")]

@@ -8,7 +8,7 @@ import puppets
 import pytest
 import reading
 from core.folding import opened, play
-from debates import CONCEDE, DECLINE, hostile_script, report, script_of
+from debates import CONCEDE, DECLINE, report, script_of
 
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import fold
@@ -252,11 +252,3 @@ def test_every_speech_is_in_the_transcript() -> None:
         *("Round 2", "Speech", "Speech", "Vote"),
         *("After the Last Round", "Farewell", "Farewell"),
     ]
-
-
-def test_the_words_of_a_link_in_speech_stay() -> None:
-    """What the program writes for a link to a turn, a speech may write too: its words stay as they are."""
-    text = "It says (#turn:1.opening.a) and (#\x001.opening.a)."
-    made = report(hostile_script(text, rounds=1), topic="T", rounds=1)
-
-    assert "It says (#turn:1.opening.a) and (#\u24001.opening.a)." in made

@@ -64,16 +64,6 @@ def test_what_was_noted_is_told_once() -> None:
     assert len(set(said)) == len(said)
 
 
-def test_a_round_that_was_not_judged_is_told() -> None:
-    """A round whose ballots were all spoiled degrades the debate."""
-    one = report_model(script_of(_1_verdict_judge="none", _final_verdict_judge="none"), rounds=1)
-
-    assert "Degraded: no ballot counts for round 1." in one.provenance
-    assert summary_line(one, "r.md") == (
-        "Debate complete. Report written to r.md. Winner: not decided, since no final ballot counts."
-    )
-
-
 REAL = "anthropic:claude-opus-5-5"
 STAND_IN = f"rehearse:{REAL}"
 ALL = {"a": (STAND_IN,), "b": ("rehearse",), "judge": (STAND_IN, STAND_IN)}

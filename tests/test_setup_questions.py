@@ -315,26 +315,6 @@ class TestGoingBack:
         assert isinstance(now, ModeratorTask)
         assert now.name == "positions"
 
-    def test_the_topic_as_stated(self) -> None:
-        """Without a moderator the topic is taken as it was stated, and is then the user's own words."""
-        setup_questions = made_questions()
-        stated = setup_questions.as_stated(said(setup_questions, SetupState(), ("topic", "Tabs  are fine")))
-        state = said(setup_questions, stated, ("topic_ok", "yes"))
-
-        assert state.given == {"topic": "Tabs are fine"}
-        assert state.sources == {"topic": "user"}
-
-    def test_the_topic_reworded(self) -> None:
-        """Exact words replace a restatement and are confirmed again; the same words change nothing."""
-        setup_questions = made_questions()
-        state = said(setup_questions, SetupState(), *TO_READY)
-        other = setup_questions.reworded(state, "Tabs are best.")
-
-        assert setup_questions.reworded(state, CLEAR["restated"]) == state
-        assert question(setup_questions, other).text == "I'll frame the debate as: 'Tabs are best'. Is this accurate?"
-        with pytest.raises(BadSettings):
-            setup_questions.reworded(state, "\u200b")
-
     @given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from(["yes", "no", "auto", "own", "3", "8", "strict"]))))
     def test_no_way_back_leads_astray(self, steps: list[tuple[int, str]]) -> None:
         """However often one goes back, there is always something next, and strictness and output stay."""
@@ -410,12 +390,6 @@ class TestFormats:
         """An invalid number is told the format's own limits."""
         assert expected in answers.value_problem("rounds", "9", self.other(rounds=rounds))
         assert "diminishing" not in answers.value_problem("rounds", "0", self.other(rounds=rounds))
-
-    def test_a_complaint_about_an_answer_says_what_to_answer(self) -> None:
-        """More rounds than are taken are told which ones are: the next question asks whether that is meant."""
-        setup_questions = made_questions()
-        with pytest.raises(BadSettings, match=r"a good cap\. Try: 7 to 8, if you insist\.$"):
-            setup_questions.answer(SetupState(), "rounds", "9")
 
 
 class TestTheSame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Any
 
@@ -107,14 +106,6 @@ def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
     else:
         with pytest.raises(BadSettings, match=r"context: .*400,000"):
             start.make_opened(settled(context=names))
-
-
-def test_material_is_read_where_the_command_runs(here: Path) -> None:
-    """A relative name is looked up in the working directory."""
-    (here / "deep").mkdir()
-    (here / "x.md").write_text("x")
-    os.chdir(here / "deep")
-    assert start.make_opened(settled(context=["../x.md"])).context[0].text == "x"
 
 
 # Prompts that changed

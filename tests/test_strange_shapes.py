@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from core import test_decision as decision
-from core.folding import play_debate
-from reply_codes import code_of, signed
 
 from debate_orchestrator.core import rapporteur
-from debate_orchestrator.core.events import Rejected
-from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext
-from debate_orchestrator.prompting.briefs import MAX_FORMER_LENGTH, Brief, brief
+from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.normalize import normalize
-from debate_orchestrator.prompting.replies import parse_reply
-from debate_orchestrator.util.errors import MAX_LISTED, MAX_TOLD_LENGTH, BadReply
+from debate_orchestrator.util.errors import MAX_LISTED, MAX_TOLD_LENGTH
 
 CONTEXT = ShapeContext(
     sides=("a", "b"), criteria=(), least=1, most=10, rounds=1, strictness="strict", issues=("I1", "I2"), options=("x",)
 )
-NO_SIDES: dict[str, frozenset[str]] = {"a": frozenset(), "b": frozenset()}
 
 
 def in_lists(fields: Shape) -> Shape:
@@ -50,14 +43,6 @@ def test_a_list_of_choices_is_read_by_its_options() -> None:
     assert read.value["x"] == ["Maybe so", "YES", "tie", "a", "tie", "con", "Yes"]
 
 
-def test_what_is_changed_is_worded_for_the_first_changes_alone() -> None:
-    """Thousands of values may be read as something else: these changes are counted."""
-    reply = {"outer": [{"middle": [{"inner": [{"x": ["y" * 100]}] * 90}]}]}
-    changes = normalize(in_lists({"x": Field(kind="text")}), reply, CONTEXT, NO_SIDES).changes
-
-    assert len(changes) == 41 and changes[40] == "and 50 more changes"
-
-
 @pytest.mark.parametrize("items", [{}, {"y" * 1000: 1}, None], ids=repr)
 @pytest.mark.parametrize("shape", STRANGE)
 def test_problems_of_a_reply_are_short_together(shape: str, items: Any) -> None:
@@ -69,27 +54,6 @@ def test_problems_of_a_reply_are_short_together(shape: str, items: Any) -> None:
     assert problems[-1] == f"the reply: there are more problems than these {len(problems) - 1}."
     assert sum(map(len, problems[:-1])) <= MAX_TOLD_LENGTH <= 8_000
     assert all(problem.endswith(".") for problem in problems)
-
-
-@pytest.mark.parametrize("turn_id", ["start.advice.rapporteur", "1.verdict.judge", "final.brief.rapporteur"])
-def test_a_brief_that_asks_again_grows_by_a_few_thousand_characters(turn_id: str) -> None:
-    """A reply has a hundred empty records in each of its lists. The brief that asks again has the beginning of that
-    reply and the first of its problems."""
-    debate = play_debate(until=turn_id, issues=True, brief=True)
-    turn = next(turn for turn in debate.due if turn.id == turn_id)
-    code, shape = code_of(debate), debate.shape(turn) or {}
-    lists = {name: field for name, field in shape.items() if field.kind == "list" and field.fields}
-    text = json.dumps(signed({name: [{}] * 100 for name in lists}, code))
-    reply = Reply(text=text, brief_digest="0" * 64, spec="x")
-    with pytest.raises(BadReply) as refused:
-        parse_reply(debate, turn, reply, code)
-    problems = refused.value.problems
-    again = brief(debate, turn, Rejected(turn_id=turn_id, problems=tuple(problems), reply=reply), code)
-    grown = length(again) - length(brief(debate, turn, None, code))
-
-    assert len(lists) > 0 and len(problems) <= MAX_LISTED + 2
-    assert problems[-1] == f"{turn_id}: there are more problems than these {len(problems) - 1}."
-    assert grown <= min(len(text), MAX_FORMER_LENGTH) + MAX_TOLD_LENGTH + 1_000
 
 
 def length(brief: Brief) -> int:

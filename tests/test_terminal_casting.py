@@ -32,7 +32,6 @@ def cast(*keys: str, found: FoundModels = FULL) -> Any:
     ("keys", "expected"),
     [
         (("",), BEST),
-        (("usual",), BEST),
         (("rehearse",), STAND_INS),
         (("ollama:glm",), dict.fromkeys(BEST, "ollama:glm")),
     ],

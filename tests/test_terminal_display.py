@@ -63,15 +63,6 @@ def test_the_scroll_back_is_whole(steps: list[tuple[int, int, int, int]]) -> Non
     assert terminal.text.splitlines() == [f"row {n}" for n in range(count)]
 
 
-def test_text_that_is_wider_than_measured_shifts_nothing() -> None:
-    """An open row that the terminal shows too wide is cut there."""
-    terminal = FakeTerminal(10, 6)
-    display = held(terminal)
-    for n in range(3):
-        display.paint([row(f"done {n}")], [row("much too wide for it"), row("status")])
-    assert terminal.text.splitlines() == ["done 0", "done 1", "done 2", "much too w", "status"]
-
-
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_finished_rows_wait_while_it_is_released(forgotten: bool) -> None:
     """Behind another job nothing is printed; what has waited is printed later, unless it is forgotten."""

@@ -87,10 +87,3 @@ def test_a_speech_is_kept(tmp_path: Path) -> None:
     with standing("Tabs are", BACK, " one key." + HAND_IN + ENTER) as (terminal, screen):
         assert run(SpeechEditor(taken("1.opening.a", terminal, tmp_path)).take()) == "Tabs are one key."
     assert "No question comes before this one." in screen.text
-
-
-def test_rounds_that_are_not_insisted_on_are_asked_for_again(here: Path) -> None:
-    """As the question says, no asks for the number again; the default is not taken in its place."""
-    held = run_setup(*SETUP, "more", "rounds", "7", "no", "4", "yes")
-
-    assert held.ended == "confirmed" and held.state.given["rounds"] == 4

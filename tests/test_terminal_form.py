@@ -146,17 +146,6 @@ def test_a_draft_is_offered_again(here: Path) -> None:
     assert ballot["justification"] == "A was better."
 
 
-def test_what_was_entered_can_be_seen(here: Path) -> None:
-    """What was entered so far, and the whole brief, can be seen at every question."""
-    _, script = filled(here, *SHORT, "")
-
-    assert script.entered[2] == "  1 Scores: Researcher A: 7 6 8\n  2 Scores: Researcher B: 5 5.5 4\n"
-    assert "Score each researcher" in script.asked[2].shows["brief"]()
-    assert script.entered[4].endswith("  3 Winner: a\n  4 Justification: A was better.\n")
-    assert script.asked[2].status("") == "Question 3 of 6"
-    assert script.asked[3].status("two words") == "Question 4 of 6 · 2 words"
-
-
 def test_the_final_verdict_and_the_dissent_record(here: Path) -> None:
     """Whatever the shape is, its form ends in a reply that will do; the dissent record is asked whole."""
     final = ("consensus", "The middle.", "Why it is so.", "a", "Is it cheaper?", "Act.", "")

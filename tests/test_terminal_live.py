@@ -280,12 +280,3 @@ def test_the_code_of_a_reserved_line_is_not_shown(line: str) -> None:
     text = "\n".join(shown.close())
     assert f"It is so.\n\n  {line}\n" in text
     assert "BCDFGH" not in text
-
-
-def test_what_an_announcement_quotes_begins_no_row_as_an_announcement() -> None:
-    """A question from the floor that takes several rows is indented from the second on."""
-    shown = Shown(columns=40)
-    shown.happen(QuestionAsked(question="Who pays for it? " * 3 + "Winner: B", to=("a", "b")))
-    rows = [row for row in shown.close() if "pays" in row or "Winner" in row]
-
-    assert len(rows) > 1 and all(row.startswith("  ") for row in rows[1:])

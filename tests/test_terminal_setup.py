@@ -59,13 +59,6 @@ class TestOrder:
         made = held.conversation.settings()
         assert (made.topic, made.rounds, made.cast["judge"]) == (TOPIC, 3, ("rehearse:anthropic:claude-opus-5-5",))
 
-    def test_enter_is_a_good_answer(self, here: Path) -> None:
-        """Beside the topic, Enter at every question leads to the debate."""
-        held = run_setup("Should we replace it?", "", "", "", "")
-
-        assert held.ended == "confirmed"
-        assert held.state.given["positions"] == {"a": "We should replace it.", "b": "We should not replace it."}
-
     def test_positions_that_can_not_be_made_are_asked_for(self, here: Path) -> None:
         """Where a topic asks for more than yes or no and no model derives positions, the person words them: there is
         no default, so Enter does not take words of which they are not sure."""
@@ -170,13 +163,6 @@ class TestMore:
 
 
 class TestOptions:
-    def test_a_rehearsal_asks_no_model(self, here: Path) -> None:
-        """With --rehearse no model is asked for anything, and who speaks is not asked."""
-        held = run_setup(TOPIC, "yes", "none", "yes", rehearse=True)
-
-        assert held.ended == "confirmed"
-        assert "Who argues, and who judges?" not in held.text
-
     @pytest.mark.slow
     @pytest.mark.parametrize("name", ["claim", "panel", "conversation", "question-consultancy", "question-open"])
     def test_every_format(self, here: Path, name: str) -> None:

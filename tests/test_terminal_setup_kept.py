@@ -30,14 +30,6 @@ class TestLeaving:
         assert held.ended == "left"
         assert settled(again) == GIVEN
 
-    def test_later(self, here: Path) -> None:
-        """Who does not want to begin yet leaves with everything kept."""
-        held = run_setup(*SETUP, "later")
-
-        assert held.ended == "later"
-        assert "`debate --answers .debate-setup.yaml`" in held.conversation.kept.leaving()
-        assert run_setup("", "yes", goes_on=True).ended == "confirmed"
-
 
 class TestFiles:
     def test_the_host_continues_with_it(self, debate: Run) -> None:

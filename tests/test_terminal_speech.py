@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.terminal.prompt import Quit
-from debate_orchestrator.terminal.turn import SOON, Drafts, DraftWriter, SpeechEditor
+from debate_orchestrator.terminal.turn import Drafts, SpeechEditor
 from debate_orchestrator.util.errors import BadFile
 
 
@@ -123,23 +122,3 @@ def test_what_was_entered_comes_back(here: Path, entered: dict[tuple[str, ...], 
     at.drafts.keep_entries(at.brief, entered)
 
     assert at.drafts.read_entries(at.brief) == entered
-
-
-def test_what_changes_is_kept_soon() -> None:
-    """However often something changes, the latest of it is written once in a while, and at the end at once."""
-    written: list[str] = []
-
-    async def typing() -> None:
-        writer = DraftWriter(written.append)
-        for n in range(20):
-            writer.soon(f"text {n}")
-        assert written == []
-        await asyncio.sleep(SOON * 1.5)
-        assert written == ["text 19"]
-        writer.soon("last")
-        writer.now()
-        writer.now()
-        await asyncio.sleep(SOON * 1.5)
-
-    asyncio.run(typing())
-    assert written == ["text 19", "last"]

@@ -103,24 +103,6 @@ def test_an_open_quote_swallows_no_rows(debate: Run) -> None:
     assert not Path("t").exists()
 
 
-def test_debates_without_a_model_are_counted_by_side(debate: Run) -> None:
-    """They count for sides and judges, are left out of ratings, and a name in another row of the debate is used."""
-    import_rows(
-        debate,
-        [
-            row("d1", "a", "", "pro"),
-            row("d2", "a", "", "con", judge="j1"),
-            row("d2", "a", "b", "con", judge="j2"),
-            row("d3", "a", "b", "pro"),
-        ],
-    )
-    rated = debate("tournament", "rate", "t")
-
-    assert {one["model"]: one["games"] for one in ratings(debate)["elo"]} == {"a": 2, "b": 2}
-    assert [one["count"] for one in table("winner_counts")] == ["2", "1", "0"]
-    assert "1 debate is without a model on at least one side" in rated.err
-
-
 def test_unreadable_winners_are_said(debate: Run) -> None:
     """A winner that is nothing known is taken as missing and said; where none can be read, nothing is written."""
     printed = import_rows(debate, [row("d1", "a", "b", "banana"), row("d2", "a", "b", "pro")])

@@ -212,16 +212,6 @@ def test_a_limit_that_a_server_states_holds_for_a_minute() -> None:
     assert limiter.blocked_for()[0] == 0
 
 
-def test_a_limit_that_is_used_up_for_long_pauses_the_debate() -> None:
-    """A call that an allowance would hold back for longer than it is retried pauses its debate, and says why."""
-    limiters = Limiters(contests.spec(rehearse=False, retry_for=600, limits={contests.OPUS: {"tokens": 60}}))
-    gate, call = limiters.gate(contests.OPUS), Amounts(700, 0)
-    assert asyncio.run(gate.acquire(call, "1.opening.a", asyncio.Event()))
-
-    with pytest.raises(Paused, match="the limit of 60 tokens a minute allows no call for another 6"):
-        asyncio.run(gate.acquire(call, "1.opening.b", asyncio.Event()))
-
-
 def test_servers_have_their_own_allowances() -> None:
     """A limit of a provider holds for each server of its kind by itself: what one server counts holds back no call to
     another, nor to the vendor."""

@@ -94,23 +94,6 @@ def test_workers_and_a_process_exclude_each_other(debate: Run, here: Path, postg
     assert debate(*RESUME).code == 0
 
 
-def test_no_lock_is_left_where_no_tournament_is(debate: Run, here: Path) -> None:
-    """What is refused because it holds no tournament, and what is not there, stays as it was."""
-    Path("spec.json").write_text(json.dumps(contests.spec_data(1)), encoding="utf-8")
-    Path("notes").mkdir()
-    Path("notes/mine.txt").write_text("mine")
-    ran = [
-        debate("tournament", "run", "spec.json", "--to", "notes", "--rehearse"),
-        debate("tournament", "resume", "notes"),
-        debate("tournament", "resume", "nowhere"),
-        debate("tournament", "add", "nowhere", "rehearse"),
-    ]
-
-    assert [one.code for one in ran] == [2, 2, 2, 2] and "mine.txt" in ran[0].err
-    assert all("holds no tournament.json" in one.err for one in ran[1:]), [one.err for one in ran]
-    assert sorted(path.name for path in Path().rglob("*")) == ["mine.txt", "notes", "spec.json"]
-
-
 def test_a_lock_that_is_a_link_is_refused(debate: Run, here: Path, outside: Path) -> None:
     """A folder from elsewhere can't have a file made where its lock leads."""
     contests.tournament(topics=1)

@@ -15,7 +15,6 @@ from contests import import_rows, row, write_rows
 from debate_orchestrator.tournament import report as plots
 from debate_orchestrator.tournament.ratings import rate
 from debate_orchestrator.tournament.rows import MAX_NAME_LENGTH, BallotRow, DebateRow, Rows
-from debate_orchestrator.tournament.spec_file import read_topics
 from debate_orchestrator.tournament.tables import all_tables
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -51,14 +50,6 @@ def test_noncharacters_in_names_are_drawn(debate: Run, bad: str) -> None:
     drawn = Path("t/plots/topics.svg").read_text(encoding="utf-8")
     assert bad not in drawn and "t\ufffd0" in drawn
     ElementTree.fromstring(drawn)
-
-
-@pytest.mark.parametrize("bad", ["\ufffe", "\U0010ffff"])
-def test_an_id_of_a_topic_has_no_noncharacters(bad: str) -> None:
-    """Such an id is refused before any debate is paid for."""
-    _, problems = read_topics([{"id": f"t{bad}", "motion": "A motion holds.", "category": "c"}], "")
-
-    assert len(problems) == 1 and "no characters that Unicode never assigns" in problems[0], problems
 
 
 def test_plots_measure_no_long_text(monkeypatch: pytest.MonkeyPatch) -> None:

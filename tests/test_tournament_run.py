@@ -6,8 +6,6 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from debate_orchestrator.core.events import CallIntended, Event, Noted, Opened, 
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.formats import scaffold
 from debate_orchestrator.providers.anthropic import Messages
-from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import Tournament
@@ -134,37 +131,6 @@ def test_a_judge_whose_server_refuses_is_replaced(server: Server) -> None:
 
     assert statuses(run) == ["stopped"] and "no such model" in run.statuses[held.schedule[0].id].why[0]
     assert statuses(again) == ["complete"] and speeches == 6 and len(server.requests) - before == 2
-
-
-def test_a_judge_whose_reply_is_still_to_come_is_not_replaced(server: Server) -> None:
-    """A judge who fails gives way while the batch of another goes on: that one stays, whose first reply could not be
-    used, too. The debate says that a batch is under way, and the next run takes its reply."""
-    held = contests.tournament(**PAIR)
-    failing, waiting = held.schedule[0].judges
-    server.say = lambda request: "no ballot" if asked_of(request, waiting) else contests.replied(request)
-    server.problem = lambda request, n: {"status": 404, "message": "gone"} if asked_of(request, failing) else None
-
-    def with_batch(providers: Mapping[str, Provider]) -> Mapping[str, Provider]:
-        """The second call of the judge goes on."""
-        provider, calls = next(provider for provider in providers.values() if provider.name == waiting), count()
-        live_reply = provider.reply
-
-        async def reply(*brief: Any) -> Reply:
-            if next(calls):
-                raise ReplyPending("A batch is under way.")
-            return await live_reply(*brief)
-
-        provider.reply = reply  # type: ignore[method-assign]
-        return providers
-
-    run = contests.run_tournament(held, wrap=with_batch)
-    panels = [event.specs for event in events_of(held) if isinstance(event, Reassigned)]
-    assert statuses(run) == ["stopped"] and run.statuses[held.schedule[0].id].why == ("A batch is under way.",)
-    server.say = contests.replied
-    assert panels == [(held.schedule[0].reserve[0], waiting)] and statuses(contests.run_tournament(held)) == [
-        "complete"
-    ]
-    assert [event.specs for event in events_of(held) if isinstance(event, Reassigned)] == panels
 
 
 def test_ballots_are_asked_for_again(server: Server) -> None:

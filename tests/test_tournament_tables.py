@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from contests import import_rows, ratings, row, table
 
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.ratings import Ratings
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, dump, load
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleiss_kappa
 
 
@@ -219,14 +218,3 @@ def test_votes_of_unfinished_debates_are_left_out() -> None:
     assert [row["ballots"] for row in found["score_by_turn"]] == [1, 1]
     assert [row["count"] for row in found["labels"]] == [1, 1]
     assert [row["debates"] for row in found["self_consistency"]] == [1, 1]
-
-
-def test_turns_in_which_a_side_declined_are_refusals_in_files() -> None:
-    """Rows that were written before are read, and rows are written as before: with `refusals` in what a side took."""
-    work = '{"pro":{"refusals":2},"con":{}}'
-    line = f'{{"kind":"debate","id":"d1","topic":"t","pro":"x","con":"y","winner":"pro","work":{work}}}'
-    rows = load(line, "rows.jsonl")
-    (refused,) = (row for row in tables_of([*rows.debates], [])["refusals"] if row["model"] == "x")
-
-    assert (refused["debates_with_refusal"], refused["turns"]) == (1, 2)
-    assert json.loads(dump(rows))["work"]["pro"]["refusals"] == 2

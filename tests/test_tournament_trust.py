@@ -19,9 +19,6 @@ from debate_orchestrator.web.tournaments import names
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
-ADDED = "anthropic:claude-opus-4-1"
-RECORDED = {"models": ["replay:one.journal.jsonl", "replay:two.journal.jsonl"], "judges": ["rehearse:anthropic:x"]}
-
 
 @pytest.fixture
 def outside(here: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -31,6 +28,7 @@ def outside(here: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+PAIR = [contests.OPUS, contests.SONNET]
 _REHEARSED: dict[Path, bytes] = {}
 
 
@@ -38,7 +36,7 @@ _REHEARSED: dict[Path, bytes] = {}
 def rehearsed(debate: Run, here: Path) -> None:
     """A rehearsed tournament with its report, in `out`, which is held once for all that ask."""
     if not _REHEARSED:
-        Path("spec.yaml").write_text(to_yaml(contests.spec_data(1)), encoding="utf-8")
+        Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR)), encoding="utf-8")
         assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
         assert debate("tournament", "report", "out").code == 0
         _REHEARSED.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
@@ -141,7 +139,7 @@ def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, t
     folder, file = Path("src" if to else "src-rehearsed"), "main.c"
     Path(folder, file).parent.mkdir(parents=True)
     Path(folder, file).write_text("mine", encoding="utf-8")
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse", *to)
 
     assert (
@@ -157,7 +155,7 @@ def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
     empty = outside.parent / "empty"
     empty.mkdir()
     Path("src-rehearsed").symlink_to(empty)
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse")
 
     assert ran.code == 2 and "symbolic link" in ran.err and not list(empty.iterdir()), ran.err
@@ -210,7 +208,7 @@ def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
 def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Path) -> None:
     """Journals of a folder from elsewhere may cite any page, so a clerk looks none up unasked; a tournament that was
     begun here goes on unasked."""
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, format="claim")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, format="claim")), encoding="utf-8")
     debate("tournament", "run", "spec.yaml", "--to", "own", "--rehearse", "--no-reports")
     again = debate("tournament", "resume", "own", "--no-reports")
     shutil.copytree("own", "gift")
@@ -226,11 +224,11 @@ def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Pa
 def test_a_folder_in_the_place_of_another_is_asked_about(debate: Run, here: Path) -> None:
     """What was agreed to of one tournament is not agreed to of another, which takes its place under the same path; a
     cap that changes makes no other tournament."""
-    Path("claims.yaml").write_text(to_yaml(contests.spec_data(1, format="claim")), encoding="utf-8")
+    Path("claims.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, format="claim")), encoding="utf-8")
     own = debate("tournament", "run", "claims.yaml", "--to", "out", "--rehearse", "--no-reports")
     again = debate("tournament", "resume", "out", "--no-reports", "--max-cost", "40")
     spec = Path("out/tournament.json")
-    gift = contests.tournament("gift", topics=1, format="claim", tag="gift")
+    gift = contests.tournament("gift", topics=1, models=PAIR, format="claim", tag="gift")
     for scheduled in gift.schedule:
         JournalWriter.create(gift.journal_path(scheduled.id), gift.make_opened(scheduled)).close()
     shutil.rmtree("out")
@@ -274,7 +272,7 @@ def test_rows_hold_numbers_of_a_size(debate: Run, rehearsed: None) -> None:
 
 def test_a_rehearsal_and_the_debates_themselves_have_a_folder_each(debate: Run, here: Path) -> None:
     """The folder of a rehearsal is not taken for the debates, and says so; without `--to` each has its own."""
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
     assert debate("tournament", "run", "spec.yaml", "--rehearse", "--no-reports").code == 0
     ran = debate("tournament", "run", "spec.yaml", "--to", "src-rehearsed")
     assert ran.code == 2 and "src-rehearsed holds a rehearsal, and these are real debates." in ran.err

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +13,7 @@ from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import create_debate
-from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.web import blocks, runs
+from debate_orchestrator.web import blocks
 from debate_orchestrator.web.live import LiveBlocks, Viewers
 
 
@@ -64,34 +59,6 @@ def test_the_banner_of_a_round_that_is_not_held_is_taken_back(after: bool) -> No
     assert "ROUND 2" not in live.html()
     (gone,) = (data for kind, data in sent_events(viewers, viewer) if kind == "gone")
     assert f'id="{gone}"' in banner
-
-
-def test_a_block_that_fails_to_render_ends_no_debate(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The owner is told why, and a sentence stands in the place of the block; all others are shown."""
-    stand_ins = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("rehearse",)}
-    events = play_events(until="1.rebuttal.a", cast=stand_ins, rounds=1)
-    create_debate(events[0], DebateFiles.of_output("x.md"), events[1:]).journal.close()  # type: ignore[arg-type]
-
-    def broken(*_: Any) -> Any:
-        raise ZeroDivisionError("no ballot can be shown")
-
-    async def ran() -> tuple[str, DebateState]:
-        run = runs.Runs().start("x.journal.jsonl", runs.consent_already_given)
-        viewer, told = run.viewers.join(), list[bytes]()
-        while (sent := await viewer.get()) is not None:
-            told.append(sent)
-        assert run.current is not None and run.current.state.complete
-        assert run.failure is None and not run.problems
-        return b"".join(told).decode(), run.current.state
-
-    monkeypatch.setattr(blocks, "_ballot", broken)
-    told, state = asyncio.run(ran())
-    ballots = [f"turn-{turn.id}" for turn in state.turns.values() if turn.judging]
-    assert ballots == re.findall(r'id=\\"([^"]+)\\" class=\\"said warning missing\\">This part can', told)
-    assert 'id=\\"turn-1.opening.b\\" class=\\"speech b' in told
-    assert "no ballot can be shown" in capsys.readouterr().err
 
 
 def test_a_looked_up_quote_is_marked_as_in_the_report() -> None:

@@ -235,7 +235,7 @@ def _seconds(spec: str, phase: Phase) -> float:
 def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
     """A call whose beginning has so many tokens that were sent before. Its last block is its own and never cached."""
     spec = spec_in(debate, turn.seat)
-    code = code_for(debate, turn, model_spec.real_spec(spec), lambda: b"")
+    code = code_for(debate, turn, model_spec.real_spec(spec), None)
     turn_brief, price = brief(debate, turn, code=code), pricing.price_of(spec)
     *shared, last = _blocks(turn_brief)
     if price is None or not price.min_cacheable_tokens <= sum(shared) or not price.min_cacheable_tokens:

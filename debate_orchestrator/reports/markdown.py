@@ -111,6 +111,7 @@ def template_environment(
     environment = Environment(
         loader=PackageLoader("debate_orchestrator", folder),
         undefined=StrictUndefined,
+        auto_reload=False,  # else each use of a macro asks the file system for the time of its file
         autoescape=True,  # what macros and blocks make is Markup
         finalize=show_value,
         trim_blocks=True,

@@ -54,8 +54,13 @@ def digests(*format_names: str) -> dict[str, str]:
     folders = {f"formats/{name}": format_folder(name) for name in format_names} | {"shared": root / "shared"}
     used = [(place, entry) for place, path in folders.items() for entry in os.scandir(path)]
     by_path = {
-        f"{place}/{entry.name}": hashlib.sha256(Path(entry.path).read_bytes()).hexdigest()
+        f"{place}/{entry.name}": hashlib.sha256(_read(entry.path)).hexdigest()
         for place, entry in used
         if entry.name.endswith(".j2")
     }
     return dict(sorted(by_path.items()))
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -164,33 +164,3 @@ def again(
     debate = fold([made])
     debate, _ = play(debate, script, until=until)
     return debate
-
-
-def ids(debate: DebateState) -> list[str]:
-    return [turn.id for turn in schedule.turns_taken(debate)]
-
-
-def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
-    """The side that answered an intervention then answers it now, though no judge sees it converge."""
-    debate = again(2, interventions={1: ("b",)})
-
-    assert debate.complete
-    assert [turn for turn in ids(debate) if "divergence" in turn] == ["1.divergence.b"]
-    assert (
-        tally.had_intervention(debate, 1),
-        tally.diverging_sides(debate, 1),
-        tally.convergence(debate, 1).detected,
-    ) == (
-        True,
-        ("b",),
-        False,
-    )
-
-
-def test_an_old_concession_by_ballot_ends_it_where_it_ended() -> None:
-    """Where the old ballots ended the debate it ends, after the new panel has voted in that round."""
-    debate = again(3, conceded={1: "b"})
-
-    assert debate.complete
-    assert [turn for turn in ids(debate) if not turn.startswith(("1.", "final."))] == []
-    assert "1.verdict.judge" in ids(debate)

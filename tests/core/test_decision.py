@@ -184,12 +184,6 @@ def test_a_dry_debate_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -
     assert (schedule.round_without_new_ground(debate) or "")[:1] == ("1" if rounds == 1 else "")
 
 
-def test_issues_can_not_be_changed_before_there_are_any() -> None:
-    """At the first stage of a debate, with a list of issues to come or without one, there is nothing to change."""
-    assert not schedule.can_change_issues(fold([opened(1, issues=True)]))
-    assert not schedule.can_change_issues(fold([opened(1)]))
-
-
 @for_each(
     [
         (reason("held", "1.challenge.b", "1.rebuttal.a"), ""),

@@ -169,17 +169,6 @@ def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     assert costs_of(debate(asked.model_copy(update={"called": False}))) == Costs()
 
 
-def test_former_journals_say_in_a_sentence_that_a_reply_could_be_better() -> None:
-    """The sentence becomes the field that stands for it, which journals have where it is true."""
-    sentence = "This is asked for once. If your next reply does not change it, the report shows it as it is."
-    former = {"kind": "spoiled", "turn": "t", "complaints": ["Too long.", sentence], "reply": paid("x").model_dump()}
-    event = EVENT.validate_python(former)
-
-    assert event == Rejected(turn_id="t", problems=("Too long.",), reply=paid("x"), could_be_better=True)
-    assert EVENT.validate_json(event.model_dump_json()) == event
-    assert "could_be_better" not in Rejected(turn_id="t", problems=("No.",), reply=paid("x")).model_dump()
-
-
 @pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"complaints": []}}])
 def test_what_only_the_reading_of_a_reply_needs_is_in_no_journal(field: dict[str, Any]) -> None:
     """A journal can't bring along the code of a reply, or what another debate made of it."""

@@ -11,7 +11,6 @@ from core.folding import (
     converging,
     decline_event,
     events,
-    many,
     opened,
     rejected_event,
     speech_event,
@@ -45,7 +44,6 @@ def turned(debate: DebateState, choice: str, turn: Any) -> list[Any]:
     return events(debate, turn, {turn.id: {key: fields[key] for key in fields if key in shape} if shape else said})
 
 
-@many
 @given(data=st.data(), name=st.sampled_from(["adversarial", "panel"]))
 def test_events_one_by_one_are_the_events_folded(data: st.DataObject, name: str) -> None:
     """After any events, in any order, the state is that of the same events folded at once."""

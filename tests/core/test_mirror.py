@@ -11,13 +11,11 @@ from core.folding import (
     absent_judge,
     ballot_fields,
     converging,
-    make_format,
     opened,
     play,
     play_debate,
     record,
 )
-from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import apply, fold
@@ -186,26 +184,4 @@ def test_a_ballot_is_kept_as_it_was_given() -> None:
     assert original is not None and tally.in_original_names(debate, shape, original) is original.data
 
 
-FINAL = {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}}
-
-
-def test_labels_belong_to_no_side() -> None:
-    """A judge who gives the same label in both presentations has decided, and the label's winner wins."""
-    shapes = {"ballot": FINAL, "final": {"label": {"kind": "choice", "of": ["true", "false"]}}}
-    made = make_format(shapes=shapes, winner_of={"true": "a", "false": "b"})
-    stable = tally.verdict(play_debate(1, rules=made, mirror=True, script={turn: {"label": "false"} for turn in ENDS}))
-    torn = tally.verdict(
-        play_debate(1, rules=made, mirror=True, script={ENDS[0]: {"label": "false"}, ENDS[1]: {"label": "true"}})
-    )
-    assert stable is not None and torn is not None
-    assert (stable.winner, stable.label, stable.strength) == ("b", "false", None)
-    assert (torn.winner, torn.label) == ("no decision", None)
-
-
-ENDS = ("final.end.judge", "final.end.judge.mirrored")
-
-
 # The same journal
-
-
-POINTS = st.integers(1, 10)

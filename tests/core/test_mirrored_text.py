@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, ONE_SIDED, PLAIN, make_format, many, play_debate
+from core.folding import ADVERSARIAL, PLAIN, make_format, many, play_debate
 from hostile_texts import alike
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,11 +106,6 @@ def test_short_names_keep_to_their_own_letters() -> None:
     assert PAIRS["words"].text("Pro: the pro of it, the con of it. CON!") == "Con: the pro of it, the con of it. PRO!"
 
 
-def test_where_both_have_one_name_nothing_is_said() -> None:
-    """Sides of one name can't be told apart in a text; their turns can."""
-    assert PAIRS["same"].text("Speaker said in 1.speech.a") == "Speaker said in 1.speech.b"
-
-
 def test_a_verified_quote_stays_as_its_source_has_it() -> None:
     """Names and letters in it are the source's; an opening tag alone is no quote. Where the format looks none up, a tag
     is a word."""
@@ -140,16 +135,6 @@ def test_turns_are_the_others() -> None:
         assert RESEARCHERS.turn(other) == turn
         assert (other == turn) is turn.judging
         assert RESEARCHERS.text(ADVERSARIAL.tag_of(turn)) == ADVERSARIAL.tag_of(other)
-
-
-def test_a_debate_of_one_side_is_what_it_was() -> None:
-    """Where there is one side alone there is nothing to exchange."""
-    alone = Mirror(make_format(**ONE_SIDED))
-    assert (alone.text("Anna in 1.speech.a"), alone.side("a"), alone.keys({"a": 1})) == (
-        "Anna in 1.speech.a",
-        "a",
-        {"a": 1},
-    )
 
 
 # Ballots

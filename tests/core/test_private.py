@@ -265,9 +265,3 @@ def test_a_fence_in_working_pairs_with_none_outside() -> None:
     speech = "My argument.\n\n```\nns/op 12\n</think>\n```\n\nSo."
 
     assert heard(f"<think>\nShe wrote:\n```\nx\n</think>\n\n{speech}") == speech
-
-
-def test_working_ends_at_a_tag_of_its_own_name() -> None:
-    """Another name's closing tag is a word of the working."""
-    assert heard("<think>x </reasoning> SECRET</think> Public.") == "Public."
-    assert heard("<think>x </thought> SECRET\n</think>\nPublic.") == "Public."

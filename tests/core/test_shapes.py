@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
-from core.folding import ADVERSARIAL, many, plainest_reply
+from core.folding import ADVERSARIAL, plainest_reply
 from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -212,7 +212,6 @@ def test_conditions(when: Condition, first: bool, later: bool) -> None:
     assert held == [first, later, first and later and when.round is None]
 
 
-@many
 @given(JSON, st.sampled_from(PLACES))
 def test_what_passes_follows_the_schema(value: Any, place: tuple[str, tuple[Any, ...]]) -> None:
     """Whatever stands in a field, a reply that the check takes also follows the schema that was asked for."""

@@ -178,18 +178,6 @@ def test_no_speech_is_under_the_wrong_name(pieces: list[str], data: st.DataObjec
     assert not any(one in mirrored["b"] for one in ("Researcher A", "opening.a", "[R1 -"))
 
 
-def test_structured_speeches_are_exchanged_field_by_field() -> None:
-    """In a form, choices and turns are the other side's as names in its texts are; the same words are heard."""
-    script = {"1.case.a": case(claim="Anna says so.", answers=["1.speech.b"]), "1.case.b": refusal("Not as Ben.")}
-    _, original, mirrored = judged(script, structured())
-    told = "Claim: Ben says so.\nURL: https://e.example/x\nAnswers: 1.speech.a\nStronger: b"
-    assert [(one.turn.id, one.text, one.declined) for one in mirrored[2:4]] == [
-        ("1.case.a", "Not as Anna.", True),
-        ("1.case.b", told, False),
-    ]
-    assert mirrored[3].words == original[2].words
-
-
 def test_what_the_material_says_is_shown_word_for_word() -> None:
     """A verified quote is the same in both presentations; names change around it, and in what was not found."""
     material = (ContextFile(name="x", text="In the trial Anna was better than Ben."),)

@@ -234,17 +234,6 @@ def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
     )
 
 
-def test_a_swing_needs_a_quorum_of_the_judges_it_counts() -> None:
-    """A swing of fewer judges than the quorum decides nothing, however many vote after the debate."""
-    torn = {"mirrored": ParsedBallot(winner="b"), "shown_mirrored": True}
-    before = [votes("b")[0], *(vote.model_copy(update=torn) for vote in votes("b", "a", "a")[1:])]
-    after = votes("a", "b", "b")
-    made = final_verdict(after, [], SIDES, pre_debate_votes=before, by_swing=True, quorum=2)
-    assert (made.winner, made.swing, made.remarks[:1]) == ("no decision", {"a": 1, "b": -1}, ("no quorum",))
-    made = final_verdict(after, [], SIDES, pre_debate_votes=before, by_swing=True, quorum=1)
-    assert (made.winner, "no quorum" in made.remarks) == ("a", False)
-
-
 def test_a_side_that_gained_no_vote_wins_by_no_swing() -> None:
     """Where one side lost votes and none gained any, the swing is a tie."""
     made = final_verdict(
@@ -266,24 +255,3 @@ def test_a_concession_that_ballots_found_needs_a_quorum() -> None:
     assert verdict is not None and (verdict.winner, verdict.remarks) == ("no decision", ("no quorum",))
     verdict = tally.verdict(play_debate(2, 3, script | {"1.opening.a": f"Well.\n\n{CONCEDE}"}, quorum=2))
     assert verdict is not None and verdict.winner == "consensus"
-
-
-def test_a_label_that_stands_for_no_decision_counts_for_the_quorum() -> None:
-    """Where judges give labels, a quorum of them is there whatever winner the labels stand for."""
-    winner_of = {"supported": "a", "contradicted": "b", "needs more evidence": "no decision"}
-
-    def made(*labels: str | None) -> Verdict:
-        panel = [
-            Vote(
-                judge=f"judge-{n}",
-                turn_id="x",
-                original=ParsedBallot(winner=winner_of[label], label=label) if label else None,
-            )
-            for n, label in enumerate(labels)
-        ]
-        return final_verdict(panel, [], SIDES, quorum=2, has_scores=False, winner_of=winner_of)
-
-    verdict = made("needs more evidence", "needs more evidence", None)
-    assert (verdict.winner, verdict.label, verdict.remarks) == ("no decision", "needs more evidence", ())
-    assert made("needs more evidence", None, None).remarks == ("no quorum",)
-    assert made("supported", "needs more evidence", "supported").winner == "a"
