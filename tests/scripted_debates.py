@@ -14,7 +14,6 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import judge_seats
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.storage.journal_lines import Entry
 
@@ -78,11 +77,6 @@ def report_model(made: Format | str, script: Script | None = None, **how: Any) -
 def report(made: Format | str, script: Script | None = None, **how: Any) -> str:
     """Its report."""
     return markdown.render(report_model(made, script, **how))
-
-
-def announcement_texts(made: Format | str, script: Script | None = None, **how: Any) -> list[str]:
-    """What was announced of it."""
-    return [line.text for line in announcements(fold(events(made, script, **how)))]
 
 
 def label(name: str | None, score: int | None = None, **changes: Any) -> dict[str, Any]:

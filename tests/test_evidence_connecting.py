@@ -17,12 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.evidence import addresses, connection
-from debate_orchestrator.evidence.addresses import Address, parse, public
+from debate_orchestrator.evidence.addresses import parse, public
 from debate_orchestrator.evidence.fetch import Fetcher
 from debate_orchestrator.evidence.states import Blocked, Unreachable
-
-PAGE = Address("http", NAME, 80, "/")
-
 
 NOT_PUBLIC = "the host resolves to an address that is not public"
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +70,6 @@ def test_a_journal_whose_format_asks_for_too_much_is_refused(debate: Run, here: 
         assert ran.code == 2 and "line 1 holds" in ran.err and "format: Value error, final" in ran.err, verb
 
 
-def values(value: Any) -> int:
-    """How many values there are in plain data, the mappings and lists that hold others included."""
-    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + sum(map(values, held))
-
-
 def test_a_brief_after_no_speech_is_rehearsed_or_told() -> None:
     """A format may have a decision brief and no speech; then a stand-in has none to name."""
     data = shipped_format("adversarial").model_dump(mode="json")
@@ -85,32 +77,6 @@ def test_a_brief_after_no_speech_is_rehearsed_or_told() -> None:
         data[group] = [phase for phase in data[group] if phase["reply"] != "text"]
     opened = folding.opened(1, rules=Format.model_validate(data), brief=True)
     assert "ZeroDivisionError" not in estimate_debate(opened).sentence()
-
-
-USUAL = (1, 2, 3, 5, 10, 50, 100)
-ODD = (0, -1, 0.5, 2.5, 101, 1e6, 1_000_001, 1e9, 1e300, -1e300, 5e-324, 10**18, None)
-_KEYS = (
-    "least", "most", "words", "asked_words", "tokens", "least_words", "most_words", "weight", "panel", "default",
-    "insist", "most_in_a_row", "rounds_at_least", "round",
-)  # fmt: skip
-
-
-def numbers(data: Any, chance: random.Random) -> Iterator[tuple[dict[str, Any], str]]:
-    """Every place of a format's data in which a number may stand."""
-    match data:
-        case dict():
-            for key, value in data.items():
-                if key in _KEYS and (value is None or isinstance(value, int | float)):
-                    yield data, key
-                yield from numbers(value, chance)
-        case list():
-            for value in data:
-                yield from numbers(value, chance)
-
-
-def number(chance: random.Random) -> float | None:
-    """A number that a format may have, more often than not."""
-    return chance.choice(USUAL if chance.random() < 0.7 else ODD)
 
 
 def test_shipped_formats_are_far_from_the_bounds() -> None:

@@ -10,7 +10,7 @@ from core import test_decision as decision
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext
-from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.util.errors import MAX_LISTED, MAX_TOLD_LENGTH
 
@@ -54,10 +54,6 @@ def test_problems_of_a_reply_are_short_together(shape: str, items: Any) -> None:
     assert problems[-1] == f"the reply: there are more problems than these {len(problems) - 1}."
     assert sum(map(len, problems[:-1])) <= MAX_TOLD_LENGTH <= 8_000
     assert all(problem.endswith(".") for problem in problems)
-
-
-def length(brief: Brief) -> int:
-    return sum(len(part) for message in brief.messages for part in message.parts)
 
 
 def test_a_brief_for_another_draft_has_the_first_problems_of_the_last_one() -> None:

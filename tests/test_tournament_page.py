@@ -116,11 +116,6 @@ def test_only_own_files_are_replaced(debate: Run) -> None:
         assert hashlib.sha256(Path("t", name).read_bytes()).hexdigest() == digest
 
 
-def written() -> dict[Path, bytes]:
-    """Every file of the tournament, with what is in it."""
-    return {path: path.read_bytes() for path in Path("t").rglob("*") if path.is_file()}
-
-
 @pytest.mark.slow
 def test_models_that_no_vote_tells_apart(debate: Run) -> None:
     """Strengths that differ by rounding errors alone look equal: on the axis of their plot, and in figures."""

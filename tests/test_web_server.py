@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
 import time
 import webbrowser
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from public_server import Served, start, watch
 
 from debate_orchestrator.web import live, server
-
-SPEAKER = """\
-import sys, time
-sys.stdin.read()
-for n in range(60):
-    print(f"Reason {n} is " + "w" * 400, end=" ", flush=True)
-    time.sleep(0.01)
-"""
 
 
 def test_what_waits_for_a_viewer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,30 +37,6 @@ def test_a_full_viewer_ends_no_other_stream(monkeypatch: pytest.MonkeyPatch) -> 
         viewers.broadcast("text", number)
         assert [viewer.get_nowait() for viewer in quick] == [live.message("text", number)] * 19
     assert [full.get_nowait(), full.get_nowait()] == [live.message("text", 0), None] and full.empty()
-
-
-def site(folder: Path) -> dict[str, Any]:
-    """Rules of a site in which a program speaks for seconds."""
-    (folder / "speaker.py").write_text(SPEAKER, encoding="utf-8")
-    program = f"command:{sys.executable} {folder / 'speaker.py'}"
-    settings = {"issues": False, "brief": False}
-    offer = {"about": "x", "cast": {"a": program, "b": program, "judge": "rehearse"}, "free": True, **settings}
-    return {"offers": {"one": offer}, "debates_per_visitor": 100}
-
-
-async def followed(server: Served, path: str, visitor: str) -> list[tuple[str, Any]]:
-    """What a viewer is told until the debate is over. As a browser does, it asks again when its stream ends before."""
-    told: list[tuple[str, Any]] = []
-    while not told or told[-1][0] != "over":
-        told += await watch(server.port, path, visitor)
-    return told
-
-
-async def crowd(server: Served, viewers: int) -> list[list[tuple[str, Any]]]:
-    """What each of so many viewers of one debate is told."""
-    path = await start(server.port, f"Are {viewers} viewers many?", rounds="1")
-    visitors = (f"10.1.{n // 250}.{n % 250}" for n in range(viewers))
-    return await asyncio.gather(*(followed(server, path, visitor) for visitor in visitors))
 
 
 ADDRESS = "http://127.0.0.1:8642/dashboard/0123456789abcdef/"

@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from debate_orchestrator.core.verdict import (
     ParsedBallot,
@@ -21,7 +20,6 @@ from debate_orchestrator.core.verdict import (
 SIDES = ("a", "b")
 EVEN = {"x": Fraction(1), "y": Fraction(1)}
 LABELS = {"supported": "a", "refuted": "b", "unclear": "no decision"}
-WINNERS = st.sampled_from(["a", "b", "tie", "consensus", "no decision"])
 
 
 def read(ballot: dict[str, Any], weights: dict[str, Fraction] = EVEN) -> ParsedBallot:
@@ -41,10 +39,6 @@ def vote(original: ParsedBallot | str | None = "a", mirrored: ParsedBallot | str
 def panel(*winners: str | None) -> list[Vote]:
     """The votes of judges who declare these winners; None is an absent judge."""
     return [vote(winner, judge=f"judge-{n}") for n, winner in enumerate(winners, start=1)]
-
-
-def scores(a: Any, b: Any) -> dict[str, Fraction]:
-    return {"a": Fraction(a), "b": Fraction(b)}
 
 
 # What a ballot says
