@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Run
-from contests import import_rows, row, spec, write_rows
+from contests import OPUS, SONNET, import_rows, row, spec, tournament, write_rows
 
+from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.ratings import fit
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow
+from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.tournament.tables import Table, to_csv
 from debate_orchestrator.util.errors import BadFile, BadSettings
 

@@ -25,7 +25,7 @@ from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, TournamentRun
-from debate_orchestrator.util.errors import BadFile, ReplyPending
+from debate_orchestrator.util.errors import BadFile
 
 PAIR: dict[str, Any] = {
     "topics": 1,
