@@ -19,7 +19,7 @@ from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.util import sanitize, verbatim, yaml
-from debate_orchestrator.util.errors import MAX_LISTED, DebateError
+from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor
 
 START = fold([opened()])
