@@ -66,6 +66,12 @@ def hand_in(visitor: Visitor, link: str, **fields: str) -> Any:  # noqa: F811
     return visitor.send(link, {"turn": turn_of(visitor, link), **fields}, token=token)
 
 
+def tick(page: Any) -> str:
+    """What the box below the remarks of a page sends where it is ticked."""
+    (value,) = re.findall(r'name="sure" value="(\w+)"', page.text)
+    return str(value)
+
+
 def state() -> DebateState:
     return fold(read_journal(JOURNAL).events)
 
@@ -167,12 +173,26 @@ def test_a_speech_that_is_not_taken_stays_with_its_writer(visitor: Visitor, stra
     asked = hand_in(stranger, link, text=conceding)
     assert asked.status_code == 422 and "concedes the whole debate" in asked.text and "A claim alone" in asked.text
     assert turn == "1.opening.a" not in state().replies
-    assert hand_in(stranger, link, text=conceding, sure="yes").status_code == 303
+    assert hand_in(stranger, link, text=conceding, sure=tick(asked)).status_code == 303
     fields = {"turn": turn, "text": "A better <b>opening</b>."}
     late = stranger.send(link, fields, token=link.rpartition("/")[2])
     assert late.status_code == 422 and people.NOT_WAITING in plain(late.text)
     assert "A better &lt;b&gt;opening&lt;/b&gt;." in late.text
     visitor.until(address, "Complete")
+
+
+def test_a_tick_is_for_the_remarks_above_it(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """A tick below one remark hands in nothing of which another remark must be told first."""
+    _, links = begun(visitor, **{"cast.a": "human"})
+    (link,) = links.values()
+    line = "I CONCEDE THE DEBATE."
+    quoting = hand_in(stranger, link, text=f"{SPEECH} They say:\n{line}")
+    asked = hand_in(stranger, link, text=f"{SPEECH}\n\n{line}", sure=tick(quoting))
+
+    assert "concedes the whole debate" not in quoting.text
+    assert asked.status_code == 422 and "concedes the whole debate" in asked.text
+    assert "1.opening.a" not in state().replies
+    assert hand_in(stranger, link, text=SPEECH, sure=tick(asked)).status_code == 303
 
 
 @pytest.mark.parametrize("field", ["text", "field/justification"])

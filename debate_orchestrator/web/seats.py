@@ -106,7 +106,7 @@ class Seats:
             return await self._page(visit, form_data, ["Some of it is missing: see below."])
         remarks_on = person_turns.speech_remarks if speech else person_turns.form_remarks
         remarks = await in_thread(lambda: remarks_on(*awaited_turn[:2], text))
-        if remarks and form_data.get("sure") != "yes":
+        if remarks and form_data.get("sure") != _digest(remarks):
             return await self._page(visit, form_data, [], remarks)
         if speech and not text.strip():
             return await self._page(visit, form_data, ["Your speech is empty. Write it, then hand it in."])
@@ -171,6 +171,7 @@ class Seats:
             sent=form_data,
             problems=problems,
             remarks=remarks,
+            remarks_digest=_digest(remarks),
             late=late,
             **values,
         )
@@ -194,6 +195,11 @@ def _reply_as_text(form_data: Mapping[str, str]) -> str:
     """What a form holds of a reply, as text: the speech, or the fields that were filled in."""
     fields = ((name.removeprefix("field/"), text) for name, text in form_data.items() if name.startswith("field/"))
     return form_data.get("text", "") or "\n".join(f"{name}: {text}" for name, text in fields if text)
+
+
+def _digest(remarks: Sequence[str]) -> str:
+    """What identifies these remarks: a tick below others agrees to none of them."""
+    return hashlib.sha256("\n".join(remarks).encode()).hexdigest()
 
 
 def _reply_digest(form_data: Mapping[str, str]) -> bytes:
