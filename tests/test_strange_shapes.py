@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from core import test_decision as decision
+from corpus import for_each
 
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.reply_check import check
@@ -41,6 +42,27 @@ def test_a_list_of_choices_is_read_by_its_options() -> None:
     read = normalize({"x": Field(kind="choices", of=options)}, value, CONTEXT, sides)
 
     assert read.value["x"] == ["Maybe so", "YES", "tie", "a", "tie", "con", "Yes"]
+
+
+SIGNS = (
+    *("¬{}", "≠ {}", "❌ {}", "✗ {}", "{} ✗", "⊘ {}", "∄{}", "! {}", "!{}", "-{}", "~{}", "~~{}~~", "{}?", "{}\u0336"),
+    *("{}\u20e0", "{}…", "{} >", "*{}", "{}=b", f"{{}}{'.' * 2_000}", f"{'(' * 2_000}{{}}{')' * 2_000}"),
+)
+
+
+@for_each(SIGNS)
+def test_a_sign_beside_an_option_is_asked_about(sign: str) -> None:
+    """A sign may negate, strike or doubt what it stands by: with one no option, flag or side is read as meant."""
+    shape = {"x": Field(kind="choice"), "y": Field(kind="choices", of=("a", "b")), "z": Field(kind="flag")}
+    shape |= {"o": Field(kind="choice", of=("a",), optional=True), "n": Field(kind="choice", of=("a",), optional=True)}
+    shape["s"] = Field(kind="text", per_side=True)
+    sides = {"a": frozenset({"a", "pro"}), "b": frozenset({"b", "con"})}
+    value = {
+        "x": sign.format("Pro"), "y": [sign.format("A")], "z": sign.format("yes"), "o": sign.format("A"),
+        "n": sign.format("none"), "s": {sign.format("A"): "So.", "b": "No."},
+    }  # fmt: skip
+
+    assert normalize(shape, value, CONTEXT, sides).value == value
 
 
 @pytest.mark.parametrize("items", [{}, {"y" * 1000: 1}, None], ids=repr)

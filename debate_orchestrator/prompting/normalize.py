@@ -36,8 +36,12 @@ _WRAPPERS = frozenset((
     "final", "my", "the", "your", "judge", "judges", "round", "debate",
 ))  # fmt: skip
 """Words of the key of an object around a reply."""
-_UNCLEAR = re.compile(r'["{}\[\]]|[?~]|!\w')
-"""In an option: two values that a repair may have joined, a doubt, a negation."""
+_MAX_LENGTH = 1_000
+"""Characters of an option or a key that is written in another way than it is asked for."""
+_EMPHASIS = re.compile(r"(\*{1,3}|`|(?<!\w)_{1,2})(?=\S)(.+?)(?<=\S)\1")
+_ENCLOSED = re.compile(r"""["'“(\[](.+)["'”)\]]|(.+)\.""")
+_PLAIN_WORDS = re.compile(r"[^\W_]+(?:(?:[-_'’/]|:?\s+\(?)[^\W_]+)*[):]?")
+"""Words with signs between them that say nothing."""
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
@@ -119,7 +123,10 @@ class _Normalizer:
         reported."""
         names_by_phrase = {phrase(name): name for name in names}
         names_by_phrase |= {text: side for side in self.sides if side in names for text in self.sides[side]}
-        key_names = {key: key if key in names else names_by_phrase.get(phrase(key), "") for key in value}
+        key_names = {
+            key: key if key in names else names_by_phrase.get(key) or names_by_phrase.get(plain_phrase(key) or "", "")
+            for key in value
+        }
         times = Counter(key_names.values())
         return {(key_names[key] if times[key_names[key]] == 1 else "") or key: item for key, item in value.items()}
 
@@ -155,7 +162,7 @@ class _Normalizer:
         """What a single value means; None if it has no other meaning than its own."""
         match field.kind:
             case "flag" if isinstance(value, str):
-                return _FLAGS.get(phrase(value))
+                return _FLAGS.get(plain_phrase(value) or "")
             case "number":
                 return _number(value, field.least, field.most, integer=field.whole)
             case "choice":
@@ -212,13 +219,14 @@ class _Normalizer:
         if not isinstance(value, str):
             return None
         options = field.of or self.shape_context.sides
-        if value in options or _UNCLEAR.search(value):
-            return value if value in options else None
-        words = re.sub(r"^(?:winner )?(?:the )?| (?:wins|won|is the winner)$", "", phrase(value))
+        if value in options:
+            return value
+        words = re.sub(r"^(?:winner )?(?:the )?| (?:wins|won|is the winner)$", "", plain_phrase(value) or "")
         matches = [
             option
             for option in options
-            if words in (phrase(option), *_SYNONYMS.get(option, ())) or words in self.sides.get(option, ())
+            if (words and words in (phrase(option), *_SYNONYMS.get(option, ())))
+            or not self.sides.get(option, frozenset()).isdisjoint((words, value.strip()))
         ]
         return matches[0] if len(matches) == 1 else None
 
@@ -236,7 +244,9 @@ def _is_nested(value: Any) -> bool:
 def _means_nothing(field: Field, value: Any) -> bool:
     """Whether an optional field is left empty in words, such as `none`."""
     if field.kind == "choice":
-        return value is False or (isinstance(value, str) and phrase(value) in _NO_OPTION and value not in field.of)
+        if not isinstance(value, str) or value in field.of:
+            return value is False
+        return not phrase(value) or plain_phrase(value) in _NO_OPTION
     return isinstance(value, str) and phrase(value) in _NOTHING
 
 
@@ -261,3 +271,16 @@ def _number(value: Any, minimum: float | None, maximum: float | None, *, integer
 def phrase(text: str) -> str:
     """A text as a lower-case phrase: without punctuation, with single spaces."""
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+
+
+def plain_phrase(text: str) -> str | None:
+    """The phrase of a text that has no other signs than emphasis, quotation marks and brackets around the whole, and
+    those between words, or a full stop. None for any other: a sign may negate, strike or doubt the words beside it."""
+    text, former = text.strip()[: _MAX_LENGTH + 1], ""
+    if len(text) > _MAX_LENGTH:
+        return None
+    while text != former:
+        former, text = text, _EMPHASIS.sub(r"\2", text)
+        if enclosed := _ENCLOSED.fullmatch(text):
+            text = (enclosed[1] or enclosed[2]).strip()
+    return phrase(text) if _PLAIN_WORDS.fullmatch(text) else None

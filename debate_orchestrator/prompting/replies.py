@@ -205,8 +205,9 @@ def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
 
 
 def _side_phrases(side: str, name: str, label: str, position: str) -> frozenset[str]:
-    """The phrases that can only mean one side: its key, its name, what it stands for (`Pro`) and its position."""
+    """The phrases that can only mean one side: its key, its name, what it stands for (`Pro`) and its position, also as
+    it is written."""
     names = {side, name, *(f"{word} {side}" for word in _BEFORE_SIDE)}
     if label:
         names |= {label, f"{label} side", *(f"{text} {label}" for text in (side, name)), f"{label} {name}"}
-    return frozenset(filter(None, map(phrase, (*names, position))))
+    return frozenset(filter(None, (*map(phrase, (*names, position)), position.strip())))
