@@ -53,6 +53,23 @@ def test_white_space_in_a_stream_costs_no_more_than_its_length(monkeypatch: pyte
     assert more < 5 * some
 
 
+def test_a_piece_of_a_stream_costs_the_same_however_many_keys_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply that comes one character at a time is passed on at once, in less than a hundred calls a character."""
+
+    def take() -> None:
+        stream = StreamRedactor(lambda text: None)
+        for piece in "A word and the next one. " * 20:
+            stream.take(piece)
+
+    counts = []
+    for n in (1, 40):
+        for key in range(n):
+            monkeypatch.setenv(f"DEBATE_KEY_H{key}", f"sk-proj-{key:02d}Zq9xT4mB7vK2nW8pL5rD1cF6hJ3gS0aY")
+        take()  # what is looked for is made once
+        counts.append(calls(take))
+    assert counts[1] < 1.2 * counts[0] < 50_000
+
+
 def test_yaml_of_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many values and keys are read, and no more."""
     monkeypatch.setattr(yaml, "MAX_NODES", 1_000)

@@ -126,8 +126,10 @@ def test_a_spec_with_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadSettings) as caught:
         parse_spec({**contests.spec_data(), "topics": topics, "models": models})
     assert [problem.partition(": ")[0] for problem in caught.value.problems] == [
-        "models[0].name", "topics[0].id", "topics[0].motion", "topics[0].position_a", "topics[0].position_b", "pairs[0][0]",
-    ]  # fmt: skip
+        "models[0].name",
+        *(f"topics[0].{key}" for key in ("id", "motion", "position_a", "position_b")),
+        "pairs[0][0]",
+    ]
     assert not holds_key(str(caught.value)) and "unset the variable" in str(caught.value)
 
 

@@ -141,6 +141,10 @@ _SHORT_ESCAPE = 16
 _WINDOW, _OVERLAP = 100_000, 20_000
 """Characters of a text that are read with their places at once, for which memory is needed; and how many of them are
 read again with the next ones."""
+_AS_READ = re.compile(r"[!-$'-)+-\[\]-_a-}]*")
+"""Text of ASCII without signs of escapes and of emphasis."""
+_SHORT_TEXT = 1_000
+"""Characters of a text in which each place is looked at, and not each secret."""
 _MAX_HELD = 20_000
 """Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
 
@@ -193,12 +197,17 @@ class _Reading(NamedTuple):
     @classmethod
     def of(cls, text: str) -> _Reading:
         """The bare text."""
+        if text.isascii():
+            seen = [place for place, char in enumerate(text) if not char.isspace()]
+            return cls("".join(text.split()), seen, [place + 1 for place in seen])
         places = range(len(text))
         reading = cls(text, [*places], [place + 1 for place in places])
         return reading._substitute((place, place + 1, _bare(text[place])) for place in places)
 
     def plain(self) -> _Reading:
         """The same without the signs of emphasis."""
+        if self.text.translate(_EMPHASIS) == self.text:
+            return self
         return self._substitute(
             (place, place + 1, "") for place, sign in enumerate(self.text) if ord(sign) in _EMPHASIS
         )
@@ -222,22 +231,16 @@ class _Reading(NamedTuple):
         return _Reading(self.text[:end], self.starts[:end], self.stops[:end])
 
 
-def _begun(text: str, form: str) -> int:
-    """Where the longest end of a text begins with which `form` begins, but for the whole of it; its length if none."""
-    place = text.find(form[:_SHORTEST], max(0, len(text) - len(form) + 1))
-    while place >= 0 and not form.startswith(text[place:]):
-        place = text.find(form[:_SHORTEST], place + 1)
-    if place >= 0:
-        return place
-    ends = range(max(0, len(text) - min(_SHORTEST, len(form)) + 1), len(text))
-    return next((place for place in ends if form.startswith(text[place:])), len(text))
-
-
 class Redactor:
     """Takes certain secrets out of texts."""
 
     def __init__(self, secrets: Iterable[str]):
         self._forms = sorted({form for secret in secrets for form in forms(secret)}, key=len, reverse=True)
+        self._begins: dict[str, list[str]] = {}
+        """The forms that begin with some characters, by each of their first ones up to `_SHORTEST`."""
+        for form in self._forms:
+            for length in range(1, _SHORTEST + 1):
+                self._begins.setdefault(form[:length], []).append(form)
 
     def __call__(self, text: str) -> str:
         """`text` with `[key]` in place of every secret."""
@@ -253,7 +256,7 @@ class Redactor:
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Where secrets begin and end in a text; of a long one perhaps only some of them, but none only if there is
         none."""
-        if not self._forms or not any(form in reading for reading in _readings(_bare(text)) for form in self._forms):
+        if not self._forms or not any(map(self._holds_form, _readings(_bare(text)))):
             return []  # most texts, which are read without places
         if len(text) > _WINDOW:
             spans = [
@@ -274,16 +277,39 @@ class Redactor:
             reading = reading.unescape()
         return sorted(spans)
 
+    def _holds_form(self, text: str) -> bool:
+        """Whether a secret stands in a reading of a text. In a short one, such as a piece of a stream, few are looked
+        for."""
+        if len(text) > _SHORT_TEXT:
+            return any(form in text for form in self._forms)
+        begins = {text[place : place + _SHORTEST] for place in range(len(text) - _SHORTEST + 1)}
+        return any(form in text for begin in begins & self._begins.keys() for form in self._begins[begin])
+
+    def _begun(self, text: str) -> int:
+        """Where the longest end of a text begins with which a secret begins, but for the whole of it; its length if
+        there is none."""
+        for place in range(max(0, len(text) - len(self._forms[0]) + 1), len(text)):
+            for form in self._begins.get(text[place : place + _SHORTEST], ()):
+                if len(form) > len(text) - place and form.startswith(text[place:]):
+                    return place
+        return len(text)
+
     def _unfinished(self, text: str) -> tuple[int, str]:
         """Where the longest end of a text begins that may go on as a secret, and that end as it is read; the length of
         the text and nothing if there is none."""
+        bare = "".join(text.split())
+        if _AS_READ.fullmatch(bare):  # most pieces of a stream: there is one reading
+            place = self._begun(bare)
+            if place == len(bare):
+                return len(text), ""
+            return [at for at, char in enumerate(text) if not char.isspace()][place], bare[place:]
         best, reading = (len(text), ""), _Reading.of(text)
         for _ in range(_MAX_NESTED + 1):
             if partial := _UNFINISHED_ESCAPE.search(reading.text):
                 best = min(best, (reading.starts[partial.start()], ""))
                 reading = reading.up_to(partial.start())
             for variant in (reading, reading.plain()):
-                place = min((_begun(variant.text, form) for form in self._forms), default=len(variant.text))
+                place = self._begun(variant.text)
                 if place < len(variant.text):
                     best = min(best, (variant.starts[place], variant.text[place:]))
             if not _has_escapes(reading.text):
