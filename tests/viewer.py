@@ -41,12 +41,6 @@ class Viewer:
         while self.code is None and select.select([self._master], [], [], 0.05)[0]:
             self._look(0)
 
-    def make_plain(self) -> None:
-        """The terminal is made as shells have it."""
-        modes = termios.tcgetattr(self._master)
-        modes[3] |= termios.ECHO | termios.ICANON
-        termios.tcsetattr(self._master, termios.TCSANOW, modes)
-
     @property
     def plain(self) -> bool:
         """Whether the terminal is as shells have it: with an echo, and line by line."""

@@ -262,10 +262,6 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
     return wrong
 
 
-def _brief(debate: DebateState, turn: str) -> Brief:
-    return brief(debate, schedule.turn(debate, turn))
-
-
 def body(brief: Brief, spec: str) -> Request:
     """The request for a brief to a server that has refused nothing."""
     return UnsupportedOptions().request(request(brief, spec), options_of(brief, spec))
