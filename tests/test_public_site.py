@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
@@ -26,8 +27,10 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
+from debate_orchestrator.web import live
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
 from debate_orchestrator.web.public.sentences import public_reasons
+from debate_orchestrator.web.public.views import Views, create_app
 
 
 @pytest.fixture
@@ -35,6 +38,36 @@ def visitor(here: Path) -> Iterator[PublicVisitor]:
     """A visitor of a site on which stand-ins debate."""
     with visiting_public() as visitor:
         yield visitor
+
+
+def test_a_burst_of_streams_keeps_to_the_limit(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of streams that one address opens at the same time ten are sent, and when they end their places are free."""
+    path, app = visitor.started() + "/stream", create_app(visitor.site, [HOST])
+    monkeypatch.setattr(Views, "_stream", lambda views, path, *count: live.event_stream(live.Viewers(), list, *count))
+
+    async def statuses() -> list[int]:
+        sent, all_answered = list[int](), asyncio.Event()
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                sent.append(message["status"])
+                if len(sent) == 30:
+                    all_answered.set()
+
+        async def ask() -> None:
+            headers = [(b"host", HOST.encode()), (b"x-forwarded-for", b"203.0.113.7")]
+            scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": headers}
+            await app(scope | {"scheme": "https", "root_path": ""}, asyncio.Event().wait, send)
+
+        asking = [asyncio.create_task(ask()) for _ in range(30)]
+        await asyncio.wait_for(all_answered.wait(), 30)
+        for task in asking:
+            task.cancel()
+        await asyncio.wait(asking)
+        return sorted(sent)
+
+    for _ in range(2):
+        assert asyncio.run(statuses()) == [200] * 10 + [429] * 20
 
 
 def opened(name: str) -> Opened:

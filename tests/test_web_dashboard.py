@@ -322,10 +322,10 @@ def test_hostile_words_stay_words(visitor: Visitor) -> None:
 
 
 def test_journals_that_can_not_be_shown(visitor: Visitor) -> None:
-    """Files whose names are not text or lead elsewhere in an address, and a damaged journal, are listed with their
-    trouble, and keep no other from being listed, found and compared."""
+    """Files whose names are not text, have a line break or lead elsewhere in an address, and a damaged journal, are
+    listed with their trouble, and keep no other from being listed, found and compared."""
     address = started(visitor)
-    journal, names = Path(f"{NAME}.journal.jsonl").read_bytes(), (b"\xff", b"a\xed\xa0\x80", b"", b".", b"..")
+    journal, names = Path(f"{NAME}.journal.jsonl").read_bytes(), (b"\xff", b"a\xed\xa0\x80", b"a\nb", b"", b".", b"..")
     for name in names:
         Path(os.fsdecode(name + b".journal.jsonl")).write_bytes(journal)
     Path("bad.journal.jsonl").write_text(json.dumps({"n": 1}) + "\n", encoding="utf-8")

@@ -80,8 +80,10 @@ def _all_names() -> list[str]:
 
 
 def has_address(name: str) -> bool:
-    """Whether a name can stand in an address: one that is not UTF-8 can't, and dots alone lead elsewhere."""
-    return name not in ("", ".", "..") and "\ufffd" not in os.fsencode(name).decode("utf-8", "replace")
+    """Whether a name can stand in an address: one that is not UTF-8 or has a line break can't, and dots alone lead
+    elsewhere."""
+    is_utf8 = "\ufffd" not in os.fsencode(name).decode("utf-8", "replace")
+    return is_utf8 and name not in (".", "..") and name.splitlines() == [name]
 
 
 def without_address(file: str) -> str:

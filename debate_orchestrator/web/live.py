@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.redact import redact_json
@@ -66,9 +68,25 @@ class Viewers:
         self._viewers.discard(viewer)
 
 
-def event_stream(viewers: Viewers | None, first: Callable[[], Iterable[bytes]]) -> StreamingResponse:
+class _EventStream(StreamingResponse):
+    """A stream of events that is sent within a context, which ends with it, also where nothing could be sent."""
+
+    def __init__(self, events: AsyncIterator[bytes], context: AbstractContextManager[None]):
+        super().__init__(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+        self._context = context
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._context:
+            await super().__call__(scope, receive, send)
+
+
+def event_stream(
+    viewers: Viewers | None,
+    first: Callable[[], Iterable[bytes]],
+    context: AbstractContextManager[None] | None = None,
+) -> StreamingResponse:
     """The answer to a request for a stream: first how things stand, then what happens. Without viewers nothing follows
-    what `first` makes."""
+    what `first` makes. It is sent within the `context`, which can refuse it with an HTTPException."""
 
     async def events() -> AsyncIterator[bytes]:
         viewer = viewers.join() if viewers else None
@@ -87,7 +105,7 @@ def event_stream(viewers: Viewers | None, first: Callable[[], Iterable[bytes]]) 
             if viewers and viewer is not None:
                 viewers.leave(viewer)
 
-    return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+    return _EventStream(events(), context or nullcontext())
 
 
 class LiveBlocks:

@@ -9,9 +9,9 @@ import ipaddress
 import secrets
 import time
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from starlette.exceptions import HTTPException
 
@@ -19,7 +19,6 @@ from debate_orchestrator.util.errors import with_hint
 from debate_orchestrator.web.guard import Scope, stated_last
 from debate_orchestrator.web.public.rules import SiteRules
 
-T = TypeVar("T")
 DAY_COST, ALL_COST = "max_cost_per_day", "max_cost"
 VISITOR, TRIES, MODEL, OFFER = "visitor:", "tries:", "model:", "offer:"
 """How the names of counters begin."""
@@ -115,16 +114,14 @@ class Limits:
             sentence = with_hint("Too many requests came from your network.", f"the same again in {wait} s")
             raise HTTPException(429, sentence, {"retry-after": str(wait)})
 
-    def may_open_stream(self, visitor: str) -> bool:
-        """Whether a visitor has fewer streams open than they may have."""
-        return self._streams[visitor] < _MAX_STREAMS
-
-    async def count_stream(self, visitor: str, events: AsyncIterable[T]) -> AsyncIterator[T]:
-        """The events of a stream, which counts as the visitor's while it lasts."""
+    @contextmanager
+    def stream(self, visitor: str) -> Iterator[None]:
+        """Counts a stream as the visitor's while the block lasts. Raises HTTPException where too many are open."""
+        if self._streams[visitor] >= _MAX_STREAMS:
+            raise HTTPException(429, "Too many pages of your network follow a debate.", {"retry-after": "30"})
         self._streams[visitor] += 1
         try:
-            async for event in events:
-                yield event
+            yield
         finally:
             self._streams[visitor] -= 1
             if not self._streams[visitor]:

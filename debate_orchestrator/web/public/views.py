@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
@@ -188,18 +189,13 @@ class Views:
 
     async def stream(self, request: Request) -> Response:
         """What happens in a debate, as it happens; its place while it waits."""
-        path = self._journal(request)
-        limits, visitor = self._site.limits, self._site.limits.visitor(request.scope)
-        if not limits.may_open_stream(visitor):
-            raise HTTPException(429, "Too many pages of your network follow a debate.", {"retry-after": "30"})
-        response = self._stream(path)
-        response.body_iterator = limits.count_stream(visitor, response.body_iterator)
-        return response
+        path, limits = self._journal(request), self._site.limits
+        return self._stream(path, limits.stream(limits.visitor(request.scope)))
 
-    def _stream(self, path: str) -> StreamingResponse:
+    def _stream(self, path: str, count: AbstractContextManager[None]) -> Response:
         run = self._site.runs.running(path)
         if run is not None:
-            return live.event_stream(run.viewers, run.messages_so_far)
+            return live.event_stream(run.viewers, run.messages_so_far, count)
         viewers = self._site.queue.viewers(path)
 
         def first() -> list[bytes]:
@@ -207,7 +203,7 @@ class Views:
                 return [live.message("over", {})]
             return [live.message("status", _status(self._page_state(path), complete=False))]
 
-        return live.event_stream(viewers, first)
+        return live.event_stream(viewers, first, count)
 
     async def report(self, request: Request) -> Response:
         """The report."""
