@@ -408,10 +408,12 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
     if os.path.lexists(draft) or os.path.lexists(ballot):
         return False
     make_folder(folder)
-    if sum(name.endswith(SUFFIX) for name in os.listdir(folder)) >= MAX_BY_LINK:
+    write_new(draft, to_yaml(value), encode=encoded_as_typed)
+    # Counted with this one, so that of those who begin at the same time none is over.
+    if sum(name.endswith(SUFFIX) for name in os.listdir(folder)) > MAX_BY_LINK:
+        os.unlink(draft)
         problem = f"{MAX_BY_LINK} reviews of this debate have begun, and no more may by this link."
         raise BadFile(problem, hint="tell the person who sent you the link, who can take your ballot as a file")
-    write_new(draft, to_yaml(value), encode=encoded_as_typed)
     return True
 
 
