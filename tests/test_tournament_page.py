@@ -104,9 +104,12 @@ def test_only_own_files_are_replaced(debate: Run) -> None:
     text = Path("t/rows.jsonl").read_text(encoding="utf-8")
     Path("t/rows.jsonl").write_text(re.sub(r'("winner": ?)"con"', r'\1"pro"', text), encoding="utf-8")
     before = Path("t/csv/elo.csv").read_bytes()
+    with Path("t/SHA256SUMS").open("a") as sums:
+        sums.write("# my words\n")
     second = debate("tournament", "report", "t")
 
-    assert second.code == 0 and "head_to_head.edited.csv" in second.err and second.err.count("is kept as") == 1
+    assert second.code == 0 and "head_to_head.edited.csv" in second.err and second.err.count("is kept as") == 2
+    assert Path("t/SHA256SUMS.edited-2").read_text().endswith("# my words\n")
     assert Path("t/csv/elo.csv").read_bytes() != before
     head, *lines = Path("t/SHA256SUMS").read_text().splitlines()
     listed = dict(line.split("  ")[::-1] for line in lines)

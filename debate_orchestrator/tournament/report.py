@@ -38,6 +38,9 @@ from debate_orchestrator.util.sanitize import one_line
 _LINE = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
 _HEAD = "# Written by debate_orchestrator.\n"
 """How a list of checksums begins."""
+_NAMES = rf"{PAGE}|{RATINGS}|{TABLES}/\w+\.csv|{PLOTS}/\w+\.(?:svg|png)"
+_LIST = re.compile(rf"{_HEAD}(?:[0-9a-f]{{64}}  (?:{_NAMES})\n)*".encode())
+"""All of a list that this program wrote."""
 _MAX_LIST_SIZE = 1_000_000
 """Bytes of a list of checksums."""
 
@@ -84,7 +87,7 @@ def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
         yield from _write(os.path.join(folder, name), data, partial(_has_digest, digest))
     lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
     text = f"{_HEAD}{lines}".encode()
-    yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: old.startswith(_HEAD.encode()))
+    yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: _LIST.fullmatch(old) is not None)
 
 
 def _has_digest(digest: str, data: bytes) -> bool:
