@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -213,3 +214,49 @@ def test_the_same_tournament(here: Path) -> None:
         len({folder.identity(contests.spec(**change)) for change in ({}, {"seed": 2}, {"tag": "b"}, {"rounds": 2})})
         == 4
     )
+
+
+FORGED: tuple[Any, ...] = (
+    {"tournament": "x", "debate": "x"},
+    {"debate": ["x"]},
+    {},
+    [1],
+    "text",
+    {"debate": "x" * 2_000_000},
+    {"debate": "no debate of it"},
+)
+
+
+@pytest.mark.slow
+def test_jobs_that_this_program_did_not_make(debate: Run, url: str, postgres_server: Postgres) -> None:
+    """Jobs with other arguments, those of a dead worker too, end without a traceback, and every debate is held."""
+    name = url.rpartition("/")[2]
+    with started(*RUN, "out", "--cluster", url) as run:
+        run.hear("Workers take the debates")
+        waiting = "SELECT count(*) > 0 FROM procrastinate_jobs"
+        while postgres_server.query(name, waiting) != [(True,)]:
+            pass
+        ((queue,),) = postgres_server.query(name, "SELECT min(queue_name) FROM procrastinate_jobs")
+        old = "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 day') RETURNING id"
+        ((dead,),) = postgres_server.query(name, old)
+        for more in FORGED:
+            arguments = {"tournament": queue.removeprefix("debates-"), **more} if isinstance(more, dict) else more
+            for status, worker_id in (("todo", "NULL"), ("doing", dead)):
+                values = f"'{queue}', 'run_debate', '{json.dumps(arguments)}', '{status}', {worker_id}, 5"
+                columns = "queue_name, task_name, args, status, worker_id, priority"
+                postgres_server.query(name, f"INSERT INTO procrastinate_jobs ({columns}) VALUES ({values})")
+        with started("worker", url, "--until-done") as worker:
+            worked = worker.end(120)
+        ran = run.end(60)
+    assert (worked.code, ran.code) == (0, 0), worked.err + ran.err
+    assert "Traceback" not in worked.err + ran.err and "can't be reached" not in worked.err + ran.err
+    assert "6 debates complete" in ran.out and not postgres_server.query(name, "SELECT 1 FROM procrastinate_jobs")
+
+
+@pytest.mark.slow
+def test_a_stored_number_that_is_not_finite(debate: Run, url: str, postgres_server: Postgres) -> None:
+    """It is told in a sentence, and never printed as JSON."""
+    assert held(debate, url, *RUN, "out").code == 0
+    postgres_server.query(url.rpartition("/")[2], "UPDATE tournaments SET spent = 'NaN'")
+    ran = debate("tournament", "resume", "out", "--cluster", url, "--json")
+    assert ran.code == 2 and "A number in the database is not finite." in ran.err and "NaN" not in ran.out

@@ -98,7 +98,7 @@ def print_json_line(value: dict[str, Any]) -> None:
 
 
 def _print_json(value: dict[str, Any], stream: TextIO, **options: Any) -> None:
-    text = redact_json(json.dumps({"schema": 1, **value}, **options), **options)
+    text = redact_json(json.dumps({"schema": 1, **value}, allow_nan=False, **options), **options)
     write = stream.write_redacted if isinstance(stream, _Redacted) else stream.write
     write(f"{text}\n")
 

@@ -20,6 +20,7 @@ from debate_orchestrator.tournament.cluster.database import (
     count_unfinished,
     count_workers,
     enqueue,
+    fetch_rows,
     out_of_reach,
 )
 from debate_orchestrator.tournament.cluster.shared import append_lines
@@ -134,7 +135,7 @@ class Coordinator:
             spent = 0.0
             if before:
                 cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
-                ((spent,),) = await (await connection.execute(cost.encode(), names)).fetchall()
+                ((spent,),) = await fetch_rows(connection, cost, **names)
             await connection.execute(_UPLOAD.encode(), {**names, **debate_status._asdict()})
             if await append_lines(connection, self.id, debate_id, before, lines[before:]):
                 update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"

@@ -9,7 +9,9 @@ that comes back can't end the job of another.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import math
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from procrastinate.jobs import Job
     from psycopg import AsyncConnection
 
+_LOG = logging.getLogger(__name__)
 SCHEMA = "debate_orchestrator"
 """The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
 VERSION = 6
@@ -39,6 +42,8 @@ AT_THE_END = 5.0
 _CONNECT = 5
 """Seconds that a connection may take."""
 _CONNECTIONS = 8
+_TOO_LARGE = "54"
+"""How the SQLSTATE of a statement or a value begins that is larger than the server takes, however often it is tried."""
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 """The parts of an address that hold passwords."""
 
@@ -99,9 +104,9 @@ class Database:
         try:
             async with connector.pool.connection() as connection:
                 yield connection
-        except out_of_reach():
-            raise
         except Error as error:
+            if isinstance(error, out_of_reach()) and not (error.sqlstate or "").startswith(_TOO_LARGE):
+                raise
             problem = f"{self.where} did not take it ({_reason(error)})."
             raise BadFile(problem, hint="see what its log says, and resume") from None
 
@@ -142,8 +147,11 @@ class Database:
 
 
 async def fetch_rows(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:
-    """What one statement returns on a connection."""
-    return await (await connection.execute(query.encode(), values)).fetchall()
+    """What one statement returns on a connection. BadFile for a number that is not finite: no cost is."""
+    rows = await (await connection.execute(query.encode(), values)).fetchall()
+    if not all(math.isfinite(cell) for row in rows for cell in row if isinstance(cell, float)):
+        raise BadFile("A number in the database is not finite.", hint="correct it, or name an empty database")
+    return rows
 
 
 @asynccontextmanager
@@ -157,7 +165,8 @@ async def open_database(url: str, tell: Callable[[str], None]) -> AsyncIterator[
 
     for name in ("psycopg", "procrastinate"):  # what they would say is told in one sentence by `lost`
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=_CONNECTIONS, timeout=10.0)
+    pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "timeout": 10.0}
+    connector = procrastinate.PsycopgConnector(conninfo=conninfo, json_loads=_job_arguments, **pool)
     app = procrastinate.App(connector=connector)
     try:
         await app.open_async()
@@ -278,6 +287,9 @@ _TASK = "run_debate"
 _BATCH = 1_000
 """Jobs that are queued by one statement."""
 
+_MAX_ID_LENGTH = 1_000
+"""Characters of the id of a debate in the queue."""
+
 RunDebate = Callable[[int, str, str], Awaitable[None]]
 """Runs a debate: the worker id, the tournament, the debate. Raises Requeue if it has to be run later."""
 
@@ -296,6 +308,20 @@ def _queue_of(tournament: str) -> str:
     return f"debates-{tournament}"
 
 
+def _job_arguments(text: str | bytes) -> dict[str, Any]:
+    """The arguments of a job, which others may have written: none where they are no object."""
+    value = json.loads(text)
+    return value if isinstance(value, dict) else {}
+
+
+def _debate_of(job: Job) -> str | None:
+    """The id of a job's debate; None if this program made no such job of that queue, so that it can't be run."""
+    tournament, debate_id = (job.task_kwargs.get(name) for name in ("tournament", "debate"))
+    if not (isinstance(tournament, str) and isinstance(debate_id, str) and len(debate_id) <= _MAX_ID_LENGTH):
+        return None
+    return debate_id if (job.task_name, job.queue) == (_TASK, _queue_of(tournament)) else None
+
+
 def register(app: App, run_debate: RunDebate) -> None:
     """Makes `run_debate` the task of every job. A job is queued again after Requeue, and after no other error."""
     from procrastinate import BaseRetryStrategy, RetryDecision
@@ -305,9 +331,13 @@ def register(app: App, run_debate: RunDebate) -> None:
             return RetryDecision(retry_in={"seconds": exception.seconds}) if isinstance(exception, Requeue) else None
 
     @app.task(name=_TASK, pass_context=True, retry=RequeueAlone())
-    async def task(context: JobContext, *, tournament: str, debate: str) -> None:
-        assert context.job.worker_id is not None
-        await run_debate(context.job.worker_id, tournament, debate)
+    async def task(context: JobContext, /, **_: object) -> None:
+        job = context.job
+        assert job.worker_id is not None
+        if (debate_id := _debate_of(job)) is None:
+            _LOG.warning("Job %s of the queue %s names no debate, and is removed.", job.id, one_line(job.queue))
+            return
+        await run_debate(job.worker_id, job.queue.removeprefix(_queue_of("")), debate_id)
 
 
 async def enqueue(database: Database, tournament: str, debates: Iterable[tuple[str, bool]]) -> None:
@@ -367,8 +397,9 @@ async def requeue_stalled(database: Database, tournament: str, lease: float) -> 
     for job in await manager.get_stalled_jobs(queue=_queue_of(tournament), seconds_since_heartbeat=lease):
         assert job.id is not None
         # The new job comes first: a run that counts jobs must not find none in between.
-        with suppress(AlreadyEnqueued):  # another worker has found it
-            await manager.defer_job_async(_job(tournament, str(job.task_kwargs["debate"]), 1))
+        if (debate_id := _debate_of(job)) is not None:
+            with suppress(AlreadyEnqueued):  # another worker has found it
+                await manager.defer_job_async(_job(tournament, debate_id, 1))
         with suppress(ConnectorException):  # or it has ended meanwhile
             await manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
 

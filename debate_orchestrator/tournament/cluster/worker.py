@@ -29,7 +29,7 @@ from debate_orchestrator.tournament.cluster.shared import DatabaseJournals, Shar
 from debate_orchestrator.tournament.folder import Tournament, unfreeze_text
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_internal_error
-from debate_orchestrator.util.errors import BadSettings, UserError
+from debate_orchestrator.util.errors import BadSettings, UserError, short_repr
 from debate_orchestrator.util.redact import redact
 
 _LOG = logging.getLogger(__name__)
@@ -240,9 +240,8 @@ class Worker:
         scheduled = current.debates.get(debate_id) if current is not None else None
         if current is None or self._stop.is_set():
             raise Requeue(0 if self._stop.is_set() else round(self._lease))
-        if scheduled is None:
-            why = ("The tournament has no such debate.",)
-            await self._record_status(tournament, debate_id, DebateStatus("unusable", why=why, permanent=True))
+        if scheduled is None:  # nothing is written of it: others may have queued it
+            _LOG.warning("%s is no debate of the tournament %s.", short_repr(debate_id), tournament)
             return
         ((lines,),) = await self._database.retried_until_reached(
             lambda: self._database.rows(_BEGUN, tournament=tournament, debate=debate_id)
