@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -20,14 +14,6 @@ from typing import Any
 import puppets
 import pytest
 from conftest import Run, finish
-
-from debate_orchestrator.cli import piped
-from debate_orchestrator.cli import step as step_verb
-from debate_orchestrator.core.fold import fold
-from debate_orchestrator.host.turns_folder import TurnsFolder
-from debate_orchestrator.storage import journal as journal_module
-from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import JournalWriteError
 
 J = "report.journal.jsonl"
 
@@ -199,249 +185,6 @@ def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, An
     assert Path("report.turns/1.opening.b.reply.aside-1.md").read_text(encoding="utf-8") == "Written too early."
 
 
-def test_standard_input(debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None]) -> None:
-    """`TURN=-` takes the reply from standard input, also for the newest debate."""
-    standard_input("Grüße, said A.")
-    ran = debate("step", "--json", "1.opening.a=-")
-
-    assert ran.json["accepted"] == [{"turn": "1.opening.a", "words": 3}]
-
-
-def hand_in(debate: Run, standard_input: Callable[[str], None], turn: str, reply: str = "Grüße, said A.") -> Any:
-    """A step that takes a reply from standard input."""
-    standard_input(reply)
-    return debate("step", J, "--json", f"{turn}=-")
-
-
-@pytest.mark.parametrize(
-    ("turn", "reply", "name"),
-    [
-        ("1.opening.a", "Said A.\nagentId: abc", "1.opening.a"),
-        ("1.opening.b", "Said B, too early.", "1.opening.b"),
-        ("../../9", "Said nobody.", "unnamed"),
-        ("1.opening.a", "Binary \0.", "1.opening.a"),
-        ("1.opening.a", "long " * 60_000, "1.opening.a"),
-    ],
-    ids=["wrapped", "not due", "no turn", "no text", "too long"],
-)
-def test_a_refused_reply_from_standard_input_is_kept(
-    debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None], turn: str, reply: str, name: str
-) -> None:
-    """It lies in the folder of turns, whole, and the last complaint says where."""
-    for n in (1, 2):
-        ran, kept = hand_in(debate, standard_input, turn, reply), Path(f"report.turns/{name}.reply.refused-{n}.md")
-        assert ran.code == 2 and f"was kept as {kept}. Try: `debate step " in ran.json["complaints"][-1]
-        assert kept.read_text(encoding="utf-8") == reply
-
-
-@pytest.mark.parametrize("reason", ["locked", "no secret", "interrupted"])
-def test_a_reply_from_standard_input_is_kept_where_the_step_fails(
-    debate: Run,
-    opened: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    standard_input: Callable[[str], None],
-    reason: str,
-) -> None:
-    """Where the journal stays locked, the step can't work out a code, or is interrupted, the reply is kept, and a step
-    with the command that is told takes it."""
-    writer = JournalWriter(J)
-    with monkeypatch.context() as patch:
-        patch.setattr(step_verb, "_LOCK_SECONDS", 0)
-        if reason != "locked":
-            writer.close()
-        if reason == "no secret":
-            patch.setenv("XDG_STATE_HOME", "/proc/none")
-        if reason == "interrupted":
-            patch.setattr(step_verb, "Stepper", interrupting)
-        ran = hand_in(debate, standard_input, "1.opening.a")
-    writer.close()
-    assert ran.code == (130 if reason == "interrupted" else 2)
-    kept = "report.turns/1.opening.a.reply.refused-1.md"
-    assert f"1.opening.a: the reply on standard input was kept as {kept}." in ran.err
-    assert debate("step", J, f"1.opening.a={kept}", "--json").json["accepted"] == [{"turn": "1.opening.a", "words": 3}]
-
-
-@pytest.mark.parametrize("named", [["other.journal.jsonl"], []], ids=["not there", "none"])
-def test_a_reply_from_standard_input_is_kept_where_no_journal_is_found(
-    debate: Run, here: Path, standard_input: Callable[[str], None], named: list[str]
-) -> None:
-    """It is kept in the working folder, and the command that hands it in is told."""
-    standard_input("Grüße, said A.")
-    ran = debate("step", *named, "1.opening.a=-", "--json")
-
-    kept = "1.opening.a.reply.refused-1.md"
-    assert ran.code == 2 and f"Try: `debate step JOURNAL 1.opening.a={kept}` once it can be taken." in ran.err
-    assert Path(kept).read_text(encoding="utf-8") == "Grüße, said A."
-
-
-def interrupting(*_: object) -> Any:
-    raise KeyboardInterrupt
-
-
-KEPT = "report.turns/1.opening.a.reply.refused-1.md"
-
-
-def test_standard_input_is_in_a_file_until_it_is_taken(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
-) -> None:
-    """So a process that is killed loses nothing of it."""
-    kept, take = list[str](), step_verb.Stepper.take
-
-    def taken(*arguments: Any, **named: Any) -> None:
-        kept.append(Path(KEPT).read_text(encoding="utf-8"))
-        take(*arguments, **named)
-
-    monkeypatch.setattr(step_verb.Stepper, "take", taken)
-    assert hand_in(debate, standard_input, "1.opening.a").code == 0
-    assert kept == ["Grüße, said A."] and not Path(KEPT).exists()
-
-
-def test_an_interrupt_keeps_the_part_that_has_come(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
-) -> None:
-    """What has come on standard input when an interrupt ends the reading is kept, and called a part."""
-    waits = count()
-    monkeypatch.setattr(piped, "_PIECE_SIZE", 7)
-    monkeypatch.setattr(piped.select, "select", lambda *_: interrupting() if next(waits) == 2 else None)
-    ran = hand_in(debate, standard_input, "1.opening.a", "Part 1 Part 2 Part 3 ")
-    assert ran.code == 130 and Path(KEPT).read_text(encoding="utf-8") == "Part 1 Part 2 "
-    assert f"1.opening.a: the part that had come of the reply on standard input was kept as {KEPT}." in ran.err
-
-
-@pytest.mark.parametrize("signs", [(signal.SIGINT,), (signal.SIGHUP, signal.SIGHUP)], ids=["Ctrl-C", "closed terminal"])
-def test_a_signal_comes_when_standard_input_is_in_its_file(
-    debate: Run,
-    opened: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    standard_input: Callable[[str], None],
-    signs: tuple[signal.Signals, ...],
-) -> None:
-    """Signals that come while the file is written wait until it is."""
-    new_file = TurnsFolder.new_file
-
-    def slow_file(*arguments: Any) -> Any:
-        for sign in signs:
-            os.kill(os.getpid(), sign)
-        return new_file(*arguments)
-
-    monkeypatch.setattr(TurnsFolder, "new_file", slow_file)
-    ran = hand_in(debate, standard_input, "1.opening.a")
-    assert (
-        ran.code == 130 and Path(KEPT).read_text(encoding="utf-8") == "Grüße, said A." and f"kept as {KEPT}" in ran.err
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-def test_two_signals_at_open_standard_input(opened: dict[str, Any], sign: signal.Signals) -> None:
-    """One after another, while standard input is still open, they leave what has come in its file."""
-    command = [sys.executable, "-c", "from debate_orchestrator.cli import main; main()", "step", J, "1.opening.a=-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdin
-        process.stdin.write(b"Said A.")
-        process.stdin.flush()
-        until = time.monotonic() + 60
-        while not (os.path.exists(KEPT) and os.path.getsize(KEPT)):
-            assert time.monotonic() < until and process.poll() is None
-            time.sleep(0.01)
-        process.send_signal(sign)
-        time.sleep(0.005)
-        process.send_signal(sign)
-        process.wait(60)
-    assert Path(KEPT).read_text(encoding="utf-8") == "Said A."
-
-
-def full_disk(*_: object) -> Any:
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
-@pytest.mark.parametrize("is_interrupted", [False, True], ids=["room again", "Ctrl-C"])
-def test_standard_input_that_is_not_taken_waits_for_room(
-    debate: Run,
-    opened: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    standard_input: Callable[[str], None],
-    is_interrupted: bool,
-) -> None:
-    """A reply that is refused while the disk is full is kept once there is room; Ctrl-C prints it instead."""
-    new_file = TurnsFolder.new_file
-
-    def sleep(_: float) -> None:
-        if is_interrupted:
-            raise KeyboardInterrupt
-        monkeypatch.setattr(TurnsFolder, "new_file", new_file)
-
-    monkeypatch.setattr(TurnsFolder, "new_file", full_disk)
-    monkeypatch.setattr(piped.time, "sleep", sleep)
-    ran = hand_in(debate, standard_input, "1.opening.b", "Line 1,\nand line 2.")
-    assert "1.opening.b: the reply on standard input waits for room on the disk" in ran.err
-    if is_interrupted:
-        assert ran.code == 130 and "\nLine 1,\nand line 2.\n" in ran.err and "is lost but for its text" in ran.err
-    else:
-        kept = Path("report.turns/1.opening.b.reply.refused-1.md")
-        assert ran.code == 2 and kept.read_text(encoding="utf-8") == "Line 1,\nand line 2."
-
-
-def test_a_reply_from_standard_input_that_can_not_be_kept_is_printed(
-    debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None]
-) -> None:
-    """Where the folder of turns takes no file either, the step says that the reply is lost, and prints it."""
-    shutil.rmtree("report.turns")
-    Path("report.turns").write_text("no folder", encoding="utf-8")
-    ran = hand_in(debate, standard_input, "1.opening.b")
-    assert "1.opening.b: the reply on standard input is lost but for its text" in ran.err and ran.code == 2
-    assert ran.err.startswith("Grüße, said A.\n")
-
-
-def test_a_step_waits_for_another_one(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
-) -> None:
-    """Two agents that end together hand in both: a step that finds the journal locked tries again."""
-    writer, pauses = JournalWriter(J), list[float]()
-
-    def pause(seconds: float) -> None:
-        pauses.append(seconds)
-        writer.close()
-
-    monkeypatch.setattr("debate_orchestrator.cli.consent.time.sleep", pause)
-    ran = hand_in(debate, standard_input, "1.opening.a")
-    assert len(pauses) == 1 and ran.json["accepted"] == [{"turn": "1.opening.a", "words": 3}]
-
-
-@pytest.mark.parametrize("interrupts", [(), (3, 6)], ids=["room again", "Ctrl-C twice"])
-def test_standard_input_waits_for_room(
-    debate: Run,
-    opened: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    standard_input: Callable[[str], None],
-    caplog: pytest.LogCaptureFixture,
-    interrupts: tuple[int, ...],
-) -> None:
-    """A reply that only this program has waits for room on a full disk, as those of models do. It is saved once there
-    is room; a second Ctrl-C gives it up, and names it."""
-    write, attempts = journal_module.append_line, 0
-
-    def full(*arguments: Any) -> int:
-        nonlocal attempts
-        attempts += 1
-        if attempts in interrupts:
-            os.kill(os.getpid(), signal.SIGINT)
-        if interrupts or attempts < 5:
-            raise JournalWriteError("no room", why="no room")
-        return write(*arguments)
-
-    monkeypatch.setattr(journal_module, "append_line", full)
-    monkeypatch.setattr(journal_module, "WRITE_AGAIN", 0.01)
-    standard_input("Grüße, said A.")
-    ran = debate("step", J, "--json", "1.opening.a=-")
-
-    assert "1.opening.a: its reply (3 words) for report.journal.jsonl can't be saved: no room." in caplog.text
-    if interrupts:
-        assert ran.code == 130 and "Lost: 1.opening.a: its reply" in caplog.text and "1 reply lost, as named" in ran.err
-    else:
-        assert ran.json["accepted"] == [{"turn": "1.opening.a", "words": 3}] and "Saved: 1.opening.a" in caplog.text
-
-
 def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None:
     """`--one-agent` is recorded once, and the report says that one agent played both sides and the judge."""
     debate("step", J, "--one-agent")
@@ -544,20 +287,6 @@ def test_a_ballot_is_filled_in_by_hand(debate: Run, opened: dict[str, Any]) -> N
     filled = debate("step", told["journal"], "--json")
     assert filled.code == 0, filled.err
     assert filled.json["accepted"][0]["turn"] == turn["turn"] and "Winner: Tie" in filled.json["show"][0]
-
-
-def test_a_turn_that_is_given_twice_is_refused(
-    debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None]
-) -> None:
-    """Of two replies to one turn none is taken, and that from standard input is kept."""
-    turn = opened["turns"][0]["turn"]
-    Path("speech.md").write_text("From a file, said A.", encoding="utf-8")
-    standard_input("From the input, said A.")
-    ran = debate("step", J, f"{turn}=-", f"{turn}=speech.md", "--json")
-
-    assert ran.code == 2 and ran.err.count(f"{turn} is given twice") == 1
-    assert Path(KEPT).read_text(encoding="utf-8") == "From the input, said A."
-    assert not fold(read(J).events).replies
 
 
 def test_a_reply_can_not_be_replaced(debate: Run, opened: dict[str, Any]) -> None:
