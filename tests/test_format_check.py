@@ -269,3 +269,17 @@ def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyP
     ran = debate("formats", "./mine")
 
     assert ran.code == 2 and "rehearsals of this format take more than 0 s" in ran.err
+
+
+def test_templates_that_compute_long_are_named(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rehearsals end where its templates take too long together; the one that takes the most is named."""
+    monkeypatch.setattr(dry_run, "TEMPLATE_SECONDS", 0.3)
+    write_format(here / "mine")
+    slow = next(iter(sorted((here / "mine").glob("*.j2"))))
+    rows = "{%- for j in range(2000) -%}{%- if i == j + 5000 -%}x{%- endif -%}{%- endfor -%}"
+    loop = f"{{%- for i in range(1000) -%}}{rows}{{%- endfor -%}}"
+    slow.write_text(f"{loop}{slow.read_text(encoding='utf-8')}", encoding="utf-8")
+    ran = debate("formats", "./mine")
+
+    assert ran.code == 2 and "templates of this format take more than 0.3 s, and this one takes the most" in ran.err
+    assert f"./mine/{slow.name}: " in ran.err

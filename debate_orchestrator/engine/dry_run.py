@@ -7,6 +7,7 @@ that the engine can't count, a report that can't be rendered. No model is called
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import product
@@ -24,6 +25,7 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import stand_in_debate
 from debate_orchestrator.formats.validation import Keys
+from debate_orchestrator.prompting import rendering
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import rehearse
 from debate_orchestrator.reports import markdown
@@ -33,9 +35,11 @@ from debate_orchestrator.storage.journal_lines import SCHEMA, Entry
 from debate_orchestrator.util.errors import BadFormat, reason
 from debate_orchestrator.util.numbers import plural
 
-SECONDS = 300
-"""Seconds for all rehearsals of a format, which take three on an idle machine for a shipped one. One from elsewhere may
+SECONDS = 60
+"""Seconds of processor time for all rehearsals of a format, which take three for a shipped one. One from elsewhere may
 be made to need far more."""
+TEMPLATE_SECONDS = 20
+"""The same for its templates alone, which a process of their own renders."""
 _NONCE = "0123456789abcdef"
 _WHEN = "2026-01-01T00:00:00.000Z"
 
@@ -101,13 +105,13 @@ class _Stop(Exception):
 def find_problems(format: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> list[str]:
     """Everything that goes wrong in debates by a format, each once; `where` gives the place of some keys."""
     problems: dict[str, None] = {}
-    until = time.monotonic() + SECONDS
     try:
-        for strictness, (rounds, scenario) in product(format.rubric.strictness, trials(format)):
-            for problem in _problems(
-                opening_event(format, templates, rounds, strictness, scenario), scenario, where, until
-            ):
-                problems[problem] = None
+        with rendering.measured() as seconds:
+            in_time = partial(_must_be_in_time, time.process_time() + SECONDS, seconds, where)
+            for strictness, (rounds, scenario) in product(format.rubric.strictness, trials(format)):
+                first = opening_event(format, templates, rounds, strictness, scenario)
+                for problem in _problems(first, scenario, where, in_time):
+                    problems[problem] = None
     except _Stop as stop:
         problems[str(stop)] = None
     except ValidationError as error:  # a debate of a size that is refused
@@ -126,8 +130,10 @@ def trials(format: Format) -> list[tuple[int, Scenario]]:
     return [*product(plain, [PLAIN]), *product(unusual, UNUSUAL)]
 
 
-def _problems(first: Opened, scenario: Scenario, where: Callable[[Keys], str], until: float) -> Iterator[str]:
-    """What goes wrong in one debate. Raises _Stop for what would stop every other, and at the time `until`."""
+def _problems(
+    first: Opened, scenario: Scenario, where: Callable[[Keys], str], in_time: Callable[[], None]
+) -> Iterator[str]:
+    """What goes wrong in one debate. Raises _Stop for what would stop every other, as `in_time` does."""
     size = f"{scenario.name} of {plural(first.settings.rounds, 'round')} ({first.settings.strictness})"
     opened = fold([first])
     turn: Turn | None = None
@@ -136,10 +142,10 @@ def _problems(first: Opened, scenario: Scenario, where: Callable[[Keys], str], u
     try:
         for debate in stand_in_debate.play(opened, partial(_reply_text, scenario=scenario)):
             for turn in debate.due:
-                _must_be_in_time(until, where)
+                in_time()
                 yield from _unrendered(debate, turn)
         turn = None
-        _must_be_in_time(until, where)
+        in_time()
         announcements(debate)
         events = enumerate([first, *debate.replies.values()], start=1)
         markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in events]))
@@ -153,8 +159,15 @@ def _problems(first: Opened, scenario: Scenario, where: Callable[[Keys], str], u
         raise _Stop(f"{where(place)}: {size} {stopped} ({reason(error)}).") from error
 
 
-def _must_be_in_time(until: float, where: Callable[[Keys], str]) -> None:
-    if time.monotonic() > until:
+def _must_be_in_time(until: float, seconds: Counter[str], where: Callable[[Keys], str]) -> None:
+    """Raises _Stop where rehearsals, or the templates in them, have taken too long."""
+    if seconds.total() > TEMPLATE_SECONDS:
+        ((slowest, most),) = seconds.most_common(1)
+        raise _Stop(
+            f"{slowest}: in rehearsals the templates of this format take more than {TEMPLATE_SECONDS} s, and this one "
+            f"takes the most ({most:.0f} s). Use smaller loops."
+        )
+    if time.process_time() > until:
         hint = "Use fewer phases, rounds or ways of judging."
         raise _Stop(f"{where(())}: rehearsals of this format take more than {SECONDS} s. {hint}")
 

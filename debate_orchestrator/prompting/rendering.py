@@ -12,14 +12,17 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
 
-from debate_orchestrator.prompting import templates
+from debate_orchestrator.prompting import template_worker, templates
 from debate_orchestrator.prompting.template_worker import READY
 from debate_orchestrator.prompting.templates import FunctionContext, Sandbox
 from debate_orchestrator.util import confine, resources
@@ -29,6 +32,7 @@ from debate_orchestrator.util.sanitize import one_line
 _stopped: set[tuple[str, int]] = set()
 """Templates that the worker was killed over, with the hash of their set. They are not tried again: a debate renders
 its templates for every turn, and each attempt would cost the whole limit."""
+_seconds: ContextVar[Counter[str] | None] = ContextVar("_seconds", default=None)
 SECONDS = 30.0
 """Wall-clock seconds for a task; `template_worker` limits the processor time."""
 _PLAIN = frozenset({str, int, float, bool, type(None)})
@@ -52,6 +56,8 @@ def render(
         context = function_context.nonce, dict(function_context.names), dict(function_context.side_labels)
         task = {"own": dict(carried), "names": [*names], "values": values, "function_context": context}
         answer = _worker().do(task)
+        if (seconds := _seconds.get()) is not None:
+            seconds[path] += answer["seconds"] if answer else template_worker.CPU
         if answer is None:
             _stopped.add(key)
             raise BadFormat(f"{path}: {_TOO_MUCH}")
@@ -68,6 +74,17 @@ def render(
             place, reason = location, templates.error_text(error)
     why = " The installed prompts are not those of this debate." if place.startswith("prompts/") else ""
     raise BadFormat(f"{place}: the template can't be rendered: {reason}.{why}")
+
+
+@contextmanager
+def measured() -> Iterator[Counter[str]]:
+    """Seconds of processor time that each template that may come from a stranger takes within this block."""
+    seconds = Counter[str]()
+    token = _seconds.set(seconds)
+    try:
+        yield seconds
+    finally:
+        _seconds.reset(token)
 
 
 def template_problems(carried: Mapping[str, str], names: Iterable[str]) -> list[str]:

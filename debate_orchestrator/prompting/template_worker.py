@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,12 @@ def main() -> None:
     for line in sys.stdin:
         _allow_more()
         task = json.loads(line)
+        begun = time.process_time()
         try:
             answer = _answer(sandbox(tuple(task["own"].items())), task)
         except MemoryError:
             sys.exit(1)  # a process that ran out of memory may be in any state
-        print(json.dumps(answer), flush=True)
+        print(json.dumps({**answer, "seconds": time.process_time() - begun}), flush=True)
 
 
 def _load(shipped: dict[str, str]) -> None:
