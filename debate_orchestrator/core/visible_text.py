@@ -29,6 +29,8 @@ MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
 _WORD = re.compile(r"\S+")
 _LESS_THAN = re.compile("[<\ufe64\uff1c]")
+_LIKE_LESS_THAN = "<\ufe64\uff1c\u02c2\u2039\u1438\u276e\u2770\u27e8\u2329\u3008\u29fc\u227a\u226a\u22d6\u00ab\u300a"
+"""It, and signs that may be taken for it."""
 
 
 class Quote(FrozenModel):
@@ -98,11 +100,18 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
 
 def with_plain_tags(text: str, quotes: Quotes) -> str:
     """The text with the plain tags of quotes as its only tags: every other `<` is escaped."""
+    text = without_quote_tags(text, quotes)
     tag, parts, at = re.compile(rf"<(/?){quotes.tag}>", re.IGNORECASE), list[str](), 0
     for match in tag.finditer(text):
         parts += [_LESS_THAN.sub("&lt;", text[at : match.start()]), f"<{match[1]}{quotes.tag}>"]
         at = match.end()
     return "".join((*parts, _LESS_THAN.sub("&lt;", text[at:])))
+
+
+def without_quote_tags(text: str, quotes: Quotes) -> str:
+    """The text, sanitized, with the tags escaped that say what a look-up found, however their `<` looks."""
+    tags = rf"[{_LIKE_LESS_THAN}](?=[\s/\u2044\u2215]{{0,3}}(?:{quotes.verified}|{quotes.unverified})\b)"
+    return re.sub(tags, "&lt;", sanitize(text), flags=re.IGNORECASE)
 
 
 def _closed(text: str, quotes: Quotes) -> str:

@@ -25,6 +25,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
+from debate_orchestrator.core.visible_text import without_quote_tags
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
@@ -33,7 +34,7 @@ from debate_orchestrator.prompting.reply_code import ReplyCode, with_any_code, w
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import first_few
 from debate_orchestrator.util.numbers import percent
-from debate_orchestrator.util.redact import redact_values
+from debate_orchestrator.util.redact import map_leaves, redact_values
 
 MAX_FORMER_LENGTH = 20_000
 """Characters of an unusable reply that are shown again to its writer."""
@@ -240,6 +241,8 @@ def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = N
     fixed = _of_format(debate) | (_of_rubric(debate) if turn.judging else {})
     values = fixed | _common(debate, turn) | _for_role(debate, turn, heard_turns)
     plain = {name: rendering.plain_data(value) for name, value in values.items()}
+    if quotes := debate.format.quotes:  # what others wrote in the setup says nothing of what was looked up
+        plain = map_leaves(plain, lambda leaf: without_quote_tags(leaf, quotes) if isinstance(leaf, str) else leaf)
     plain |= {former: plain[name] for former, name in _FORMER_NAMES.items() if name in plain}
     return {"turn": _turn(debate, turn), "heard": heard_turns, **plain, "schema": _schema(debate, turn, code)}
 
