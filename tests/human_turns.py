@@ -16,8 +16,9 @@ from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit
-from debate_orchestrator.terminal.turn import Drafts, PersonTurn
+from debate_orchestrator.terminal.turn import PersonTurn
 
 T = TypeVar("T")
 HAND_IN = BREAK

@@ -14,7 +14,8 @@ from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.setup import state as saving
 from debate_orchestrator.setup.state import KeptAnswers, SetupProgress, SetupState
-from debate_orchestrator.terminal.turn import Drafts
+from debate_orchestrator.terminal.drafts import Drafts
+from debate_orchestrator.terminal.recent_answers import RecentAnswers
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadReply
 
@@ -223,3 +224,32 @@ class TestMoved:
 
         assert saving.new_file().move_to_report(DRAFT, "report.md") == "report-2.answers.yaml"
         assert Path("report.answers.yaml").read_text() == "topic: mine\n"
+
+
+class TestRecent:
+    def test_answers_are_remembered(self) -> None:
+        """The latest answer of a kind is the last, none appears twice, and of each kind the latest fifty are kept."""
+        for answer in ("one", "two", "one", "  "):
+            RecentAnswers().add("topic", answer)
+        assert RecentAnswers().answers_of("topic") == ("two", "one") and RecentAnswers().answers_of("seat") == ()
+        for n in range(60):
+            RecentAnswers().add("topic", str(n))
+        assert RecentAnswers().answers_of("topic") == tuple(map(str, range(10, 60)))
+
+    def test_a_key_is_not_kept(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A key that was typed into an answer is not written down with it."""
+        monkeypatch.setenv("DEBATE_KEY_OTHER", "gsk-a1B2c3D4e5F6g7H8")
+        RecentAnswers().add("topic", "Is gsk-a1B2c3D4e5F6g7H8 good?")
+
+        assert RecentAnswers().answers_of("topic") == ("Is [key] good?",)
+
+    def test_a_file_that_is_no_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the file holds something else, or can't be written, nothing is remembered and nothing breaks."""
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+        RecentAnswers().add("topic", "x")
+        next(tmp_path.rglob("*.json")).write_text('{"topic": 3}')
+        assert RecentAnswers().answers_of("topic") == ()
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+        RecentAnswers().add("topic", "x")
+        assert RecentAnswers().answers_of("topic") == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 from human_turns import Script, lines, run, standing, taken
 from persons import BACK
 
-from debate_orchestrator.terminal.prompt import Quit
+from debate_orchestrator.terminal import drafts
+from debate_orchestrator.terminal.prompt import Question, Quit
 from debate_orchestrator.terminal.turn import TurnForm
 from debate_orchestrator.util.terminal_text import Back
 
@@ -168,3 +170,27 @@ def test_a_winner_against_the_scores_is_asked_about(here: Path) -> None:
     assert "Your scores favour Researcher A, and you name Researcher B the winner." in script.text
     assert script.asked[-1].text.startswith("Enter keeps that and hands it in")
     assert "Your scores favour" not in filled(here / "other", *SHORT, "")[1].text
+
+
+def test_what_is_half_typed_is_on_the_disk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in a field and was not entered is on the disk soon, and lies in the line for the next process."""
+    monkeypatch.setattr(drafts, "SOON", 0)
+    on_disk = dict[Path, bytes]()
+
+    class Dying(Script):
+        async def _read(self, question: Question) -> str:
+            if not self.typed:
+                question.changed("A was bet")
+                await asyncio.sleep(0.01)
+                on_disk.update({path: path.read_bytes() for path in here.glob("r.drafts/*")})
+            return await super()._read(question)
+
+    with pytest.raises(Quit):
+        run(TurnForm(taken("1.verdict.judge", Dying(*SHORT[:3]), here)).take())
+    [(path, content)] = on_disk.items()
+    path.write_bytes(content)
+    script = Script()
+    with pytest.raises(Quit):
+        run(TurnForm(taken("1.verdict.judge", script, here)).take())
+    assert (script.asked[0].text, script.asked[0].now) == ("Justification", "A was bet")
+    assert [text for _, text in json.loads(content)] == [*SHORT[:3], "A was bet"]

@@ -31,9 +31,10 @@ from debate_orchestrator.terminal import live
 from debate_orchestrator.terminal.display import SIDES
 
 
-@pytest.mark.parametrize("columns", [40, 120])
+@pytest.mark.parametrize("columns", [40, 80, 160])
 def test_everything_is_shown(columns: int) -> None:
-    """All announcements stand there word for word, in their order, and every speech below its heading."""
+    """All announcements stand there word for word, in their order, and every speech below its heading: both sides
+    beside each other where there is room."""
     ballots = {f"_{n}_verdict_judge": puppets.converging() for n in (1, 2)}
     shown, lines = whole(columns, say=debates.script_of(**ballots))
     text, at = " ".join(" ".join(lines).split()), 0
@@ -45,6 +46,8 @@ def test_everything_is_shown(columns: int) -> None:
         if shown.debate.shape(turn) is None:
             assert shown.debate.format.heading_of(turn) in text
             assert f"says in {turn.id}." in text
+    beside = [line for line in lines if "Challenge — Researcher A" in line and "Challenge — Researcher B" in line]
+    assert len(beside) == (3 if columns == 160 else 0)
     assert max(map(len, lines)) < columns
 
 

@@ -24,7 +24,8 @@ from debate_orchestrator.prompting import person_turns
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.terminal import turn as terminal_turn
-from debate_orchestrator.terminal.turn import Drafts, TerminalPeople
+from debate_orchestrator.terminal.drafts import Drafts
+from debate_orchestrator.terminal.turn import TerminalPeople
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import Paused
 

@@ -13,6 +13,7 @@ from persons import (
     CTRL_D,
     GIVEN,
     SETUP,
+    UP,
     run_setup,
     settled,
 )  # fmt: skip
@@ -29,6 +30,12 @@ class TestLeaving:
 
         assert held.ended == "left"
         assert settled(again) == GIVEN
+
+    def test_a_half_typed_answer_comes_back(self, here: Path) -> None:
+        """What was typed and not sent is among the earlier answers the next time."""
+        run_setup("A long and winding thou" + CTRL_C)
+
+        assert run_setup(UP + "ght").state.progress.topics == ("A long and winding thought",)
 
 
 class TestFiles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.terminal import drafts
+from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
 from debate_orchestrator.terminal.prompt import Quit
-from debate_orchestrator.terminal.turn import Drafts, SpeechEditor
+from debate_orchestrator.terminal.turn import SpeechEditor
 from debate_orchestrator.util.errors import BadFile
 
 
@@ -122,3 +125,24 @@ def test_what_was_entered_comes_back(here: Path, entered: dict[tuple[str, ...], 
     at.drafts.keep_entries(at.brief, entered)
 
     assert at.drafts.read_entries(at.brief) == entered
+
+
+def test_what_changes_is_kept_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often something changes, the latest of it is written once in a while, and at the end at once."""
+    written: list[str] = []
+    monkeypatch.setattr(drafts, "SOON", 0.01)
+
+    async def typing() -> None:
+        writer = DraftWriter[str](written.append)
+        for n in range(20):
+            writer.soon(f"text {n}")
+        assert written == []
+        await asyncio.sleep(0.03)
+        assert written == ["text 19"]
+        writer.soon("last")
+        writer.now()
+        writer.now()
+        await asyncio.sleep(0.03)
+
+    asyncio.run(typing())
+    assert written == ["text 19", "last"]

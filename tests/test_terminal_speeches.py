@@ -44,7 +44,7 @@ def pieces(text: str, cuts: Sequence[int]) -> list[str]:
 def streamed(text: str, cuts: Sequence[int], widths: Sequence[int]) -> list[str]:
     """The rows of a speech that comes in pieces, each looked at in another width."""
     speech = challenges()[0]
-    stage = StageView([speech])
+    stage = StageView([speech], 80)
     for n, piece in enumerate(pieces(text, cuts)):
         speech.hear(piece)
         finished, still_open = stage.rows(widths[n % len(widths)], 20)
@@ -81,9 +81,9 @@ def test_how_it_is_laid_out(text: str, rows: list[str]) -> None:
 
 
 def test_one_after_the_other() -> None:
-    """The first is shown as it is written, and the second is kept until the first has ended."""
+    """In a narrow terminal the first is shown as it is written, and the second is kept until the first has ended."""
     first, second = challenges()
-    stage = StageView([first, second])
+    stage = StageView([first, second], 60)
     first.hear("I hold")
     second.hear("I deny it.")
     assert texts(stage.rows(60, 20)[1]) == ["Challenge A", "", "  I hold"]
@@ -93,6 +93,20 @@ def test_one_after_the_other() -> None:
     first.show_recorded("I hold it.")
     printed = texts(stage.rows(60, 20)[0])
     assert printed == ["Challenge A", "", "  I hold it.", "", "Challenge B", "", "  I deny it."]
+
+
+def test_side_by_side() -> None:
+    """In a wide terminal each has its column, whose end is shown; both are printed when complete."""
+    first, second = challenges()
+    stage = StageView([first, second], 119)
+    first.show_recorded("\n\n".join(f"Line {n}." for n in range(40)))
+    finished, still_open = stage.rows(119, 10)
+    assert finished == [] and "Line 39." in still_open[-1].plain and len(still_open) == 10
+
+    second.show_recorded("Un.")
+    rows = [[part.strip() for part in row.split("│")] for row in texts(stage.rows(119, 10)[0])]
+    assert rows[:5] == [["Challenge A", "Challenge B"], ["", ""], ["Line 0.", "Un."], ["", ""], ["Line 1.", ""]]
+    assert len(rows) == 81 and stage.rows(119, 10) == ([], [])
 
 
 def test_the_record_counts() -> None:

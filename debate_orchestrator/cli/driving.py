@@ -234,8 +234,9 @@ def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> TerminalPeo
     seat for a person."""
     if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
+    from debate_orchestrator.terminal.drafts import Drafts
     from debate_orchestrator.terminal.prompt import Prompter
-    from debate_orchestrator.terminal.turn import Drafts, TerminalPeople
+    from debate_orchestrator.terminal.turn import TerminalPeople
 
     return TerminalPeople(Prompter(), Drafts(drafts))
 

@@ -27,7 +27,7 @@ JUDGE, ALARM = "bold magenta", "bold red"
 _CONSOLE = Console(file=io.StringIO(), color_system="standard", force_terminal=True, legacy_windows=False)
 """Only to wrap and style: nothing is printed with it."""
 _FALLBACK = (80, 24)
-_PLAIN = str.maketrans({**dict.fromkeys("█▉▊▋▌", "#"), **dict.fromkeys("▍▎▏░─—·", "-"), "…": "."})
+_PLAIN = str.maketrans({**dict.fromkeys("█▉▊▋▌", "#"), **dict.fromkeys("▍▎▏░─—·", "-"), "│": "|", "…": "."})
 """What the live view draws with, for terminals whose encoding lacks it."""
 _CLEAR, _HIDE, _SHOW = "\r\x1b[J", "\x1b[?25l", "\x1b[?25h"
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"

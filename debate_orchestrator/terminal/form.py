@@ -23,14 +23,15 @@ from debate_orchestrator.prompting.fields import (
     with_defaults,
 )
 from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, question_text
+from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit, unknown_choice
-from debate_orchestrator.util.errors import BadFile, BadReply, BadSettings, short_repr
+from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, option_number
 
-Keep = Callable[[dict[FieldPath, str]], None]
-"""Keeps what was entered in a form. Raises BadFile where it can't be written."""
+TYPING = ("",)
+"""Begins the place of what is typed and not entered yet."""
 
 
 class Form(ABC):
@@ -46,11 +47,11 @@ class Form(ABC):
         prompter: Prompter,
         shape: Shape,
         shape_context: ShapeContext,
-        keep: Keep,
+        writer: DraftWriter[Mapping[FieldPath, str]],
         entered: dict[FieldPath, str],
     ):
         self.prompter, self.shape, self.shape_context = prompter, shape, shape_context
-        self._keep, self._unsaved, self.entered = keep, "", entered
+        self.writer, self.entered = writer, entered
 
     @abstractmethod
     def prompt_for(self, question: FormQuestion) -> Question:
@@ -129,15 +130,21 @@ class Form(ABC):
 
     async def ask(self, question: FormQuestion) -> None:
         """Asks one question until its answer is valid."""
-        stands = question.short and has_valid_answer(question, self.shape_context, self.entered)
-        standing = self.entered[question.field_path] if stands else ""
-        now = "" if standing else self.entered.get(question.field_path, "")
+        typing = (*TYPING, *question.field_path)
         problems: list[str] = []
         short_list = False
         while True:
+            stands = question.short and has_valid_answer(question, self.shape_context, self.entered)
+            standing = self.entered[question.field_path] if stands else ""
+            now = self.entered.get(typing, "" if standing else self.entered.get(question.field_path, ""))
             prompt = self.prompt_for(question)
-            default = standing or prompt.default
-            prompt = prompt._replace(lines=(*prompt.lines, *problems), now=now, default=default, back=True)
+            prompt = prompt._replace(
+                lines=(*prompt.lines, *problems),
+                now=now,
+                default=standing or prompt.default,
+                back=True,
+                changed=lambda typed: self.writer.soon({**self.entered, typing: typed}),
+            )
             try:
                 answer = await self.prompter.ask(prompt) or standing
                 value = parse_answer(question, self.shape_context, answer)
@@ -147,28 +154,19 @@ class Form(ABC):
                     raise BadReply(f"The list should have {missing_text}. The same again ends it.")
             except Quit as quitting:
                 if quitting.typed:
-                    self.entered[question.field_path] = quitting.typed
+                    self.entered[typing] = quitting.typed
                 raise
             except BadReply as error:
                 problems = error.problems if answer or short_list else ["An answer is needed here."]
-                now = "" if question.short else answer
+                self.entered[typing] = "" if question.short else answer
             else:
+                self.entered.pop(typing, None)
                 self.entered[question.field_path] = answer
                 if prompt.private:
                     self.prompter.tell(f"{label(question, self.name)}: {self.answer_text(question)}")
                 return
             finally:
-                self.save()
-
-    def save(self) -> None:
-        """Keeps what was entered; says so, once, where that can't be."""
-        try:
-            self._keep(self.entered)
-            self._unsaved = ""
-        except BadFile as error:
-            if not self._unsaved:
-                self.prompter.tell(f"This can't be kept: {error}")
-            self._unsaved = str(error)
+                self.writer.now(self.entered)
 
     async def _look(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
@@ -235,6 +233,7 @@ async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesC
 
 _FIRST, _SECOND = ("seen", "before"), ("rounds", "final", "after", "why")
 _HEAD = ("ballot", "journal", "reviewer", "date")
+Keep = Callable[[dict[str, Any]], None]
 
 
 class ReviewBallotForm(Form):
@@ -248,21 +247,17 @@ class ReviewBallotForm(Form):
         form: ReviewForm,
         ballot: dict[str, Any],
         show: Callable[[], None],
-        keep: Callable[[dict[str, Any]], None],
+        keep: Keep,
     ):
         """`show` shows the debate; `keep` keeps a draft after every answer."""
         self.texts, self.form = texts, form
         self._show, self._head = show, {name: ballot[name] for name in _HEAD if name in ballot}
         self._was_read = ballot.get(READ) is True
         self._whole = form.parts(*_FIRST, *_SECOND)
-        entered = _entered(self._whole, form, ballot)
-        super().__init__(
-            prompter,
-            form.parts(*_FIRST),
-            form.shape_context,
-            lambda entered: keep(self.ballot() | ({READ: True} if self._was_read else {})),
-            entered,
+        writer = DraftWriter[Mapping[FieldPath, str]](
+            lambda entered: keep(self.ballot() | ({READ: True} if self._was_read else {}))
         )
+        super().__init__(prompter, form.parts(*_FIRST), form.shape_context, writer, _entered(self._whole, form, ballot))
 
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Quit with what was answered kept."""
@@ -293,7 +288,7 @@ class ReviewBallotForm(Form):
         except Back:
             return False
         self._was_read = True
-        self.save()
+        self.writer.now(self.entered)
         if answer == "here":
             self._show()
         if rated := self.form.rated_fields:

@@ -22,7 +22,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, pack, paragraph
-from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView
+from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, has_columns
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
 from debate_orchestrator.util.sanitize import count_words, one_line, without_line_breaks
@@ -131,6 +131,11 @@ class Live:
         self._rows = []
 
     @property
+    def beside(self) -> bool:
+        """Whether two speeches of one stage would be shown beside each other now."""
+        return has_columns(2, self._width)
+
+    @property
     def _width(self) -> int:
         """Columns of a row: the last one is left empty, since terminals disagree on what follows a full row."""
         return max(2, self.display.size()[0] - 1)
@@ -182,7 +187,7 @@ class Live:
             speeches = list(map(self._new, due))
             self._speeches |= {speech.turn.id: speech for speech in speeches}
             if self._debate.shape(turn) is None:
-                self._stage = StageView(speeches)
+                self._stage = StageView(speeches, self._width)
         return self._speeches[turn_id]
 
     def _new(self, turn: Turn) -> SpeechView:

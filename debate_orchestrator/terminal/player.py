@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import (
@@ -41,6 +41,7 @@ class Player:
     def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
         """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
         self.debate, self._events, self._live, self._pace = debate, list(events), live, pace
+        self._spoken: set[str] = set()
         self._skip, self._running = asyncio.Event(), asyncio.Event()
         self._running.set()
         self._to_verdict = False
@@ -73,10 +74,11 @@ class Player:
         """Plays to the end, or until the person quits; whether the end was reached."""
         rest = deque(self._events)
         while rest:
-            for event in take_batch(self.debate, rest):
+            batch = take_batch(self.debate, rest)
+            for event in batch:
                 if isinstance(event, StructuredReplyGiven) and schedule.turn(self.debate, event.turn_id).after_rounds:
                     self._to_verdict = False
-                await self._lead_up_to(event)
+                await self._lead_up_to(event, batch)
                 if self.has_quit:
                     return False
                 self.debate = apply(self.debate, event)
@@ -90,21 +92,30 @@ class Player:
     def _plays_instantly(self) -> bool:
         return self._pace is None or self._to_verdict
 
-    async def _lead_up_to(self, event: Event) -> None:
+    async def _lead_up_to(self, event: Event, batch: Sequence[Event]) -> None:
         """Plays what is seen before an event is complete."""
-        if isinstance(event, Spoke | Declined):
-            await self._speak(event)
+        if isinstance(event, Spoke | Declined) and event.turn_id not in self._spoken:
+            together = batch if self._live.beside else [event]
+            speeches = [other for other in together if isinstance(other, Spoke | Declined)]
+            await self._speak(
+                {
+                    other.turn_id: speech_rules.without_private_working(self.debate, other.reply.text)
+                    for other in speeches
+                }
+            )
         elif isinstance(event, StructuredReplyGiven):
             await self._rest(_AFTER_SPEECH)
 
-    async def _speak(self, event: Spoke | Declined) -> None:
-        """Plays a speech, word by word."""
+    async def _speak(self, texts: Mapping[str, str]) -> None:
+        """Plays these speeches at once, word by word."""
+        self._spoken |= set(texts)
         self._skip.clear()
-        turn = schedule.turn(self.debate, event.turn_id)
-        words, at = _WORD.findall(speech_rules.without_private_working(self.debate, event.reply.text)), 0.0
-        while not self._plays_instantly and at < len(words) and not self._skip.is_set():
+        words = [(schedule.turn(self.debate, turn), _WORD.findall(text)) for turn, text in texts.items()]
+        at, longest = 0.0, max(len(word) for _, word in words)
+        while not self._plays_instantly and at < longest and not self._skip.is_set():
             until = at + (self._pace or 0) / 60 * TICK
-            self._live.on_text(turn, "".join(words[int(at) : int(until)]))
+            for turn, word in words:
+                self._live.on_text(turn, "".join(word[int(at) : int(until)]))
             at = until
             await self._tick()
 

@@ -31,7 +31,8 @@ from debate_orchestrator.setup.state import (
     with_progress,
 )
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.terminal.prompt import Prompter, Question, unknown_choice
+from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, unknown_choice
+from debate_orchestrator.terminal.recent_answers import RecentAnswers
 from debate_orchestrator.util import coroutines, model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
@@ -112,7 +113,7 @@ class SetupBase:
     ):
         """`setup_questions` makes the questions of a named format, or of the default one. `models_future` gives the
         models that can be called from here. With `rehearse` no model is called, not even in the setup."""
-        self.words, self.prompter = _texts(), prompter
+        self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self.wanted: set[str] = set()
@@ -156,9 +157,19 @@ class SetupBase:
     # Putting one question
 
     def put(self, kind: str, question: Question) -> str:
-        """The answer to a question. `kind` names what `?` says of it. Raises Back or Quit."""
+        """The answer to a question. `kind` names what `?` says of it, and what such answers are remembered under.
+        Raises Back or Quit."""
         meaning = tuple(filter(None, (self.words.meaning.get(kind, ""), self.words.said["keys"])))
-        return self.prompter.ask_now(question._replace(explanation=meaning, back=True))
+        if question.choices:
+            return self.prompter.ask_now(question._replace(explanation=meaning, back=True))
+        recent = (*self.recent.answers_of(kind), *question.recent)
+        try:
+            answer = self.prompter.ask_now(question._replace(explanation=meaning, back=True, recent=recent))
+        except Quit as quitting:
+            self.recent.add(kind, quitting.typed)
+            raise
+        self.recent.add(kind, answer)
+        return answer
 
     def choice(self, name: str, default: str, **values: str) -> str:
         """Which of its choices answers a question of setup_terminal.yaml."""

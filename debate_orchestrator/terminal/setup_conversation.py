@@ -415,7 +415,7 @@ def _earlier(standing: str) -> tuple[str, ...]:
 
 
 def _kind(key: str) -> str:
-    """The name under which a question is explained."""
+    """The name under which a question is explained, and its answers remembered."""
     return "position" if key.startswith("position_") else key
 
 

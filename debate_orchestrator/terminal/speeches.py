@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 from rich.text import Text
@@ -17,6 +18,9 @@ from debate_orchestrator.util.redact import StreamRedactor, redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
 from debate_orchestrator.util.terminal_text import MAX_WIDTH
 
+COLUMN = 58
+"""Width of a column at least: two of them and the separator in 120 columns, less the last one."""
+SEPARATOR = " │ "
 INDENT = 2
 """How far speech is indented. The engine's own words are not, so no speech can pass for them."""
 _STRONG = r"^#{1,6} .*|\*\*[^*]+\*\*"
@@ -139,12 +143,14 @@ def _block(text: str) -> Block:
 
 
 class StageView:
-    """The speeches of one stage, one after the other: the next is shown once the one before it is complete."""
+    """The speeches of one stage: beside each other where there is room at the beginning, and elsewhere one after the
+    other."""
 
-    def __init__(self, speeches: Sequence[SpeechView]):
+    def __init__(self, speeches: Sequence[SpeechView], width: int):
         self.speeches = list(speeches)
         self._left = list(speeches)
         """Those that are not printed yet."""
+        self.beside = has_columns(len(speeches), width)
 
     @property
     def is_final(self) -> bool:
@@ -154,9 +160,36 @@ class StageView:
         """The rows that are final, each once, and at most `room` rows that are open."""
         finished: list[Text] = []
         while self._left:
-            rows = self._left[0].rows(min(width, MAX_WIDTH))
-            if not self._left[0].is_final:
-                return finished, rows[max(0, len(rows) - room) :]
-            del self._left[0]
-            finished += [*rows, *([Text()] if self._left else [])]
+            now = self._left if self.beside else self._left[:1]
+            columns = [speech.rows(self._column(width)) for speech in now]
+            if not all(speech.is_final for speech in now):
+                hidden = max(0, max(map(len, columns)) - room)
+                return finished, _beside([rows[hidden:] for rows in columns], self._column(width))
+            self._left = self._left[len(now) :]
+            finished += [*_beside(columns, self._column(width)), *([Text()] if self._left else [])]
         return finished, []
+
+    def _column(self, width: int) -> int:
+        return min(_column(len(self.speeches), width) if self.beside else width, MAX_WIDTH)
+
+
+def has_columns(count: int, width: int) -> bool:
+    """Whether there is room for so many speeches beside each other."""
+    return count > 1 and _column(count, width) >= COLUMN
+
+
+def _column(count: int, width: int) -> int:
+    return max(2, (width - (count - 1) * len(SEPARATOR)) // count)
+
+
+def _beside(columns: Sequence[Sequence[Text]], width: int) -> list[Text]:
+    """The rows of columns beside each other, of which all but the last are padded."""
+    if len(columns) == 1:
+        return list(columns[0])
+    rows = []
+    for cells in zip_longest(*columns):
+        *padded, last = (cell.copy() if cell else Text() for cell in cells)
+        for cell in padded:
+            cell.align("left", width)
+        rows.append(Text.assemble(*(part for cell in padded for part in (cell, (SEPARATOR, "dim"))), last))
+    return rows

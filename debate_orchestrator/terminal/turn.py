@@ -1,20 +1,13 @@
 """A person takes a turn at the terminal: reads the brief, writes a speech or fills in a form, and hands it in.
 
-While a turn of theirs is due nothing else is shown there: they hear no more than any other speaker would. What they
-have written and not handed in yet is on the disk, as a draft that is named after its turn and the brief that it
-answers, so that it is never offered for another.
+While a turn of theirs is due nothing else is shown there: they hear no more than any other speaker would.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript_entries
@@ -42,11 +35,10 @@ from debate_orchestrator.prompting.person_turns import (
     speech_remarks,
     task,
 )
-from debate_orchestrator.storage.files import make_folder, write_atomic
+from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import LINE_KEYS, TEXT_KEYS, Line, Prompter, Question, Quit
-from debate_orchestrator.util.data import MAX_SIZE, is_link, read_text, strict_json
-from debate_orchestrator.util.errors import BadFile, Paused
+from debate_orchestrator.util.errors import Paused
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
@@ -54,77 +46,6 @@ from debate_orchestrator.util.terminal_text import Back
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.keys import TerminalControl
-
-
-Entries = dict[tuple[str, ...], str]
-"""The place of a field in a form to what was typed there."""
-SOON = 0.4
-"""Seconds after which what is typed is on the disk."""
-_DIGITS = 8
-"""Of a brief's digest, in a draft's name."""
-_SUFFIXES = {"text": "md", "json": "json"}
-_NAME = re.compile(rf"(?P<turn>.+)\.(?P<brief>[0-9a-f]{{{_DIGITS}}})\.(?:md|json)")
-
-
-class Drafts:
-    """The drafts of one debate, in a folder that is there only while one is in it."""
-
-    def __init__(self, folder: str):
-        self.folder = folder
-
-    def path_of(self, brief: Brief) -> str:
-        """Where the draft for this brief lies."""
-        return os.path.join(self.folder, f"{brief.turn_id}.{brief.digest[:_DIGITS]}.{_SUFFIXES[brief.wants]}")
-
-    def read_speech(self, brief: Brief) -> str:
-        """The speech that was begun in answer to exactly this brief; empty where none was. Raises BadFile for one that
-        is no text: it is never written over."""
-        path = self.path_of(brief)
-        return read_text(path, MAX_SIZE, follow=False) if os.path.lexists(path) else ""
-
-    def keep_speech(self, brief: Brief, text: str) -> None:
-        """Keeps a speech; one without a word is not kept."""
-        if text.strip():
-            make_folder(self.folder)
-            write_atomic(self.path_of(brief), text)
-        elif not is_link(self.folder):
-            Path(self.path_of(brief)).unlink(missing_ok=True)
-
-    def read_entries(self, brief: Brief) -> Entries:
-        """What was entered in answer to exactly this brief. Raises BadFile for a draft that is no form."""
-        try:
-            form = strict_json(self.read_speech(brief) or "[]")
-            return {tuple(map(str, place)): str(text) for place, text in form}
-        except (ValueError, TypeError):
-            hint = "move it away to begin anew"
-            raise BadFile(f"{self.path_of(brief)}: this draft can't be read as a form.", hint=hint) from None
-
-    def keep_entries(self, brief: Brief, entries: Mapping[tuple[str, ...], str]) -> None:
-        """Keeps what was entered."""
-        lines = ",\n".join(json.dumps([list(place), text], ensure_ascii=False) for place, text in entries.items())
-        self.keep_speech(brief, f"[\n{lines}\n]\n" if lines else "")
-
-    def others(self, brief: Brief) -> list[str]:
-        """The drafts of that turn for an earlier brief. They are not offered, and stay until the debate is complete."""
-        mine = self.path_of(brief)
-        return [path for path, turn, _ in self._all() if turn == brief.turn_id and path != mine]
-
-    def tidy(self, debate: DebateState) -> None:
-        """Removes the drafts that are on record as replies, in the end all of them, and the folder with the last."""
-        for path, turn, brief in self._all():
-            event = debate.replies.get(turn)
-            if event is not None and (debate.complete or event.reply.brief_digest.startswith(brief)):
-                with suppress(OSError):
-                    os.unlink(path)
-        with suppress(OSError):
-            os.rmdir(self.folder)
-
-    def _all(self) -> list[tuple[str, str, str]]:
-        """Path, turn and brief of every draft."""
-        if is_link(self.folder) or not os.path.isdir(self.folder):
-            return []
-        matches = ((name, _NAME.fullmatch(name)) for name in sorted(os.listdir(self.folder)))
-        return [(os.path.join(self.folder, name), match["turn"], match["brief"]) for name, match in matches if match]
 
 
 class PersonTurn(NamedTuple):
@@ -146,41 +67,13 @@ class PersonTurn(NamedTuple):
         return reply_problems(self.debate, self.turn, self.brief, text)
 
 
-class DraftWriter:
-    """Saves a draft a moment after each change."""
-
-    def __init__(self, write: Callable[[str], None]):
-        self._write, self._text = write, ""
-        self._timer: asyncio.TimerHandle | None = None
-        self.problem = ""
-        """Why nothing can be written; empty where it can."""
-
-    def soon(self, text: str) -> None:
-        """Writes the text within `SOON` seconds, unless a newer one comes before."""
-        self._text = text
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(SOON, self.now)
-
-    def now(self) -> None:
-        """Writes the latest text given to `soon` at once."""
-        if self._timer is None:
-            return
-        self._timer.cancel()
-        self._timer = None
-        try:
-            self._write(self._text)
-            self.problem = ""
-        except BadFile as error:
-            self.problem = f"can't be kept: {error}"
-
-
 class SpeechEditor:
     """The speech of one turn, while it is being written."""
 
     def __init__(self, person_turn: PersonTurn):
         self._person_turn, self._prompter = person_turn, person_turn.prompter
         self._text = person_turn.drafts.read_speech(person_turn.brief)
-        self._writer = DraftWriter(lambda text: person_turn.drafts.keep_speech(person_turn.brief, text))
+        self._writer = DraftWriter[str](lambda text: person_turn.drafts.keep_speech(person_turn.brief, text))
 
     async def take(self) -> str:
         """The speech as it is handed in, valid. Raises Quit, with all that was written kept."""
@@ -255,9 +148,9 @@ class TurnForm(Form):
 
     def __init__(self, person_turn: PersonTurn):
         debate, turn, brief, drafts = person_turn.debate, person_turn.turn, person_turn.brief, person_turn.drafts
+        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.keep_entries(brief, values))
         shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
-        keep = partial(drafts.keep_entries, brief)
-        super().__init__(person_turn.prompter, shape, shape_context, keep, drafts.read_entries(brief))
+        super().__init__(person_turn.prompter, shape, shape_context, writer, drafts.read_entries(brief))
         self.short = short_form(debate, turn)
         self._person_turn = person_turn
         entries = transcript_entries.entries_for(debate, turn)
@@ -322,7 +215,7 @@ class TurnForm(Form):
     def _status(self, question: FormQuestion, text: str) -> str:
         words, most = count_words(text), question.field.words
         length = f"{words} words" + (f" of at most {most}" if most else "") if question.field.kind == "text" else ""
-        return " · ".join(filter(None, (self.progress_text(question), length)))
+        return " · ".join(filter(None, (self.progress_text(question), length, self.writer.problem)))
 
 
 class TerminalPeople:

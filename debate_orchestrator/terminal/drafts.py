@@ -1,0 +1,124 @@
+"""Keeps what a person has written and not handed in yet on the disk, so that a crash loses nothing.
+
+A draft is named after its turn and the brief that it answers, so that it is never offered for another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.storage.files import make_folder, write_atomic
+from debate_orchestrator.util.data import MAX_SIZE, is_link, read_text, strict_json
+from debate_orchestrator.util.errors import BadFile
+
+Entries = dict[tuple[str, ...], str]
+"""The place of a field in a form to what was typed there."""
+SOON = 0.4
+"""Seconds after which what is typed is on the disk."""
+_DIGITS = 8
+"""Of a brief's digest, in a draft's name."""
+_SUFFIXES = {"text": "md", "json": "json"}
+_NAME = re.compile(rf"(?P<turn>.+)\.(?P<brief>[0-9a-f]{{{_DIGITS}}})\.(?:md|json)")
+
+
+class Drafts:
+    """The drafts of one debate, in a folder that is there only while one is in it."""
+
+    def __init__(self, folder: str):
+        self.folder = folder
+
+    def path_of(self, brief: Brief) -> str:
+        """Where the draft for this brief lies."""
+        return os.path.join(self.folder, f"{brief.turn_id}.{brief.digest[:_DIGITS]}.{_SUFFIXES[brief.wants]}")
+
+    def read_speech(self, brief: Brief) -> str:
+        """The speech that was begun in answer to exactly this brief; empty where none was. Raises BadFile for one that
+        is no text: it is never written over."""
+        path = self.path_of(brief)
+        return read_text(path, MAX_SIZE, follow=False) if os.path.lexists(path) else ""
+
+    def keep_speech(self, brief: Brief, text: str) -> None:
+        """Keeps a speech; one without a word is not kept."""
+        if text.strip():
+            make_folder(self.folder)
+            write_atomic(self.path_of(brief), text)
+        elif not is_link(self.folder):
+            Path(self.path_of(brief)).unlink(missing_ok=True)
+
+    def read_entries(self, brief: Brief) -> Entries:
+        """What was entered in answer to exactly this brief. Raises BadFile for a draft that is no form."""
+        try:
+            form = strict_json(self.read_speech(brief) or "[]")
+            return {tuple(map(str, place)): str(text) for place, text in form}
+        except (ValueError, TypeError):
+            hint = "move it away to begin anew"
+            raise BadFile(f"{self.path_of(brief)}: this draft can't be read as a form.", hint=hint) from None
+
+    def keep_entries(self, brief: Brief, entries: Mapping[tuple[str, ...], str]) -> None:
+        """Keeps what was entered."""
+        lines = ",\n".join(json.dumps([list(place), text], ensure_ascii=False) for place, text in entries.items())
+        self.keep_speech(brief, f"[\n{lines}\n]\n" if lines else "")
+
+    def others(self, brief: Brief) -> list[str]:
+        """The drafts of that turn for an earlier brief. They are not offered, and stay until the debate is complete."""
+        mine = self.path_of(brief)
+        return [path for path, turn, _ in self._all() if turn == brief.turn_id and path != mine]
+
+    def tidy(self, debate: DebateState) -> None:
+        """Removes the drafts that are on record as replies, in the end all of them, and the folder with the last."""
+        for path, turn, brief in self._all():
+            event = debate.replies.get(turn)
+            if event is not None and (debate.complete or event.reply.brief_digest.startswith(brief)):
+                with suppress(OSError):
+                    os.unlink(path)
+        with suppress(OSError):
+            os.rmdir(self.folder)
+
+    def _all(self) -> list[tuple[str, str, str]]:
+        """Path, turn and brief of every draft."""
+        if is_link(self.folder) or not os.path.isdir(self.folder):
+            return []
+        matches = ((name, _NAME.fullmatch(name)) for name in sorted(os.listdir(self.folder)))
+        return [(os.path.join(self.folder, name), match["turn"], match["brief"]) for name, match in matches if match]
+
+
+T = TypeVar("T")
+
+
+class DraftWriter(Generic[T]):
+    """Saves a draft a moment after each change."""
+
+    def __init__(self, write: Callable[[T], None]):
+        self._write = write
+        self._latest: list[T] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self.problem = ""
+        """Why nothing can be written; empty where it can."""
+
+    def soon(self, value: T) -> None:
+        """Writes the value within `SOON` seconds, unless a newer one comes before."""
+        self._latest = [value]
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(SOON, self.now)
+
+    def now(self, value: T | None = None) -> None:
+        """Writes the value, or the latest given to `soon`, at once."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        latest, self._latest = self._latest if value is None else [value], []
+        for item in latest:
+            try:
+                self._write(item)
+                self.problem = ""
+            except BadFile as error:
+                self.problem = f"can't be kept: {error}"
