@@ -287,3 +287,16 @@ def test_a_question_can_not_be_forged(here: Path, monkeypatch: pytest.MonkeyPatc
         assert any("more" in item for item in items[:-1]) and "the program sh -c x.sh" in items[-1]
         viewer.press("n\r")
         assert viewer.see_end() == 2
+
+
+def test_more_than_can_be_shown(debate: Run, here: Path) -> None:
+    """A file that names more programs than a screen can show, or a longer one, is refused at a terminal without a
+    question."""
+    for cast in (
+        f"{{a: rehearse, b: rehearse, judge: {[f'command:cat {n} {200 * chr(120)}' for n in range(9)]}}}",
+        f"'command:cat {'x' * 600}'",
+    ):
+        answers(f"cast: {cast}\n")
+        with watching("run", "--answers", "a.yaml", columns=120) as viewer:
+            assert viewer.see_end() == 2
+            assert "[y/N]" not in viewer.glass.text and "than can be shown" in viewer.glass.text

@@ -315,6 +315,17 @@ class TestGoingBack:
         assert isinstance(now, ModeratorTask)
         assert now.name == "positions"
 
+    def test_other_positions_and_back(self) -> None:
+        """Positions of the user's own are offered again after others were derived; derived ones are, to be edited."""
+        setup_questions = made_questions()
+        own = said(setup_questions, SetupState(), *OWN)
+        derived = said(setup_questions, again(setup_questions, own, "positions", "auto"), ("positions", PAIR))
+        back = again(setup_questions, derived, "positions", "own")
+        edited = again(setup_questions, said(setup_questions, SetupState(), *TO_ROUNDS), "positions", "own")
+
+        assert [setup_questions.current_answer(back, f"position_{side}") for side in "ab"] == ["Tabs.", "Spaces."]
+        assert [setup_questions.current_answer(edited, f"position_{side}") for side in "ab"] == [PAIR["a"], PAIR["b"]]
+
     @given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from(["yes", "no", "auto", "own", "3", "8", "strict"]))))
     def test_no_way_back_leads_astray(self, steps: list[tuple[int, str]]) -> None:
         """However often one goes back, there is always something next, and strictness and output stay."""

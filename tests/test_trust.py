@@ -18,9 +18,9 @@ from debate_orchestrator.providers import command
 from debate_orchestrator.reports.reviews import gather_reviews, read_draft
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import WANTS, Risk
-from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.errors import BadFile, BadSettings
 
 
 def kinds(**answers: Any) -> list[tuple[str, str]]:
@@ -135,6 +135,14 @@ def test_a_list_of_risks(here: Path) -> None:
     assert all("the program" in row for row in rows[-10:]) and "the server" in rows[-11]
 
 
+def test_what_fills_more_than_a_screen_is_not_asked(here: Path) -> None:
+    """Programs and servers that take more rows than a screen has would scroll away: they are refused, however few."""
+    long = [f"command:true {n} {'x' * 440}" for n in range(3)]
+    assert risks.risk_lines(risks.of_settings({"cast": {"judge": long[:2]}}))
+    with pytest.raises(BadSettings, match="than can be shown"):
+        risks.risk_lines(risks.of_settings({"cast": {"judge": [*long, "command:cat"]}}))
+
+
 def test_the_same_thing_is_known_again() -> None:
     """A thing is known by what it is, whichever key asks for it; another thing, or another kind, is not it."""
     one = Risk(kind="program", where="cast.a", what="cat")
@@ -192,9 +200,19 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
     assert turned == ["format"] * (len(data["format"]["shapes"]) > 1)
 
 
+def test_more_rounds_than_the_format_takes_need_consent() -> None:
+    """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
+    rules = loader.load("adversarial")
+    most = opened_event(rounds=rules.rounds.maximum_if_insisted)
+    more = most.with_settings(rounds=most.settings.rounds + 1)
+    assert risks.of_debate(most, most.cast) == ()
+    [risk] = risks.of_debate(more, more.cast)
+    assert risk.text == "setup.rounds: the debate of 9 rounds, where its format takes 8"
+
+
 @pytest.mark.parametrize(
     "output",
-    ["CLAUDE.md", "sub/agents.md", "./x.md/../GEMINI.md", "README.md"],
+    ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md", "AGENTS.override.md", "QWEN.md", "README.md"],
 )
 def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     """A report under a name that agents read as their instructions needs consent; under any other it does not."""
@@ -244,6 +262,22 @@ def finished(debate: Run) -> str:
     told = debate("open", *TYPED, "--json").json
     finish(debate, told, rounds=1)
     return str(told["journal"])
+
+
+def test_more_rounds_than_the_format_takes_are_not_judged_unasked(debate: Run) -> None:
+    """A journal of more rounds than its format takes is not judged without consent, however it is heard."""
+    assert debate("run", "--topic=Tabs are better.", "--rounds=2", "--rehearse", "--output=two.md", "--quiet").code == 0
+    finished = "two.rehearsed.journal.jsonl"
+    first = read(finished).events[0]
+    assert isinstance(first, Opened)
+    fewest = first.format.rounds.model_copy(update={"maximum": 1, "maximum_if_insisted": 1, "fewest": 1, "default": 1})
+    more = first.model_copy(update={"format": first.format.model_copy(update={"rounds": fewest})})
+    with JournalWriter.create("long.journal.jsonl", more) as journal:
+        for event in read(finished).events[1:]:
+            journal.append(event)
+    ran = debate("judge", "long.journal.jsonl", "--judge=rehearse")
+
+    assert ran.code == 2 and "2 rounds, where its format takes 1" in ran.err and "--trust" in ran.err
 
 
 def test_a_question_is_not_asked_in_a_strangers_words(debate: Run, here: Path) -> None:

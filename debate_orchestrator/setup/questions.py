@@ -180,7 +180,7 @@ class SetupQuestions:
         return {"default": answers.as_typed(self.default(key))} if key in self.plain_settings else {}
 
     def current_answer(self, state: SetupState, key: str) -> str:
-        """The answer to a question so far; empty for none."""
+        """The answer to a question so far, or one that was put aside when others were wanted; empty for none."""
         progress, given = state.progress, state.given
         match key:
             case "topic":
@@ -193,7 +193,8 @@ class SetupQuestions:
             case "positions":
                 return progress.positions or ""
             case "position_a" | "position_b":
-                return str(given.get("positions", {}).get(key.removeprefix("position_"), ""))
+                side = key.removeprefix("position_")
+                return str(given.get("positions", {}).get(side) or progress.set_aside_positions.get(side, ""))
         return answers.as_typed(given.get(key))
 
     def confirmed(self, given: dict[str, Any]) -> str:
@@ -423,7 +424,12 @@ class SetupQuestions:
             raise BadSettings(f"positions: {short_repr(text)} is neither auto nor own.", hint=hint)
         if choice == state.progress.positions:
             return state
-        return with_progress(without_answers(state, "positions"), positions_ok=False, positions=choice)
+        # Positions of the user's own are kept, to be offered again.
+        current, progress = state.given.get("positions", {}), state.progress
+        aside = progress.set_aside_positions
+        aside = {**aside, **current} if progress.positions == "own" else aside or current
+        after = without_answers(state, "positions")
+        return with_progress(after, set_aside_positions=aside, positions_ok=False, positions=choice)
 
     def _take_position(self, state: SetupState, text: str, source: Source, side: str) -> SetupState:
         before = state.given.get("positions", {})
@@ -439,7 +445,9 @@ class SetupQuestions:
             return with_progress(state, positions_ok=True)
         rejected = (*state.progress.rejected, state.given["positions"])
         after = without_answers(state, "positions")
-        return with_progress(after, positions=None, positions_ok=False, rejected=rejected[-MAX_KEPT:])
+        return with_progress(
+            after, positions=None, set_aside_positions={}, positions_ok=False, rejected=rejected[-MAX_KEPT:]
+        )
 
     def _take_rounds(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_say_no_new_ground:

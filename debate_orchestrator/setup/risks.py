@@ -25,7 +25,7 @@ from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 from debate_orchestrator.util.redact import truncate
 
-Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "calls"]
+Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds", "calls"]
 _PHRASES: dict[Kind, str] = {
     "program": "the program",
     "server": "the server",
@@ -33,13 +33,24 @@ _PHRASES: dict[Kind, str] = {
     "context": "the file",
     "output": "the report",
     "format": "the prompts of",
+    "rounds": "the debate of",
     "pages": "the pages at",
     "calls": "paid calls, before the price of the debate is shown, of",
 }
-_INSTRUCTIONS = {"agents.md", "claude.md", "gemini.md", "skill.md"}
-"""Names of files from which agents take orders in the folder where they work, in small letters. Others are in
-capitals."""
+_INSTRUCTIONS = frozenset(
+    f"{name}.md"
+    for name in (
+        *("agent", "agents", "agents.override", "claude", "claude.local", "conventions", "copilot-instructions"),
+        *("crush", "gemini", "qwen", "replit", "skill", "warp"),
+    )
+)
+"""Names of files from which agents take orders in the folder where they work, in small letters: where a file system
+does not tell letters by their size, these are such files too. Otherwise their names are in capitals."""
+
+
 _SERIOUS: tuple[Kind, ...] = ("server", "program")
+_SCREEN = 1_500
+"""Characters that the programs and servers of one question may take, so that none scrolls away."""
 _FEW = 5
 """How many of another kind are shown, if there are more."""
 
@@ -90,12 +101,18 @@ class Risk(FrozenModel):
 
 
 def _printable(text: str) -> str:
-    """A text that can't be mistaken for another, nor for rows of a list: with escapes for letters that may look like
-    those of ASCII, for characters that are not shown, and for more blanks than one in a row; cut where it is long."""
+    """A text that can't be mistaken for another, nor for rows of a list; cut where it is long."""
     maximum = model_spec.MAX_COMMAND_LENGTH
-    if not (text.isascii() and text.isprintable() and "  " not in text):
-        text = re.sub(" {2,}", lambda run: f"\\x20{{{len(run[0])}}}", ascii(text))
-    return text if len(text) <= maximum else f"{truncate(text, maximum)} [... {len(text):,} characters]"
+    escaped = _escaped(text)
+    return escaped if len(escaped) <= maximum else f"{truncate(escaped, maximum)} [... {len(text):,} characters]"
+
+
+def _escaped(text: str) -> str:
+    """A text with escapes for letters that may look like those of ASCII, for characters that are not shown, and for
+    more blanks than one in a row."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text
+    return re.sub(" {2,}", lambda run: f"\\x20{{{len(run[0])}}}", ascii(text))
 
 
 def sort_risks(risks: Iterable[Risk]) -> list[Risk]:
@@ -105,9 +122,18 @@ def sort_risks(risks: Iterable[Risk]) -> list[Risk]:
 
 
 def risk_lines(risks: Iterable[Risk]) -> list[str]:
-    """Items of a list for a person, in that order; of many files the first few are shown, and the others counted."""
+    """Items of a list for a person, in that order; of many files the first few are shown, and the others counted.
+    BadSettings if there is more than a person can look through."""
+    in_order = sort_risks(risks)
+    serious_risks = [risk for risk in in_order if risk.kind in _SERIOUS]
+    if sum(len(_escaped(risk.what)) + len(risk.where) + len(risk.folder) for risk in serious_risks) > _SCREEN or any(
+        len(risk.what) > model_spec.MAX_COMMAND_LENGTH for risk in serious_risks
+    ):
+        raise BadSettings(
+            "The setup uses more programs and servers than can be shown, so that no one could agree to it."
+        )
     items = []
-    for kind, group in itertools.groupby(sort_risks(risks), key=lambda risk: risk.kind):
+    for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
         risks_of_kind = list(group)
         shown_risks = risks_of_kind if kind in _SERIOUS else risks_of_kind[:_FEW]
         items += [f"  - {risk.text}" for risk in shown_risks]
@@ -139,12 +165,19 @@ def of_settings(
 
 
 def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of taking turns in this debate with that cast: those of the cast, and those of the prompts."""
+    """The risks of taking turns in this debate with that cast: those of the cast, those of the prompts, and more rounds
+    than a user may choose."""
     risks = list(_of_cast(cast))
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
             risks.append(Risk(kind="pages", where=f"cast.{seat}", what="every address that its speeches cite"))
-    return _merge([*risks, *of_prompts(opened.format, opened.templates)])
+    risks += of_prompts(opened.format, opened.templates)
+    rounds, maximum = opened.settings.rounds, opened.format.rounds.maximum_if_insisted
+    if rounds > maximum:
+        risks.append(
+            Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {maximum}")
+        )
+    return _merge(risks)
 
 
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
@@ -156,7 +189,8 @@ def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
 
 
 def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
-    """The risks of judging a recorded debate again: its prompts. Its cast is not called."""
+    """The risks of judging a recorded debate again: its prompts, and more rounds than its format takes. Its cast is not
+    called."""
     return of_debate(events[0], {}) if isinstance(events[0], Opened) else ()
 
 
@@ -205,7 +239,7 @@ def _report(output: object) -> str:
 
 def _gives_orders(name: str) -> bool:
     """Whether a report of that name may be taken for instructions to agents, or for a page that a repository has of old
-    (README.md)."""
+    (README.md): the name is in capitals, or one of those that are known."""
     return name.removesuffix(".md").isupper() or name.casefold() in _INSTRUCTIONS
 
 

@@ -148,6 +148,8 @@ class SetupProgress(FrozenModel):
     """The moderator's restatement or framings of the topic."""
     topic_ok: bool = False
     positions: Literal["auto", "own"] | None = None
+    set_aside_positions: Positions = Field(default={}, alias="own")
+    """Positions that were put aside when others were wanted, to be offered again for editing."""
     rejected: Annotated[tuple[Positions, ...], Field(max_length=MAX_KEPT)] = ()
     positions_ok: bool = False
     asked: dict[str, str] = {}
