@@ -122,6 +122,7 @@ FORMULAS = [
     ("f' of x", "f of x"), ("class A* is", "class A is"), ("5 mW there", "5 MW there"), ("told us so", "told US so"),
     ("12\n345 cases", "12 345 cases"), ("a -\n5 percent", "a -5 percent"), ("3\n\n500 people", "3 500 people"),
     ("gain\n> cost holds", "gain cost holds"), ("2000 million were", "2000 were"),
+    ("2 *n + m* 3", "2 n + m 3"),
     ("(\u975e)\u5b89\u5168 is", "\u5b89\u5168 is"),
 ]  # fmt: skip
 """What stands there, and what is quoted of it."""
@@ -146,6 +147,11 @@ ENDS = [
     ("5 degrees is the mean of the day", "- 5 degrees is the mean of the day"),
     ("- 5 degrees is the mean of the day", "5 degrees is the mean of the day"),
     ("- 5 degrees is the mean of the day", "* 5 degrees is the mean of the day"),
+    ("the sales of the year were 5", "The sales of the year were 5\nMillion euros, that is"),
+    ("MW of power are used in all", "mW of power are used in all of it"),
+    ("\u53bb\u5e74\u7684\u4e8f\u635f\u4e00\u5171\u662f5",
+     "\u53bb\u5e74\u7684\u4e8f\u635f\u4e00\u5171\u662f5\u4e07\u5143\u3002"),
+    ("we saw that the toxic: drug A", "We saw that the toxic:\n\ndrug A"),
     ("the whole programme has cost 2000", "The whole programme has cost 2000 million euros."),
 ]  # fmt: skip
 

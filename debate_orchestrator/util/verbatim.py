@@ -35,11 +35,11 @@ _TYPOGRAPHY = str.maketrans(
 )
 _RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u207f]+")
 _LOWERED = re.compile("[\u2080-\u208e\u2090-\u209c]+")
-_EMPHASIS = re.compile(r"(?<![\w*_`])([*_]{1,3}|`)(?=[^\W\d_][^\s*_`])([^*_`\n]*[^\s*_`(\[])\1(?![\w*_`])")
-"""A pair of marks around words: the signs of a formula are none."""
+_EMPHASIS = re.compile(r"(?<![\w*_`])([*_]{1,3}|`)(?=[^\W\d_][^\s\d*_`])([^*_`\n]*[^\s\d*_`(\[]{2})\1(?![\w*_`])")
+"""A pair of marks around words of two letters or more: the signs of a formula are none."""
 _DASHES = re.compile(r"(?<=[^\W\d_]{2})--(?=[^\W\d_]{2})")
-_SENTENCE_END = re.compile("""([.!?:;]["')\\]]?)\n(?=["'(]?[^\\W\\d_]{2})""")
-_SENTENCE_END_ALONE = re.compile("(?<=[\u3002\uff01\uff1f\uff1a\uff1b\u300d\u300f])\n")
+_SENTENCE_END = re.compile("""([.!?]["')\\]]?)\n(?=["'(]?[^\\W\\d_]{2})""")
+_SENTENCE_END_ALONE = re.compile("(?<=[\u3002\uff01\uff1f\u300d\u300f])\n")
 _BLANK_ALONE = re.compile(f"(?<=[{ALONE}\u3001-\u3003\uff01-\uff1f]) (?=[{ALONE}])")
 _BULLET = re.compile(r"\A\s*[-*+\u2022\u00b7]\s+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2})")
 """The mark of an item that is neither a number nor a formula, so that it is no minus."""
@@ -60,10 +60,10 @@ _AFTER = re.compile(
 _GOES_ON = re.compile(r"\s?['\"\u00b4`\u2032\u2035\u055a]\s?(?:t|s|d|ll|re|ve|m)\b", re.IGNORECASE)
 """What goes on with the last word, as in "can 't"."""
 _ALONE = re.compile(f"[{ALONE}]")
-_BEGINS = re.compile(r"(?<!\d)[.!?;]\s[\"'(]*\Z")
+_BEGINS = re.compile(r"(?:(?<!\d)[.!?;]\s|[\u3002\uff01\uff1f\uff1b])[\"'(]*\Z")
 """What begins a sentence, right before a figure."""
-_ENDS = re.compile(r"\n?\Z|\n[\"'(]*(?=[^\W\d_])|[.?;](?:[\"')]|\[\d{1,3}\])*\s(?!\d)|,\s(?=[^\W\d_]{2})")
-"""What ends the text, a sentence or a clause, right behind a figure; a line if the next begins with a capital."""
+_ENDS = re.compile(r"\n?\Z|[.?;](?:[\"')]|\[\d{1,3}\])*\s(?!\d)|,\s(?=[^\W\d_]{2})|[\u3002\uff1f\uff1b]")
+"""What ends the text, a sentence or a clause, right behind a figure."""
 _SIGN_BEFORE = re.compile(r"[^\w\s.,;:!?\"'()\[\]\u2014]\s?\Z")
 _SIGN_BEHIND = re.compile(r"\s?[^\w\s.,;:?)\]\u2014]")
 """What may make another term of a single letter: `n!`, `f'`."""
@@ -107,11 +107,8 @@ def comparable(text: str) -> str:
 
 def _small(run: re.Match[str], sign: str) -> str:
     """Raised or lowered characters as they stand on a line."""
-    plain, before, behind = (
-        normalize_unicode(run[0]).translate(_TYPOGRAPHY),
-        run.string[: run.start()][-1:],
-        run.string[run.end() :][:1],
-    )
+    plain = normalize_unicode(run[0]).translate(_TYPOGRAPHY)
+    before, behind = run.string[max(0, run.start() - 1) : run.start()], run.string[run.end() : run.end() + 1]
     if sign == LOWERED and before.isalpha() and plain.isdecimal() and not behind.isdigit():
         return plain  # CO\u2082
     closed = behind.isalnum() or not re.fullmatch(r"[-+]?\w+", plain)
@@ -179,7 +176,8 @@ class Source:
 
     def _starts(self, part: str, begin: int) -> Iterator[int]:
         """The places where a part stands, its first letter in either case."""
-        initials = {part[:1].lower(), part[:1].upper()} if part[:1].isalpha() else {part[:1]}
+        # "the" is "The", but "mW" is not "MW".
+        initials = {part[:1].lower(), part[:1].upper()} if part[1:2].islower() else {part[:1]}
         place = self.text.find(part[1:], begin + 1) if len(part) > 1 else -1
         while place >= 0:
             if self.text[place - 1] in initials:
@@ -195,17 +193,16 @@ class Source:
 
     def with_whole_words(self, start: int, end: int) -> str:
         """What stands at a place, with the rest of the words at its ends."""
-        before, after = (
-            re.search(r"\S*\Z", self.text[max(0, start - _NEIGHBOURS) : start]),
-            re.match(r"\S*", self.text[end : end + _NEIGHBOURS]),
-        )
-        return f"{before and before[0]}{self.text[start:end]}{after and after[0]}"
+        before = re.split(r"\s", self.text[max(0, start - _NEIGHBOURS) : start])[-1]
+        after = re.split(r"\s", self.text[end : end + _NEIGHBOURS], maxsplit=1)[0]
+        return f"{before}{self.text[start:end]}{after}"
 
     def _is_whole(self, start: int, end: int) -> bool:
         before, after = self.text[max(0, start - _NEIGHBOURS) : start], self.text[end : end + _NEIGHBOURS]
-        first, last = self.text[start:end].split()[0], self.text[start:end].split()[-1]
-        begins = _BEFORE.search(before) or _are_letters_alone(before[-1:], first[0])
-        ends = not _GOES_ON.match(after) and (_AFTER.match(after) or _are_letters_alone(last[-1], after[:1]))
+        words = words_of(self.text[start:end]) or [""]
+        first, last = words[0], words[-1]
+        begins = _BEFORE.search(before) or _are_letters_alone(before[-1:], self.text[start])
+        ends = not _GOES_ON.match(after) and (_AFTER.match(after) or _are_letters_alone(self.text[end - 1], after[:1]))
         return bool(begins and ends and _begins_whole(first, before, start == 1) and _ends_whole(last, after))
 
 
@@ -223,10 +220,7 @@ def _begins_whole(word: str, before: str, begins_text: bool) -> bool:
 
 def _ends_whole(word: str, after: str) -> bool:
     if any(map(str.isdigit, word)):
-        end = _ENDS.match(after)
-        return end is not None and (
-            not end[0].startswith("\n") or after[end.end() : end.end() + 1] == after[end.end() : end.end() + 1].upper()
-        )
+        return _ENDS.match(after) is not None
     return not _is_letter(word) or not _SIGN_BEHIND.match(after)
 
 
