@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from persons import BACK, BEST, TOPIC, SetupResult, run_setup
 
 from debate_orchestrator.providers.discovery import Available, FoundModels
+from debate_orchestrator.terminal.prompt import Prompter, Question
 
 CLAUDE = Available(spec="command:claude -p", ready=True, about="claude is installed")
 LOCAL = Available(spec="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
@@ -56,9 +58,29 @@ def test_a_seat_at_a_time(here: Path) -> None:
     assert "rapporteur" not in cast("seats", "", "", "", "no", "judge")
 
 
-def test_back_from_a_seat(here: Path) -> None:
-    """Back leads from any seat to the question for all of them."""
-    assert cast("seats", "ollama:glm", BACK, "usual")["a"] == BEST["a"]
+def test_back_through_the_seats(here: Path) -> None:
+    """Back leads from a seat to the one before and from the first to the question for all. Every answer stays: it is
+    the default where its seat is asked for again."""
+    glm, qwen, opus = "ollama:glm", "ollama:qwen", "anthropic:claude-opus-5-5"
+    changed = cast("seats", glm, qwen, "human", "no", BACK, BACK, BACK, BACK, qwen, "", "", "", "judge")
+    assert {seat: changed[seat] for seat in "ab"} == {"a": qwen, "b": qwen} and changed["judge"] == "human"
+    assert cast("seats", "", "", "", qwen, BACK, "", "no", "")["judge"] == [opus, qwen]
+    assert cast("seats", "", "", "", qwen, BACK, "no", "")["judge"] == opus
+    assert cast("seats", glm, BACK, BACK, "seats", "", "", "", "", "")["a"] == glm
+    assert cast("seats", BACK, "usual")["a"] == BEST["a"]
+
+
+def test_models_of_earlier_setups_complete(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tab completes a model that was named in an earlier setup, and none that was refused."""
+    cast("martian:x", "ollama:named-before")
+    asked = list[Question]()
+    ask: Callable[..., str] = Prompter.ask_now
+    monkeypatch.setattr(Prompter, "ask_now", lambda *given: asked.append(given[1]) or ask(*given))
+    cast("seats", "human")
+
+    for question in asked[1:]:
+        assert "ollama:named-before" in question.words and "martian:x" not in question.words
+    assert len(asked) == 4
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,20 @@ class TestMore:
         listed = held.text.partition("Which format?")[2]
         assert re.search(r"\d adversarial ", listed) and not re.search(r"\d transcript ", listed)
 
+    @pytest.mark.parametrize(("rounds", "expected", "told"), [(["2"], 2, 0), (["8", "yes"], 1, 1), ([], 1, 0)])
+    def test_another_format(self, here: Path, rounds: list[str], expected: int, told: int) -> None:
+        """With another format every answer stays that it takes too; one that it does not take is told, and the
+        default of a format is its own."""
+        more = ("more", "rounds", *rounds) if rounds else ()
+        held = run_setup(*SETUP, *more, "more", "strictness", "lenient", "more", "format", "panel", "yes")
+
+        assert held.ended == "confirmed" and held.state.given["rounds"] == expected
+        assert held.text.count("rounds: '8'") == told
+        assert {key: held.state.given[key] for key in ("positions", "topic", "context")} == {
+            key: GIVEN[key] for key in ("positions", "topic", "context")
+        }
+        assert held.state.given["strictness"] == "lenient"
+
     def test_what_can_not_be_opened_is_not_begun(self, here: Path) -> None:
         """Where the debate could not be opened, that is told before it begins, and an answer can be changed."""
 

@@ -270,6 +270,22 @@ class SetupQuestions:
             raise BadSettings(problems)
         return state
 
+    def with_fitting_answers(self, state: SetupState, before: SetupQuestions) -> tuple[SetupState, list[str]]:
+        """The state for this format, of which another asked `before`: without the answers that this format does not
+        take, and without defaults of the other; and the problems of the former."""
+        problems: list[str] = []
+        for keys in (("positions",), ("rounds", "insist"), *((key,) for key in before.plain_settings)):
+            given = {key: state.given[key] for key in keys if key in state.given}
+            fits = keys == ("positions",) or any(state.sources.get(key) != "default" for key in given)
+            try:
+                self.checked(SetupState(given=given))
+            except BadSettings as error:
+                fits = False
+                problems += error.problems
+            if not fits:
+                state = without_answers(state, *given)
+        return state, problems
+
     def _has_type(self, key: str, value: Any) -> bool:
         """Whether a value has a type that its setting may have in a file; what else it must be is checked later."""
         if key == "positions":

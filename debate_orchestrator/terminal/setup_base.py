@@ -52,6 +52,8 @@ Check = Callable[[SetupState], DebateFiles]
 
 Cast = dict[str, Any]
 """Seat to who fills it, or to a list of judges, as an answers file has it."""
+Slot = tuple[str, int]
+"""A seat, and the number of those that were asked for in it before: of judges there may be several."""
 
 
 def is_free(cast: Mapping[str, Any]) -> bool:
@@ -116,6 +118,8 @@ class SetupBase:
         self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
+        self.seat_answers: dict[Slot, str] = {}
+        """What was answered here for each seat."""
         self.wanted: set[str] = set()
         """The models that the person named here or agreed to."""
         self.agree_to_calls: AgreeToCalls = _agreed_to_nothing
@@ -316,7 +320,7 @@ class CastQuestions:
             (wording.help.format(**EXAMPLES),),
             tuple(choices),
             choices[0][0],
-            words=models.names(),
+            words=self._model_names(models),
         )
         casts = {name: cast for name, _, cast in offered if cast}
         while True:
@@ -366,54 +370,72 @@ class CastQuestions:
         ways = [way for way in self._session.find_models().ways if model_spec.kind(way.spec) == kind]
         if "@" not in text and ways and not any(way.ready for way in ways):
             self._session.prompter.tell(f"{display_name(text)}: {ways[0].about}.")
+        self._session.recent.add("model", text)
         return text
 
     def _each(self, models: FoundModels) -> Cast:
-        """One seat after the other. Back at any of them returns to the question for all seats."""
-        cast: Cast = {}
+        """One seat after the other, and one judge after the other until no more are wanted. Back returns to the seat
+        before; what was answered for any seat is then its default."""
         setup_questions = self._session.setup_questions
-        for seat in seats_needed(setup_questions.format):
-            if seat == JUDGE:
-                judges = self._panel(models, cast)
-                cast[seat] = judges if len(judges) > 1 else judges[0]
-            else:
-                cast[seat] = self._one("seat", seat, models, cast, who=setup_questions.who(seat), **EXAMPLES)
-        if self._session.has_rapporteur() and (spec := self._one("rapporteur", RAPPORTEUR, models, cast)):
-            cast[RAPPORTEUR] = spec
-        return cast
+        seats = [*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else [])]
+        slots: list[Slot] = [(seats[0], 0)]
+        specs: list[str] = []
+        """Of all slots but the last; empty for none."""
+        while True:
+            cast: dict[str, list[str]] = {}
+            for (seat, _), spec in zip(slots, specs, strict=False):
+                cast.setdefault(seat, []).extend(filter(None, [spec]))
+            if len(specs) == len(slots):
+                return {seat: chosen if len(chosen) > 1 else chosen[0] for seat, chosen in cast.items() if chosen}
+            try:
+                specs.append(self._one(slots[-1], models, cast))
+            except Back:
+                slots.pop()
+                if not slots:
+                    raise
+                specs.pop()
+                continue
+            (seat, place), following = slots[-1], seats[seats.index(slots[-1][0]) + 1 :]
+            if seat == JUDGE and specs[-1] and place + 1 < MAX_JUDGES:
+                slots.append((JUDGE, place + 1))
+            elif following:
+                slots.append((following[0], 0))
 
-    def _panel(self, models: FoundModels, before: Cast) -> list[str]:
-        """One judge or several, beside the seats chosen `before`."""
-        judges = [self._one("judge", JUDGE, models, before)]
-        while len(judges) < MAX_JUDGES:
-            names = ", ".join(map(display_name, judges))
-            another = self._one("panel", JUDGE, models, {**before, JUDGE: judges}, judges=names)
-            if not another:
-                break
-            judges.append(another)
-        return judges
-
-    def _one(self, name: str, seat: str, models: FoundModels, before: Cast, **values: str) -> str:
+    def _one(self, slot: Slot, models: FoundModels, before: Mapping[str, list[str]]) -> str:
         """Who fills one seat, beside those chosen `before`; empty for the first choice of a question that has one."""
-        session, wording = self._session, self._words.questions[name]
+        session, (seat, place) = self._session, slot
+        name = {JUDGE: "panel" if place else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
+        values = {"who": session.setup_questions.who(seat), **EXAMPLES} if name == "seat" else {}
+        values |= {"judges": ", ".join(map(display_name, before[JUDGE]))} if name == "panel" else {}
+        wording = self._words.questions[name]
         choices = dict(wording.choices)
         none_wanted = next(iter(choices), None)
         choices |= {models.default[seat]: "as usual"} if seat in models.default else {}
         choices |= dict(models.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
         choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
+        standing = session.seat_answers.get(slot, next(iter(choices)))
+        if standing not in choices:
+            choices[standing] = "as you answered before"
         text, help = wording.text.format(**values), wording.help.format(**values)
-        question = Question(text, (help,), tuple(choices.items()), next(iter(choices)), words=models.names())
+        question = Question(text, (help,), tuple(choices.items()), standing, words=self._model_names(models))
         while True:
             answer = session.put("rapporteur" if seat == RAPPORTEUR else "seat", question)
             try:
-                if answer == none_wanted:
-                    return ""
-                rehearses = answer == model_spec.REHEARSE
-                best = models.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
-                spec = model_spec.stand_in(best) if rehearses else self._check_spec(seat, answer)
-                if problem := host_problem({**before, seat: [*before.get(seat, ()), spec]}):
-                    raise BadSettings(problem)
-                session.wanted.add(spec)
+                spec = "" if answer == none_wanted else self._spec(seat, answer, models, before)
+                session.seat_answers[slot] = answer
                 return spec
             except BadSettings as error:
                 session.prompter.tell(*error.problems)
+
+    def _spec(self, seat: str, answer: str, models: FoundModels, before: Mapping[str, list[str]]) -> str:
+        """The model that an answer names for a seat. Raises BadSettings if it can't fill it beside those `before`."""
+        best = models.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
+        spec = model_spec.stand_in(best) if answer == model_spec.REHEARSE else self._check_spec(seat, answer)
+        if problem := host_problem({**before, seat: [*before.get(seat, ()), spec]}):
+            raise BadSettings(problem)
+        self._session.wanted.add(spec)
+        return spec
+
+    def _model_names(self, models: FoundModels) -> tuple[str, ...]:
+        """The models that Tab completes: those that were found, and those that were named in earlier setups."""
+        return tuple(dict.fromkeys((*models.names(), *self._session.recent.answers_of("model"))))

@@ -25,7 +25,6 @@ from debate_orchestrator.setup.state import (
     new_file,
     newest_unfinished,
     with_answers,
-    without_answers,
 )
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
@@ -343,17 +342,17 @@ class SetupConversation(SetupBase):
         return path
 
     def _reformat(self) -> None:
-        """Asks for another format. Answers that depend on the format are asked for again, or have its defaults."""
+        """Asks for another format. Answers that it takes stay; others are told, and are asked for or have its
+        defaults."""
         names = [name for name in resources.format_names() if name != rejudge.FORMAT]
         choices = tuple((name, self._make_questions(name).format.about) for name in names)
         question = Question(self.words.questions[_FORMAT].text, (), choices, self.setup_questions.format.name)
         name = self.one_of(_FORMAT, question)
-        before, after = self.setup_questions, self._make_questions(name)
+        after = self._make_questions(name)
         cast = {seat: entry for seat, entry in self.state.given[_CAST].items() if seat in seats_of_cast(after.format)}
-        gone = ["rounds", "insist", *before.plain_settings]
-        gone += ["positions"] if before.format.sides != after.format.sides else []
-        state = without_answers(self.state, *(key for key in gone if key != "output"))
+        state, problems = after.with_fitting_answers(self.state, self.setup_questions)
         self.take_up(self.kept, with_answers(state, "user", format=name, cast=cast))
+        self.prompter.tell(*problems)
 
     # The last confirmation
 
