@@ -75,6 +75,14 @@ def test_runs_stand_side_by_side() -> None:
     assert "- The verdict differs: A in run 1; B in run 2." in section(text, "Where They Differ")
 
 
+def test_judgings_that_flip_are_told() -> None:
+    """Where a debate was judged again and another side won, that is said of the verdict and of each round."""
+    made = compared(debated("1"), again("2", "1", say=for_b), again("3", "1"))
+
+    assert made.differences[0] == "The verdict differs: A in runs 1, 3; B in run 2."
+    assert [sentence.partition(" differs")[0] for sentence in made.differences[1:]] == ["Round 1", "Round 2"]
+
+
 def test_a_rehearsal_has_no_winner() -> None:
     """Stand-ins count as no models: their verdict, votes, agreement and disputed claims are in no comparison."""
     seats = {"a": ("rehearse:x:m",), "b": ("rehearse:x:m",), "judge": ("rehearse:x:m",)}

@@ -19,6 +19,7 @@ from persons import (
 )  # fmt: skip
 
 from debate_orchestrator.setup.state import load
+from debate_orchestrator.util.errors import BadSettings
 
 
 class TestLeaving:
@@ -77,3 +78,15 @@ class TestFiles:
         assert held.ended == "confirmed"
         assert held.state.given["positions"] == {"a": "Tabs.", "b": "Spaces."} and held.state.given["max_cost"] == 2
         assert "Settled so far: positions: Tabs. / Spaces." in held.text
+
+    def test_one_with_an_answer_that_can_not_be_taken_stays(self, here: Path) -> None:
+        """A setup that was kept and then edited wrongly is refused with every problem, and every byte of it stays."""
+        run_setup(*SETUP, CTRL_C)
+        path = Path(".debate-setup.yaml")
+        path.write_text(path.read_text().replace("rounds: 3", "rounds: 99").replace("strictness: strict", "quorum: zz"))
+        before = {file: file.read_bytes() for file in here.iterdir()}
+        with pytest.raises(BadSettings) as refused:
+            run_setup("yes", goes_on=True)
+
+        assert [problem.partition(":")[0] for problem in refused.value.problems] == ["quorum", "rounds"]
+        assert {file: file.read_bytes() for file in here.iterdir()} == before

@@ -91,17 +91,21 @@ def test_a_whole_debate(server: Server, here: Path) -> None:
     shown = lines[lines.index("--- ROUND 1 OF 2 ---") : next(n for n, line in enumerate(lines) if "calls: $" in line)]
     assert max(map(wcswidth, shown)) < 160
     assert not any("─" in line for line in lines)
+    assert sum("│" in line for line in lines) > 20
 
 
 def test_resized_again_and_again(server: Server, here: Path) -> None:
-    """The second speech is told to be written while the first is shown. Resized meanwhile, the terminal keeps
-    everything that was printed, once and in its order, and shows one status."""
+    """In a narrow terminal the second speech is told to be written while the first is shown; in a wide one both sides
+    are seen to write at once. Resized meanwhile, the terminal keeps everything that was printed, once and in its
+    order, and shows one status."""
     with screen(80, 30, here) as window:
         window.debate("run", *SETUP, "--rounds", "2", **reaching(server))
         window.see(lambda text: "Challenge — Researcher A" in text and "Researcher B writes" in text)
         assert "Challenge — Researcher B" not in "\n".join(window.seen())
+        window.resize(160, 30)
+        window.see(lambda text: bool(re.search(r"w\d+n\d+ +│ +w\d+n\d+", text)))
         for columns, rows in ((100, 20), (170, 30), (50, 12), (130, 40)):
-            window.see("writes")
+            window.see(lambda text: len(re.findall("writes", text)) == 2)
             window.resize(columns, rows)
         window.see(lambda text: sum("─" in line for line in text.splitlines()) == 1)
         server.between = lambda request: 0.0
