@@ -211,10 +211,11 @@ class Stepper:
         """Takes every reply in the folder that answers what is due; True if there was one."""
         before = len(self.accepted)
         for turn in self._due_at_host():
-            turn_brief = self._brief(turn)
-            turn_files = self.folder.turn_files(turn.id, turn_brief.wants)
+            turn_files = self._files(turn)
+            if not os.path.lexists(turn_files.reply):
+                continue
             try:
-                text = self.folder.collect(turn_files, self._brief_file(turn_brief, turn, turn_files))
+                text = self.folder.collect(turn_files, self._brief_file(self._brief(turn), turn, turn_files))
                 if text is not None:
                     self._take(turn.id, text)
             except BadReply as error:
@@ -274,7 +275,7 @@ class Stepper:
             event = self.state.replies[turn.id]
             if isinstance(event, Rejected) or event.reply.spec != model_spec.HOST:
                 continue
-            turn_files = self.folder.turn_files(turn.id, "text" if self.state.shape(turn) is None else "json")
+            turn_files = self._files(turn)
             if self.folder.has_other_reply(turn_files, event.reply.text):
                 yield f"{turn.id} has its reply; what is in {turn_files.reply} now can't replace it."
 
@@ -297,6 +298,9 @@ class Stepper:
         if not earlier or earlier[-1].brief_digest != turn_brief.digest:
             self.session.record(CallIntended(turn_id=turn.id, brief_digest=turn_brief.digest, spec=model_spec.HOST))
 
+    def _files(self, turn: Turn) -> TurnFiles:
+        return self.folder.turn_files(turn.id, "text" if self.state.shape(turn) is None else "json")
+
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn. It ends with the last reply that could not be used, and why."""
         rejected = self.state.rejected_replies(turn.id)
@@ -308,8 +312,7 @@ class Stepper:
         return brief_file(turn_brief, self.state, turn, os.path.basename(turn_files.reply))
 
     def _lay(self, turn: Turn) -> DueTurn:
-        turn_brief = self._brief(turn)
-        turn_files = self.folder.turn_files(turn.id, turn_brief.wants)
+        turn_brief, turn_files = self._brief(turn), self._files(turn)
         self._record_brief_sent(turn, turn_brief)
         if problem := self.folder.write_brief(turn_files, self._brief_file(turn_brief, turn, turn_files)):
             self._reject(turn.id, [problem])
