@@ -17,7 +17,7 @@ from scripted_debates import section
 
 from debate_orchestrator.core.events import EarlierDebate, Event
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.compare import Comparison, compare
+from debate_orchestrator.reports.compare import ComparedRun, Comparison, compare, is_mirrored
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.provenance import earlier_debate_report
 
@@ -54,6 +54,10 @@ def kind(digest: str, name: str, **how: Any) -> ReportModel:
 
 def compared(*stories: ReportModel) -> Comparison:
     return compare([(f"{n}.journal.jsonl", one) for n, one in enumerate(stories, start=1)])
+
+
+def runs(*stories: ReportModel) -> list[ComparedRun]:
+    return [ComparedRun(n, f"{n}.jsonl", one, is_mirrored(stories[0], one)) for n, one in enumerate(stories, start=1)]
 
 
 def dissenting(claim: str, *questions: str) -> puppets.Say:
@@ -103,14 +107,15 @@ def test_a_rehearsal_has_no_winner() -> None:
 
 
 def test_what_hangs_together_is_said() -> None:
-    """A judging again names the run whose speeches it judges."""
+    """A judging again names the run whose speeches it judges; the same journal twice is named too."""
     first = debated("1")
-    made = compared(first, again("2", "1"), again("3", "9"))
+    made = compared(first, again("2", "1"), again("3", "9"), first)
 
     assert "Run 2 judges the speeches of run 1 again." in made.notes
     chain = compared(first, again("3", "2", root="1"))
     assert "Run 2 judges the speeches of run 1 again." in chain.notes
     assert [one for one in made.notes if one.startswith("Run 3 judges") and "not among these (first.jsonl)" in one]
+    assert "Run 4 is the same journal as run 1." in made.notes
 
 
 def test_what_differs_is_said_at_the_top() -> None:
@@ -120,20 +125,14 @@ def test_what_differs_is_said_at_the_top() -> None:
         debated("2", topic="Vim or Emacs?"),
         kind("3", "claim"),
         debated("4", strictness="lenient", positions=("Tabs.", "Spaces.")),
-        debated("5", for_b, positions=SWAPPED),
+        debated("5", positions=SWAPPED),
     )
     text = markdown.render_comparison(made)
 
     assert made.notes[0].startswith("The topics differ")
-    for part in (
-        "Run 2 debates: Vim or Emacs?",
-        "The formats differ",
-        "strictness differs: run 1 strict",
-        "of run 4",
-        "of run 5",
-    ):
+    for part in ("Run 2 debates: Vim or Emacs?", "The formats differ", "strictness differs: run 1 strict", "of run 4"):
         assert [one for one in made.notes if part in one], part
-    assert not made.differences  # winners are compared among runs with the positions of the first
+    assert "In run 5 the sides are exchanged; here it is told by the letters of run 1." in made.notes
     assert text.index("The topics differ") < text.index("## Runs")
 
 

@@ -143,14 +143,13 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
-    paths = list(dict.fromkeys(arguments.journals))
-    if len(paths) < 2:
+    if len(arguments.journals) < 2:
         raise BadSettings("A comparison needs at least two journals. Name another.")
     if arguments.to and not arguments.to.endswith((".md", ".html")):
         raise BadFile(f"--to must name a file that ends in .md or .html, and not {short_repr(arguments.to)}.")
     reports: list[tuple[str, ReportModel]] = []
     problems: list[str] = []
-    for path in paths:
+    for path in arguments.journals:
         try:
             journal = find_journal(path)
             reports.append((journal, build_report(read(journal).entries, journal=journal)))

@@ -1,6 +1,7 @@
 """Several debates of one topic, or several judgings of one debate, side by side: tables and sentences as plain data.
 
-Runs are numbered as they are given. Sides go by their letters.
+Runs are numbered as they are given. Sides go by their letters; a run in which the positions of the first are exchanged
+is shown with its sides exchanged back.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class Comparison(FrozenModel):
 def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     """The comparison of some journals, each with its path; there are two at least."""
     first = reports[0][1]
-    runs = [ComparedRun(n, path, report) for n, (path, report) in enumerate(reports, start=1)]
+    runs = [
+        ComparedRun(n, path, report, is_mirrored(first, report)) for n, (path, report) in enumerate(reports, start=1)
+    ]
     judged_runs = [run for run in runs if not run.report.stand_ins_judged]
     claims = [
         ComparedClaim(run=run.number, text=row.claim, status=row.status)
@@ -88,11 +91,17 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
     first = runs[0].report
     yield from _setup_differences(runs)
     for run in runs[1:]:
-        if run.report.topic == first.topic and run.report.positions != first.positions:
-            yield f"The positions of run {run.number} are not those of run 1; A and B are not the same there."
-    numbers = {run.report.journal.last_hash: run.number for run in runs}
+        if run.mirrored:
+            yield f"In run {run.number} the sides are exchanged; here it is told by the letters of run 1."
+        elif run.report.topic == first.topic and run.report.positions != first.positions:
+            yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
+    first_runs: dict[str, int] = {}
     for run in runs:
-        yield from _state(run, numbers)
+        if run.report.journal.last_hash in first_runs:
+            yield f"Run {run.number} is the same journal as run {first_runs[run.report.journal.last_hash]}."
+        first_runs.setdefault(run.report.journal.last_hash, run.number)
+    for run in runs:
+        yield from _state(run, first_runs)
 
 
 def _setup_differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
@@ -157,10 +166,15 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
             why = "only stand-ins judged" if run.report.stand_ins_judged else why
             rows.append((str(run.number), why, *[""] * 6))
             continue
-        totals = {side: decimals(points) for side, points in verdict.totals.items()}
+        totals = {run.side(side): decimals(points) for side, points in verdict.totals.items()}
         gap = percent(verdict.gap) if totals and verdict.gap is not None else ""
-        rounds = wording.votes_text(verdict.rounds_won) if any(verdict.rounds_won.values()) else ""
-        votes = wording.votes_text(verdict.vote_counts)
+        rounds_won = {run.side(side): n for side, n in verdict.rounds_won.items()}
+        rounds = (
+            ", ".join(f"{winner_word(side)} {rounds_won[side]}" for side in sorted(rounds_won))
+            if any(rounds_won.values())
+            else ""
+        )
+        votes = wording.votes_text({run.side(outcome): n for outcome, n in verdict.vote_counts.items()})
         strength = verdict.strength or ""
         rows.append(
             (str(run.number), winner_word(won), strength, totals.get("a", ""), totals.get("b", ""), gap, rounds, votes)
@@ -214,13 +228,25 @@ class ComparedRun(NamedTuple):
     number: int
     path: str
     report: ReportModel
+    mirrored: bool = False
+    """Whether each of its sides argues what the other does in the first run."""
+
+    def side(self, name: str) -> str:
+        """A side, or a winner, by the letters of the first run."""
+        return {"a": "b", "b": "a"}.get(name, name) if self.mirrored else name
+
+    def parsed_ballot(self, source: Vote | RoundResult, label: str | None) -> ParsedBallot:
+        """What a vote, or the votes on a round, come to."""
+        scores = {self.side(side): points for side, points in source.scores.items()}
+        ordered = dict(sorted(scores.items()))
+        return ParsedBallot(winner=self.side(source.winner), scores=ordered, label=label, score=source.score)
 
     def result(self, n: int) -> ParsedBallot | None:
         """The result of a round; None if it was not judged by itself, or by stand-ins alone."""
         if self.report.stand_ins_judged:
             return None
         match = next((round_report for round_report in self.report.rounds if round_report.number == n), None)
-        return _counted(match.result, match.label) if match and match.result else None
+        return self.parsed_ballot(match.result, match.label) if match and match.result else None
 
     def votes_by_judge(self) -> dict[str, dict[int, ParsedBallot]]:
         """Judge's seat to place to its vote, of those that are not absent and no stand-in."""
@@ -229,7 +255,7 @@ class ComparedRun(NamedTuple):
         for place, votes in (*places, (FINAL, self.report.judging.votes)):
             for vote in votes:
                 if not (vote.absent or model_spec.is_stand_in(self.spec_of(vote.judge))):
-                    by_judge.setdefault(vote.judge, {})[place] = _counted(vote, vote.label)
+                    by_judge.setdefault(vote.judge, {})[place] = self.parsed_ballot(vote, vote.label)
         return by_judge
 
     def decision_text(self, *, labelled: bool = True) -> str | None:
@@ -239,7 +265,7 @@ class ComparedRun(NamedTuple):
             return None
         if labelled and self.report.judging.labelled:
             return verdict.label or NO_DECISION
-        return verdict.winner
+        return self.side(verdict.winner)
 
     def spec_of(self, seat: str) -> str:
         """Who sits in a judge's seat, in the cast's words."""
@@ -248,16 +274,17 @@ class ComparedRun(NamedTuple):
         return self.report.judges[n] if n < len(self.report.judges) else ""
 
 
-def _counted(source: Vote | RoundResult, label: str | None) -> ParsedBallot:
-    """What a vote, or the votes on a round, come to."""
-    return ParsedBallot(winner=source.winner, scores=source.scores, label=label, score=source.score)
+def is_mirrored(first: ReportModel, other: ReportModel) -> bool:
+    """Whether each side argues, word for word, what the other does in the first run."""
+    ours, theirs = first.positions, other.positions
+    both = {"a", "b"} == set(ours) == set(theirs) and ours["a"] != ours["b"]
+    return both and (ours["a"], ours["b"]) == (theirs["b"], theirs["a"])
 
 
 def differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """The winners of each round and of the debate, a sentence each: of a round where they differ, of the debate in any
-    case. Only of runs on the topic and the positions of the first."""
-    first = runs[0].report
-    same_topic = [run for run in runs if (run.report.topic, run.report.positions) == (first.topic, first.positions)]
+    case. Only of runs on the topic of the first."""
+    same_topic = [run for run in runs if run.report.topic == runs[0].report.topic]
     labelled = all(run.report.judging.labelled for run in same_topic if run.report.judges)
     ended = {run.number: won for run in same_topic if (won := run.decision_text(labelled=labelled)) is not None}
     if len(ended) > 1:
