@@ -250,3 +250,27 @@ def test_a_quote_with_words_struck_out_is_verified_nowhere() -> None:
     )
     assert is_verified(quote, quote) == (False, False)
     assert is_verified("it was ~5 percent of all the people", "It was ~5 percent of all the people.") == (True, True)
+
+
+PLACES = [
+    ("The drug is safe for all of them", "We know that the drug is safe for all of them here.", True),  # any initial
+    ("the drug is safe for all of them", "So it goes. The drug is safe for all of them.", True),
+    ("药在试验中被认为安全", "这种新药在试验中被认为安全的。", True),
+    ("the drug is safe for all - dogs", "the drug is safe for all\n- dogs", False),  # an item is a paragraph of its own
+    ("the drug is safe for all # Dogs", "the drug is safe for all\n# Dogs", False),
+    ("the drug is safe for all cats", "> the drug is safe\n> for all cats", True),
+    ("the drug is safe for all cats", "> the drug is safe\nfor all cats", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("quote", "text", "verified"), PLACES)
+def test_where_a_quote_may_begin_and_end(quote: str, text: str, verified: bool) -> None:
+    """In a file its first letter may be in any case, and in scripts without blanks it may begin at any letter; it goes
+    over the end of a line in a paragraph, and not from one paragraph, item or heading into the next."""
+    assert is_verified(quote, text, least=1)[1] is verified
+
+
+def test_a_quote_is_found_behind_many_parts_of_words() -> None:
+    """The first places where its letters stand may be no whole words."""
+    quote = "the new drug is safe for all"
+    assert is_verified(quote, f"{f'{quote}ies, ' * 50}but {quote}.") == (True, True)
