@@ -256,7 +256,7 @@ PLACES = [
     ("The drug is safe for all of them", "We know that the drug is safe for all of them here.", True),  # any initial
     ("the drug is safe for all of them", "So it goes. The drug is safe for all of them.", True),
     ("药在试验中被认为安全", "这种新药在试验中被认为安全的。", True),
-    ("the drug is safe for all - dogs", "the drug is safe for all\n- dogs", False),  # an item is a paragraph of its own
+    ("the drug is safe for all dogs", "the drug is safe for all\n- dogs", False),  # an item is a paragraph of its own
     ("the drug is safe for all # Dogs", "the drug is safe for all\n# Dogs", False),
     ("the drug is safe for all cats", "> the drug is safe\n> for all cats", True),
     ("the drug is safe for all cats", "> the drug is safe\nfor all cats", False),
