@@ -235,7 +235,7 @@ def _load() -> None:
     fails."""
     for name in ("anthropic", "aiohttp", "debate_orchestrator.providers.anthropic", "debate_orchestrator.cli.judge"):
         __import__(name)
-    for name in ("controls", "replay", "run", "step", "setup", "report"):
+    for name in ("controls", "replay", "run", "resume", "step", "open", "answers", "check", "report"):
         __import__(f"debate_orchestrator.cli.{name}")
     setup = (
         "--topic=T",

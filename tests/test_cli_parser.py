@@ -24,20 +24,20 @@ def test_every_verb_has_help_with_an_example(debate: Run) -> None:
         assert f"    {verb} " in overview, verb
 
 
-def test_a_new_verb_is_two_functions_and_a_line(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two functions and their line in VERBS are a verb; nothing else registers it."""
+def test_a_new_verb_is_a_module_and_a_line(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module with its arguments and a `run`, and its line in VERBS, are a verb; nothing else registers it."""
 
-    def greet_arguments(parser: argparse.ArgumentParser) -> None:
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--times", type=int)
 
-    def run_greet(arguments: argparse.Namespace) -> int:
+    def run(arguments: argparse.Namespace) -> int:
         print("hello " * arguments.times)
         return 3
 
     module = ModuleType("greet")
-    module.greet_arguments, module.run_greet = greet_arguments, run_greet  # type: ignore[attr-defined]
+    module.add_arguments, module.run = add_arguments, run  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "debate_orchestrator.cli.greet", module)
-    monkeypatch.setitem(VERBS, "greet", Verb("greet", "say hello", "debate greet"))
+    monkeypatch.setitem(VERBS, "greet", Verb("say hello", "debate greet"))
     ran = debate("greet", "--times", "2")
 
     assert (ran.code, ran.out.split()) == (3, ["hello", "hello"])

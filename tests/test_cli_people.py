@@ -12,7 +12,7 @@ from human_turns import PEOPLE
 from persons import CTRL_C, TOPIC
 from test_cli_converse import Person, person  # noqa: F401
 
-from debate_orchestrator.cli import driving, run
+from debate_orchestrator.cli import driving, resume, run
 from debate_orchestrator.cli import judge as judge_verb
 from debate_orchestrator.cli.driving import person_here
 from debate_orchestrator.engine.debate import continue_debate, seat_providers
@@ -48,7 +48,7 @@ def test_a_step_asks_no_person(debate: Run) -> None:
 def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Events hold ballots and speeches that a person at the same terminal must not see: both together are refused, with
     another way, before anything is written."""
-    for module in (driving, run, judge_verb):
+    for module in (driving, run, resume, judge_verb):
         monkeypatch.setattr(module, "at_terminal", lambda shown: True)
     journal = next((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
     debate("open", *SETUP, "--rounds=1", "--a=host", *OTHERS)

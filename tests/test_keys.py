@@ -213,10 +213,10 @@ def process(*arguments: str, **environment: str) -> CommandResult:
 def test_a_traceback(here: Path) -> None:
     """A fault of this program is told with its traceback, causes and notes, and without keys."""
     code = (
-        "import os\nfrom debate_orchestrator.cli import formats, main\n"
+        "import os\nfrom debate_orchestrator.cli import main, models\n"
         "def broken(arguments):\n    key = os.environ['MY_TOKEN']\n    error = ValueError(f'outer {key}')\n"
         "    error.add_note(f'noted {key}')\n    raise error from RuntimeError(repr({'authorization': key}))\n"
-        "formats.run_models = broken\nmain(['models'])\n"
+        "models.run = broken\nmain(['models'])\n"
     )
     ran = process("-c", code, MY_TOKEN=KEY)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reviewers import DIGEST, KINDS, adversarial_entries, ballot_for, entries_of, review_form
 from waiting import ended
 
-from debate_orchestrator.cli.judge import form_text
+from debate_orchestrator.cli.ballot import form_text
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.reports.reviews import MAX_NAME_LENGTH, review_texts
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping

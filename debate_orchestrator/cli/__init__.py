@@ -1,8 +1,8 @@
 """The command line: `main` runs one verb, prints its errors and sets the exit code.
 
-`parser.VERBS` lists the verbs, each with the module that holds it. That is imported when it is asked for, so that
-`debate --help` loads none of them. The other modules here are what verbs share: `flags`, `output`, `consent`, `driving`
-and so on.
+`parser.VERBS` lists the verbs. Each verb is the module of its name: its `add_arguments` and its `run`. It is imported
+when it is asked for, so that `debate --help` loads none of them. `converse` is `debate` without a verb. The other
+modules here are what verbs share: `flags`, `output`, `consent`, `driving` and so on.
 """
 
 from __future__ import annotations

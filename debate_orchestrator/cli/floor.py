@@ -1,5 +1,4 @@
-"""Stepping in from outside the seats: `debate floor` puts a question to a debate that waits, `debate close` ends it
-early, after the phase under way."""
+"""`debate floor` puts a question from outside the seats to a debate that waits."""
 
 from __future__ import annotations
 
@@ -10,7 +9,6 @@ from typing import Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal, is_unfinished
 from debate_orchestrator.cli.output import print_json, say
-from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import record_alone
@@ -20,7 +18,7 @@ from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import BadSettings, LockedJournal
 
 
-def floor_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_journal(parser, "is not finished")
     parser.add_argument("question", metavar="QUESTION")
     about = "a, b or judge; may be repeated; all with turns left by default"
@@ -28,7 +26,7 @@ def floor_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-def run_floor(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     if arguments.journal is None and arguments.question.endswith(JOURNAL):
         raise BadSettings(
             f"{arguments.question} is a journal, and the question is missing.", hint='`debate floor JOURNAL "QUESTION"`'
@@ -63,21 +61,3 @@ def record(arguments: argparse.Namespace, make: Callable[[DebateState], Event]) 
 def status(debate: DebateState, journal: str) -> dict[str, Any]:
     due = [turn.id for turn in debate.due]
     return {"status": "waiting" if due else "done", "journal": journal, "due": due}
-
-
-def close_arguments(parser: argparse.ArgumentParser) -> None:
-    flags.add_journal(parser, "is not finished")
-    flags.add_json(parser)
-
-
-def run_close(arguments: argparse.Namespace) -> int:
-    debate = record(arguments, schedule.early_end)
-    if arguments.json:
-        print_json(status(debate, arguments.journal))
-        return 0
-    due = ", ".join(turn.id for turn in debate.due)
-    say(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
-    for sentence in wording.unheard(debate):
-        say(sentence)
-    say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")
-    return 0

@@ -1,5 +1,4 @@
-"""What there is to choose from: `debate formats` lists, shows and copies formats, `debate models` lists the models
-and programs that can be called from here."""
+"""`debate formats` lists the formats, shows the turns of one, or makes a copy to change."""
 
 from __future__ import annotations
 
@@ -14,7 +13,6 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader, scaffold
 from debate_orchestrator.formats import source as source_module
-from debate_orchestrator.providers import discovery, pricing
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, short_repr
 
@@ -22,7 +20,7 @@ _CONDITION = re.compile(r"\b(?:only|unless)\b")
 """A word of an order that says when a stage takes place; of one turn the rest says nothing."""
 
 
-def formats_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "a shipped format, or the path of your own (./NAME), which is checked whole; or: new NAME"
     parser.add_argument("given", nargs="*", metavar="NAME", help=about)
     parser.add_argument("--from", dest="source", metavar="FORMAT", help="new: what to copy; adversarial by default")
@@ -30,7 +28,7 @@ def formats_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-def run_formats(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Answers `formats`, `formats NAME`, `formats PATH` and `formats new NAME`."""
     match arguments.given:
         case ["new", name]:
@@ -145,31 +143,3 @@ def _print_rubric(format: Format, rounds: int, strictness: str) -> None:
     for key, mode in rubric.strictness.items():
         say(f"Judge {key}: {mode.about}")
     next_step(f'`debate run --format {format_name(format)} --topic "..." --rehearse` shows every brief.')
-
-
-_SHOWN = 12
-"""Models of one server that are listed for a person."""
-
-
-def models_arguments(parser: argparse.ArgumentParser) -> None:
-    flags.add_insecure(parser)
-    flags.add_json(parser)
-
-
-def run_models(arguments: argparse.Namespace) -> int:
-    available = discovery.available(flags.permissions_of(arguments))
-    if arguments.json:
-        print_json({"models": [{"seat": way.spec} | way.model_dump(exclude={"spec"}) for way in available]})
-        return 0
-    for way in available:
-        say(f"{'yes' if way.ready else ' no'}  {way.spec:26} {way.about}")
-        if way.models:
-            more_count = len(way.models[_SHOWN:]) + way.more
-            say(f"     {', '.join(way.models[:_SHOWN])}{f' and {more_count:,} more' if more_count else ''}")
-    table = pricing.table()
-    names = [name for models in table.vendors.values() for name in models]
-    say("", f"Models with known prices (as of {table.date}): {', '.join(names)}.")
-    say(f"By default: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
-    program = next((way.spec for way in available if way.ready and way.about.endswith("is installed")), "MODEL")
-    next_step(f'`debate run --topic "..." --model {shlex.quote(program)}` is a debate by one of them.')
-    return 0

@@ -1,52 +1,29 @@
-"""A finished debate is judged again: by other judges, with `debate judge`, or by a reader who has not seen the verdict,
-with `debate ballot`, at a terminal or with a form."""
+"""`debate judge` has other judges judge a finished debate again, or one written down elsewhere."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
-import signal
 import sys
-import textwrap
-from collections.abc import Iterator, Sequence
-from datetime import date
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.answers_and_flags import cap, read_standard_input
-from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
+from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_status, say
+from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import CALL_SETTINGS, VOTE_SETTINGS
-from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.engine import budget, rejudge, start
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.reports import markdown, reviews
-from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
-from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup.answers import judging_settings
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage.files import write_over
-from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal import prompt
-from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name
-from debate_orchestrator.util import coroutines
-from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
-from debate_orchestrator.util.errors import BadSettings, short_repr
-from debate_orchestrator.util.messages import command
-from debate_orchestrator.util.sanitize import one_line, sanitize
+from debate_orchestrator.util.errors import BadSettings
 
 
-def judge_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source", metavar="JOURNAL|TRANSCRIPT.md", nargs="?", help="the newest debate of the folder by default"
     )
@@ -63,7 +40,7 @@ def judge_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-def run_judge(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     path = arguments.source = find_journal(arguments.source, transcripts=True)
     judges = tuple(arguments.judge or [discovery.judge()])
     cast, permissions = {JUDGE: judges}, flags.permissions_of(arguments)
@@ -103,209 +80,3 @@ def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, A
     if problems:
         raise BadSettings(problems)
     return {name: getattr(validated, name) for name in from_flags}
-
-
-def ballot_arguments(parser: argparse.ArgumentParser) -> None:
-    flags.add_journal(parser)
-    parser.add_argument("--as", dest="name", metavar="NAME", help="the name you sign with")
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--form", action="store_true", help="print an empty form to fill in elsewhere; asks nothing")
-    group.add_argument("--take", metavar="FILE", help="check a filled-in form and file it; - is standard input")
-    group.add_argument("--read", metavar="FILE", help="write the debate there as markdown, without any votes")
-    flags.add_json(parser)
-
-
-def run_ballot(arguments: argparse.Namespace) -> int:
-    """Raises BadSettings if the debate is not finished, since a ballot counts for the debate as it stands."""
-    path = find_journal(arguments.journal)
-    entries = read(path).entries
-    debate = stored_state(path, [entry.event for entry in entries])
-    if not debate.complete:
-        due = ", ".join(turn.id for turn in debate.due)
-        hint = f"`{next_command(debate, path)}` to finish it"
-        raise BadSettings(f"{path}: this debate is not finished (due: {due}).", hint=hint)
-    case = ReviewedDebate.from_entries(path, entries, debate)
-    if arguments.read:
-        return _write_transcript(arguments, case)
-    if arguments.form:
-        return _print_form(arguments, case)
-    if arguments.take:
-        return _take_form(arguments, case)
-    if arguments.json:
-        return _print_reviewers(case)
-    if not at_terminal(sys.stdout):
-        raise BadSettings(
-            "`debate ballot` asks at a terminal, and there is none.",
-            hint="`--form` prints a form to fill in, `--read FILE` writes the debate without votes, `--take FILE` "
-            "files the form",
-        )
-    return _ask(arguments, case)
-
-
-def _print_reviewers(case: ReviewedDebate) -> int:
-    """Prints who has reviewed the debate, and nothing of what they wrote: the reader has yet to judge it."""
-    gathered = reviews.gather_reviews(case.folder, case.entries)
-    print_json(
-        {
-            "status": "open",
-            "journal": case.path,
-            "digest": case.digest,
-            "folder": case.folder,
-            "reviewers": [review.reviewer for review in gathered.counted],
-            "left_out": list(gathered.left_out),
-        }
-    )
-    return 0
-
-
-def _text_for_review(case: ReviewedDebate) -> str:
-    """The debate as markdown, without votes."""
-    return markdown.render_for_review(build_report(case.entries, journal=case.path))
-
-
-def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
-    """Writes the debate as reviewers read it."""
-    path_kept = write_over(
-        arguments.read, _text_for_review(case), markdown.TO_REVIEW.encode(), "a debate to be reviewed"
-    )
-    if path_kept:
-        print_status(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(path_kept)}.")
-    if arguments.json:
-        print_json({"status": "written", "transcript": arguments.read})
-    else:
-        say(f"Written to {arguments.read}, without any votes. Next: `{command('ballot', case.path)} --as NAME`.")
-    return 0
-
-
-def _print_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
-    """Prints the empty form."""
-    text = form_text(case.form, case.digest, case.path, date.today().isoformat(), arguments.name or "")
-    if arguments.json:
-        shape = json_schema(case.form.shape, case.form.shape_context)
-        print_json({"status": "form", "form": text, "digest": case.digest, "json_schema": shape})
-    else:
-        print_document(text)
-    return 0
-
-
-def _take_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
-    """Checks a form that was filled in, and files it."""
-    path = arguments.take
-    piped = path == STANDARD_INPUT
-    fields = read_standard_input() if piped else read_mapping_with_lines(path)[0]
-    if arguments.name and fields.get("reviewer") is None:
-        fields["reviewer"] = arguments.name
-    elif arguments.name and fields["reviewer"] != arguments.name:
-        signed = short_repr(fields["reviewer"])
-        raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {signed}.")
-    review = reviews.checked_review(fields, STDIN if piped else name_of(path), case.form, case.entries)
-    ballot = reviews.file_ballot(case.folder, fields)
-    if review.seen:
-        print_status(reviews.review_texts().said["seen"])
-    return _print_filed(arguments, case, ballot, review.reviewer)
-
-
-def _print_filed(arguments: argparse.Namespace, case: ReviewedDebate, path: str, reviewer: str) -> int:
-    if arguments.json:
-        print_json({"status": "filed", "ballot": path, "reviewer": reviewer, "journal": case.path})
-    else:
-        say(reviews.review_texts().said["filed"].format(path=path, journal=case.path))
-    return 0
-
-
-def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
-    """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
-    prompter, draft, name = prompt.Prompter(stream=sys.stdout), "", arguments.name or ""
-
-    def keep(fields: dict[str, Any]) -> None:
-        nonlocal draft
-        draft = reviews.keep_draft(case.folder, fields)
-
-    async def ask() -> dict[str, Any]:
-        nonlocal draft, name
-        name = name or await ask_name(prompter, reviews.review_texts())
-        if problem := reviews.name_problem(name, "--as"):
-            raise BadSettings(problem)
-        reviews.must_be_free(case.folder, name)
-        saved_draft = reviews.read_draft(case.folder, name, case.digest)
-        draft = reviews.path_of(case.folder, name, reviews.DRAFT) if saved_draft else ""
-        fields = saved_draft | reviews.new_ballot(case.digest, name, date.today().isoformat())
-        show = partial(_show, prompter, _text_for_review(case))
-        return await ReviewBallotForm(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
-
-    try:
-        with prompter:
-            review = coroutines.run(ask())
-    except (prompt.Quit, KeyboardInterrupt, EOFError):
-        text = reviews.review_texts().said["left" if draft else "left_empty"]
-        print_status(f"debate: {text.format(path=draft, journal=case.path, name=shlex.quote(name))}")
-        return 130
-    reviews.checked_review(review, "the ballot", case.form, case.entries)
-    return _print_filed(arguments, case, reviews.file_ballot(case.folder, review), name)
-
-
-def _show(prompter: prompt.Prompter, text: str) -> None:
-    """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
-    before = signal.signal(signal.SIGINT, lambda *_: None)
-    try:
-        in_pager = bool(os.environ.get("PAGER")) and prompt.show_in_pager(sanitize(text))
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if not in_pager:
-        prompter.tell(*text.split("\n"))
-
-
-def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:
-    """The empty form of a ballot on that debate, which `util.data.read_mapping` reads."""
-    fields: dict[str, Any] = {"ballot": reviews.VERSION, "journal": digest, "reviewer": reviewer or None, "date": day}
-    fields |= {"seen": False, "before": None}
-    rounds = {n: _fields(form, shape) for n, shape in form.rounds.items()}
-    fields |= {"rounds": rounds} if rounds else {}
-    fields |= {"final": _fields(form, form.final), "why": None, "after": None}
-    head = (
-        textwrap.fill(one_line(line), 98, initial_indent="# ", subsequent_indent="#   ")
-        for line in _head(form, journal)
-    )
-    return "\n".join(head) + "\n\n" + to_yaml(fields).replace(": null\n", ":\n")
-
-
-def _head(form: ReviewForm, journal: str) -> Iterator[str]:
-    """What the form is on, and what its fields may hold."""
-    texts, format, setup = reviews.review_texts(), form.debate.format, form.debate.opened.settings
-    yield from (line.format(journal=one_line(journal)) for line in texts.form)
-    yield f"Topic: {setup.topic}"
-    for side in form.sides:
-        yield f"{side}, {format.name_of(side)}: {setup.positions[side]}"
-    if form.has_scores:
-        for name in form.shape_context.criteria:
-            yield f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}"
-    options = _or([*form.sides, reviews.UNDECIDED])
-    yield f"reviewer: {texts.name_hint}"
-    yield f"seen: {texts.seen_hint}"
-    yield f"before: {texts.before_hint.format(held=options)}"
-    for name, field in {**next(iter(form.rounds.values()), {}), **form.final}.items():
-        if field.kind != "scores":
-            yield f"{name}: {hint(field, form)}"
-    yield f"why: {texts.why_hint.format(words=reviews.MAX_REASON_WORDS)}"
-    yield f"after: {texts.after_hint.format(held=options)}"
-
-
-def _fields(form: ReviewForm, shape: Shape) -> dict[str, Any]:
-    """The fields of one part of the form, all of them empty."""
-    scores = {side: dict.fromkeys(form.shape_context.criteria) for side in form.sides}
-    return {name: scores if field.kind == "scores" else None for name, field in shape.items()}
-
-
-def hint(field: Field, form: ReviewForm) -> str:
-    """What a field may hold: `a, b or tie: who won the round`."""
-    if field.kind == "number":
-        bounded = field.least is not None and field.most is not None
-        values = f"{field.least:g} to {field.most:g}" if bounded else "a number"
-    else:
-        values = _or(field.of or form.sides)
-    return f"{values}: {field.about}" if field.about else values
-
-
-def _or(names: Any) -> str:
-    *most, last = names
-    return f"{', '.join(most)} or {last}" if most else str(last)

@@ -1,9 +1,9 @@
 """The argument parsers of `debate`: one for each verb, and one for the setup conversation, which has none.
 
-To add a verb, add a line to `VERBS`, and to a module beside this one
+To add a verb, add a line to `VERBS` and a module of that name beside this one. The module holds
 
-    VERB_arguments(parser: argparse.ArgumentParser) -> None
-    run_VERB(arguments: argparse.Namespace) -> int              the exit code
+    add_arguments(parser: argparse.ArgumentParser) -> None
+    run(arguments: argparse.Namespace) -> int               the exit code
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from debate_orchestrator.cli.output import at_terminal
 class Verb(NamedTuple):
     """A verb of the command line."""
 
-    module: str
-    """The module of `cli` that holds it; it is imported when the verb is asked for."""
     summary: str
     """Its line in `debate --help`."""
     example: str
@@ -33,88 +31,69 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "answers": Verb("setup", "print a commented answers file to start from", "debate answers > answers.yaml"),
+    "answers": Verb("print a commented answers file to start from", "debate answers > answers.yaml"),
     "ask": Verb(
-        "setup",
         "take answers into FILE and print the next question of the setup conversation as JSON",
         'debate ask debate.yaml topic="Should we move to gRPC?"',
     ),
     "open": Verb(
-        "step",
         "write the journal, run the models' turns up to the first turn of the host, and print that turn",
         "debate open --answers debate.yaml --json",
     ),
     "step": Verb(
-        "step",
         "take the replies that are there and print the turns now due",
         "debate step debate-report.journal.jsonl --json",
     ),
     "run": Verb(
-        "run",
         "run a whole debate with models, from an answers file or from flags, with no questions",
         'debate run "Should we move to gRPC?" --rehearse',
     ),
-    "resume": Verb("run", "continue a debate where it stopped", "debate resume debate-report.journal.jsonl"),
+    "resume": Verb("continue a debate where it stopped", "debate resume debate-report.journal.jsonl"),
     "floor": Verb(
-        "floor",
         "put a question from the floor to a side or the judge, who hear it from their next turn on",
         'debate floor debate-report.journal.jsonl "What would it cost?" --to a --to judge',
     ),
     "close": Verb(
-        "floor",
         "end a debate early: the phase under way is finished, then the verdict is asked for",
         "debate close debate-report.journal.jsonl",
     ),
     "judge": Verb(
-        "judge",
         "judge a finished debate again, or one written down elsewhere, without debating again",
         "debate judge debate-report.journal.jsonl --judge anthropic:claude-opus-5-5",
     ),
-    "report": Verb("report", "make the reports again", "debate report debate-report.journal.jsonl --to copy.html"),
+    "report": Verb("make the reports again", "debate report debate-report.journal.jsonl --to copy.html"),
     "replay": Verb(
-        "replay",
         "play a debate again at no cost: what was said, and the report",
         "debate replay debate-report.journal.jsonl --to again.md",
     ),
-    "demo": Verb("replay", "replay a real recorded debate; no key, no network", "debate demo --to demo-report.md"),
+    "demo": Verb("replay a real recorded debate; no key, no network", "debate demo --to demo-report.md"),
     "check": Verb(
-        "report",
         "tell whether a journal is undamaged and its debate complete, and whether its reports match it",
         "debate check debate-report.journal.jsonl debate-report.md",
     ),
-    "models": Verb(
-        "formats", "list the models and programs that can be called from here, and why others can't", "debate models"
-    ),
+    "models": Verb("list the models and programs that can be called from here, and why others can't", "debate models"),
     "formats": Verb(
-        "formats",
         "list the formats, show the turns of one, or copy one to make your own of it",
         "debate formats new town-hall --from adversarial",
     ),
     "ballot": Verb(
-        "judge",
         "judge a finished debate yourself, before you see the verdict; the report shows your ballot too",
         "debate ballot debate-report.journal.jsonl --as ada",
     ),
     "compare": Verb(
-        "report",
         "set several debates of one topic, or several judgings of one debate, side by side",
         "debate compare first.journal.jsonl second.journal.jsonl --to comparison.md",
     ),
     "serve": Verb(
-        "serve",
         "start, watch, read and compare the debates of this folder in a browser, and take seats in them",
         "debate serve",
     ),
-    "tournament": Verb(
-        "tournament", "plan, run, rate, report and import many debates", "debate tournament new spring.yaml"
-    ),
+    "tournament": Verb("plan, run, rate, report and import many debates", "debate tournament new spring.yaml"),
     "worker": Verb(
-        "worker",
         "run debates of tournaments that other machines queued in PostgreSQL",
         "debate worker postgresql://debates@db.example/debates",
     ),
     "probe": Verb(
-        "probe",
         "test how often judges fall for length, polish, sources, orders and the like, or list these probes",
         "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3",
     ),
@@ -146,22 +125,21 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         return _parse_verb("run", argv)
     _check_all_known(parser, rest)
     arguments.topic = arguments.words or arguments.topic
-    arguments.run = import_module("debate_orchestrator.cli.setup").run_conversation
+    arguments.run = import_module("debate_orchestrator.cli.converse").run
     return arguments
 
 
 def _parse_verb(name: str, argv: list[str]) -> argparse.Namespace:
     """Parses the arguments of a verb."""
-    verb = VERBS[name]
-    module = import_module(f"debate_orchestrator.cli.{verb.module}")
+    module, verb = import_module(f"debate_orchestrator.cli.{name}"), VERBS[name]
     parser = _Parser(
         prog=f"debate {name}",
         description=f"{verb.summary[0].upper()}{verb.summary[1:]}.",
         epilog=f"example: {verb.example}",
         allow_abbrev=False,
     )
-    parser.set_defaults(verb=name, verb_parser=parser, run=getattr(module, f"run_{name}"))
-    getattr(module, f"{name}_arguments")(parser)
+    parser.set_defaults(verb=name, verb_parser=parser, run=module.run)
+    module.add_arguments(parser)
     parse_known = parser.parse_known_args if name in _WITH_VERBS else parser.parse_known_intermixed_args
     arguments, rest = parse_known(argv)
     _check_all_known(arguments.verb_parser, rest)

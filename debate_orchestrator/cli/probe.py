@@ -45,7 +45,7 @@ _BALLOT = (Risk(kind="recording", where="--output", what="a ballot of `debate pr
 """What is remembered of a ballot's journal that the user made, or agreed to count."""
 
 
-def probe_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge", metavar="MODEL", action="append", help="a judge to test; may be repeated")
     parser.add_argument("--times", metavar="N", help="how often each judge judges each case; 1 by default")
     files = f"for scorecard.md, scorecard.json and journals; {FOLDER}/ by default"
@@ -57,7 +57,7 @@ def probe_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-def run_probe(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Runs the probes and writes the scorecard. Lists the probes if no judge is named."""
     cases = probes.load()
     if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PORT = 8642
 
 
-def serve_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = f"the port on this machine, {PORT} by default; 0 takes any that is free"
     parser.add_argument("--port", type=flags.whole_number, default=PORT, metavar="N", help=about)
     about = "a name under which a proxy passes requests on, with its port if it is not the usual one; may be repeated"
@@ -30,7 +30,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_trust(parser)
 
 
-def run_serve(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     must_be_installed()
     from debate_orchestrator.web import server
 

@@ -1,18 +1,16 @@
-"""A debate that an agent host runs: `debate open` writes its journal, `debate step` takes the replies of the host. Both
-have models take their turns, and print the turns that the host takes next."""
+"""`debate step` takes the replies of an agent host and prints the turns that are due then."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import cap_change, cast_line, settings_with_consent, setup_lines
-from debate_orchestrator.cli.consent import existing_debate, new_debate
+from debate_orchestrator.cli.answers_and_flags import cap_change
+from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished_sentence, tell_estimate, tell_reports, write_reports
 from debate_orchestrator.cli.journals import find_journal, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, print_status, printing_problems, say
@@ -20,7 +18,6 @@ from debate_orchestrator.cli.piped import Piped
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import ChangeEvents, OpenDebate
 from debate_orchestrator.engine.user_events import changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
@@ -35,43 +32,11 @@ from debate_orchestrator.util.errors import BadReply, BadSettings
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
 
-
-def open_arguments(parser: argparse.ArgumentParser) -> None:
-    flags.add_answers(parser)
-    flags.add_json(parser)
-    flags.add_schemas(parser)
-
-
-def run_open(arguments: argparse.Namespace) -> int:
-    settings = settings_with_consent(arguments)
-    files = DebateFiles.of_output(settings.output)
-    permissions = flags.permissions_of(arguments)
-    start.check_settings(settings, files, permissions=permissions)
-    if takes := start.estimate_before_positions(settings):
-        print_status(takes)
-    stop = asyncio.Event()
-    opening = start.opened_with_positions(settings, print_status, permissions, stop)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings), stop) as session:
-        settings = start.with_positions_of(settings, session.state.opened)
-        setup = setup_lines(arguments, settings, session.files)
-
-        def before_calls(session: OpenDebate) -> None:
-            print_status(cast_line(settings))
-            tell_estimate(session)
-
-        if not arguments.json:
-            for line in setup:
-                say(line)
-        folder = TurnsFolder(session.files.turns, print_status)
-        result = Stepper(session, folder, permissions, before_calls, just_opened=True).step()
-        return print_step(result, session, arguments, setup if arguments.json else ())
-
-
 _LOCK_SECONDS = 10.0
 """Seconds that a step waits for another one, which has locked the journal."""
 
 
-def step_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_journal(parser, "waits for a host")
     about = "a reply that lies elsewhere; TURN=- reads standard input"
     parser.add_argument("given", nargs="*", metavar="TURN=FILE", help=about)
@@ -85,7 +50,7 @@ def step_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_schemas(parser)
 
 
-def run_step(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     piped, problems = Piped("reply", lambda turn, path: f"debate step JOURNAL {turn}={path}"), list[str]()
     if "=" in (arguments.journal or "") and not os.path.lexists(arguments.journal):
         arguments.given, arguments.journal = [arguments.journal, *arguments.given], None

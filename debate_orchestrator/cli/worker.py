@@ -26,7 +26,7 @@ _LINE = 15.0
 """Seconds between two lines on how far it is."""
 
 
-def worker_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "the database: postgresql://USER@HOST/NAME, with the password in PGPASSWORD or ~/.pgpass"
     parser.add_argument("url", metavar="URL", help=about)
     about = "debates of one tournament at the same time; 50 by default"
@@ -39,7 +39,7 @@ def worker_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-def run_worker(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Works until it is interrupted, or no debates are left."""
     from debate_orchestrator.cli.tournament.progress import Progress
     from debate_orchestrator.tournament.cluster.database import must_be_installed

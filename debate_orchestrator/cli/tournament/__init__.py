@@ -60,7 +60,7 @@ VERBS = {
 }
 
 
-def tournament_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for name, (summary, example, add_its_arguments, its_run) in VERBS.items():
         verb = verbs.add_parser(
@@ -71,7 +71,7 @@ def tournament_arguments(parser: argparse.ArgumentParser) -> None:
         add_its_arguments(verb)
 
 
-def run_tournament(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Runs one verb of tournaments and returns its exit code."""
     code: int = arguments.run_tournament(arguments)
     return code

@@ -1,0 +1,86 @@
+"""`debate check` tells whether a journal is undamaged and its debate complete, and whether its reports match it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.journals import find_journal
+from debate_orchestrator.cli.output import next_step, print_json, say
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports import report_files, wording
+from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.messages import and_joined, command
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    flags.add_journal(parser)
+    about = "a report of it; by default those beside the journal"
+    parser.add_argument("given", nargs="*", default=[], metavar="REPORT", help=about)
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit code 2 if something is damaged, changed or does not belong; 3 if work is left, if a part is missing that
+    `resume` can still get, if a report has to be made again with the ballots that reviewers have added, or if only
+    another version can tell."""
+    arguments.journal = find_journal(arguments.journal)
+    files = DebateFiles.of_journal(arguments.journal)
+    documents = report_files.read_reports(arguments.given or report_files.reports_beside(files.report))
+    contents = read(arguments.journal)
+    verifications = [report_files.verify(path, data, contents.entries, files.ballots) for path, data in documents]
+    debate = stored_state(arguments.journal, contents.events)
+    facts = _facts(arguments.journal, contents, debate)
+    if arguments.json:
+        reports_json = [report.data for report in verifications]
+        print_json({"status": "complete" if facts["complete"] else "waiting", **facts, "reports": reports_json})
+    else:
+        _print_facts(facts)
+        if names := stand_ins(debate, debate.opened.cast):
+            what = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "A rehearsal"
+            say(f"{what}: stand-ins spoke for {', '.join(names)}. {wording.FILLER}")
+        for report in verifications:
+            say(f"{name_of(report.path)}: {report.text}")
+        waits = f"`{wording.next_command(debate, arguments.journal)}` continues it."
+        again = wording.asking_again(debate, arguments.journal)
+        reports_again = f"`{command('report', arguments.journal)}` makes its reports again."
+        others = [name_of(report.path) for report in verifications if report.state == "no checksum"]
+        if others and not arguments.given:
+            reports_again = f"Give {and_joined(others)} another name. Then {reports_again}"
+        next_step(waits if facts["due"] else again or reports_again)
+    if not all(report.ok or report.inconclusive for report in verifications):
+        return 2
+    turns_left = facts["due"] or schedule.turns_to_reopen(debate)
+    return 3 if turns_left or contents.torn_bytes or not all(report.ok for report in verifications) else 0
+
+
+def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[str, Any]:
+    """What there is to say of a journal, as JSON."""
+    due = [turn.id for turn in debate.due]
+    return {
+        "journal": path,
+        "lines": len(contents.entries),
+        "unchanged": True,
+        "torn_bytes": contents.torn_bytes,
+        "complete": not due,
+        "due": due,
+        "missing": [wording.missing_reply_text(debate, turn) for turn in schedule.missing_records(debate)],
+        "in_flight": [turn for turn in due if debate.calls_intended(turn)],
+        "head": contents.entries[-1].hash,
+    }
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    lines = f"{facts['lines']} line{'s' * (facts['lines'] != 1)}"
+    say(f"{facts['journal']}: {lines}, in an unbroken chain (checksum {facts['head'][:16]}).")
+    if facts["torn_bytes"]:
+        say(f"{facts['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them.")
+    say(f"Not complete: {', '.join(facts['due'])} due." if facts["due"] else "Complete.")
+    for sentence in facts["missing"]:
+        say(sentence)

@@ -1,0 +1,29 @@
+"""`debate close` ends a debate early, after the phase under way."""
+
+from __future__ import annotations
+
+import argparse
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.floor import record, status
+from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.core import schedule
+from debate_orchestrator.reports import wording
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    flags.add_journal(parser, "is not finished")
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    debate = record(arguments, schedule.early_end)
+    if arguments.json:
+        print_json(status(debate, arguments.journal))
+        return 0
+    due = ", ".join(turn.id for turn in debate.due)
+    say(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
+    for sentence in wording.unheard(debate):
+        say(sentence)
+    say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")
+    return 0

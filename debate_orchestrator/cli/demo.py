@@ -1,0 +1,88 @@
+"""`debate demo` replays a real recorded debate that ships with the package."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.output import at_terminal, next_step, print_json, say
+from debate_orchestrator.cli.replay import checked_pace, play_journal
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.storage.files import create
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import name_of, read_regular
+from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
+from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.sanitize import one_line
+
+_FIRST = "postgres-queue"
+"""The debate that is replayed where none is named."""
+_DEMO_PACE = 2_000.0
+"""Words a minute of a demo by default: the first is played in less than two minutes."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--list", action="store_true", help="list the debates that ship with the package")
+    parser.add_argument("--name", metavar="NAME", help="which of them to replay")
+    flags.add_replay(parser)
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    journals = {path.parent.name: path for path in sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))}
+    if arguments.list:
+        return _print_list(journals, as_json=arguments.json)
+    name = arguments.name or (_FIRST if _FIRST in journals else next(iter(journals), ""))
+    if name not in journals:
+        problem = f"{short_repr(name)} is not one of the recorded debates: {', '.join(journals)}."
+        raise BadSettings(problem, hint="`debate demo --list`")
+    pace = checked_pace(arguments)
+    data = journals[name].read_bytes()
+    beside = f"{os.path.splitext(arguments.to)[0]}{JOURNAL}" if arguments.to else ""
+    if beside and os.path.lexists(beside) and not _holds(beside, data):
+        raise BadFile(f"{name_of(beside)} already exists, and is another journal.", hint="give --to another name")
+    quiet = arguments.quiet or arguments.json
+    # A pipe is read by a program, or cut off by one: the whole text is there where it is asked for.
+    arguments.quiet = quiet or not (at_terminal(sys.stdout) or arguments.no_pace or arguments.pace)
+    if not arguments.quiet:
+        say(f"A recorded debate, played again ({name}; `debate demo --list` has more).", "")
+    again = f"debate demo --name {name}" if arguments.name else "debate demo"
+    if arguments.pace is None and pace is not None:
+        pace = _DEMO_PACE
+    finished = play_journal(arguments, str(journals[name]), pace, again)
+    if beside and not os.path.lexists(beside):
+        create(Path(beside), data)
+    if not quiet and finished:
+        text = f" `{again} --no-pace` prints the debate." if arguments.quiet else ""
+        report = f" `{again} --to report.md` writes its report."
+        if beside:
+            report = f" `{command('check', beside)}` checks the report against its journal."
+        next_step(f"`debate` begins one of your own.{text}{report}")
+    return 0
+
+
+def _holds(path: str, data: bytes) -> bool:
+    try:
+        return read_regular(path, maximum=len(data)) == data
+    except OSError:
+        return False
+
+
+def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:
+    """Prints each debate with its topic, its rounds and how it ended."""
+    if as_json:
+        print_json({"debates": list(journals)})
+        return 0
+    for name, path in journals.items():
+        report = build_report(read(path).entries)
+        rounds = plural(report.rounds_completed, "round")
+        decided = report.verdict.decided if report.verdict else "No verdict"
+        say(f"{name}: {one_line(report.topic)}", f"    {rounds}. {decided}.")
+    next_step("`debate demo --name NAME` replays one.")
+    return 0

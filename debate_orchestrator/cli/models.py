@@ -1,0 +1,37 @@
+"""`debate models` lists the models and programs that can be called from here."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.output import next_step, print_json, say
+from debate_orchestrator.providers import discovery, pricing
+
+_SHOWN = 12
+"""Models of one server that are listed for a person."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    flags.add_insecure(parser)
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    available = discovery.available(flags.permissions_of(arguments))
+    if arguments.json:
+        print_json({"models": [{"seat": way.spec} | way.model_dump(exclude={"spec"}) for way in available]})
+        return 0
+    for way in available:
+        say(f"{'yes' if way.ready else ' no'}  {way.spec:26} {way.about}")
+        if way.models:
+            more_count = len(way.models[_SHOWN:]) + way.more
+            say(f"     {', '.join(way.models[:_SHOWN])}{f' and {more_count:,} more' if more_count else ''}")
+    table = pricing.table()
+    names = [name for models in table.vendors.values() for name in models]
+    say("", f"Models with known prices (as of {table.date}): {', '.join(names)}.")
+    say(f"By default: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
+    program = next((way.spec for way in available if way.ready and way.about.endswith("is installed")), "MODEL")
+    next_step(f'`debate run --topic "..." --model {shlex.quote(program)}` is a debate by one of them.')
+    return 0

@@ -1,0 +1,50 @@
+"""`debate open` writes the journal of a debate that an agent host runs, has its models take the turns that come before
+the host's, and prints the first turns of the host."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines
+from debate_orchestrator.cli.consent import new_debate
+from debate_orchestrator.cli.driving import tell_estimate
+from debate_orchestrator.cli.output import print_status, say
+from debate_orchestrator.cli.step import print_step
+from debate_orchestrator.engine import start
+from debate_orchestrator.engine.debate import OpenDebate
+from debate_orchestrator.host.step import Stepper
+from debate_orchestrator.host.turns_folder import TurnsFolder
+from debate_orchestrator.storage.paths import DebateFiles
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    flags.add_answers(parser)
+    flags.add_json(parser)
+    flags.add_schemas(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    settings = settings_with_consent(arguments)
+    files = DebateFiles.of_output(settings.output)
+    permissions = flags.permissions_of(arguments)
+    start.check_settings(settings, files, permissions=permissions)
+    if takes := start.estimate_before_positions(settings):
+        print_status(takes)
+    stop = asyncio.Event()
+    opening = start.opened_with_positions(settings, print_status, permissions, stop)
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings), stop) as session:
+        settings = start.with_positions_of(settings, session.state.opened)
+        setup = setup_lines(arguments, settings, session.files)
+
+        def before_calls(session: OpenDebate) -> None:
+            print_status(cast_line(settings))
+            tell_estimate(session)
+
+        if not arguments.json:
+            for line in setup:
+                say(line)
+        folder = TurnsFolder(session.files.turns, print_status)
+        result = Stepper(session, folder, permissions, before_calls, just_opened=True).step()
+        return print_step(result, session, arguments, setup if arguments.json else ())

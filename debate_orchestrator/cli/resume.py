@@ -1,0 +1,85 @@
+"""`debate resume` continues a debate where it stopped, with another cap, cast or time for retries if one is given."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.answers_and_flags import cap_change
+from debate_orchestrator.cli.consent import existing_debate
+from debate_orchestrator.cli.driving import drive_to_report, events_problems
+from debate_orchestrator.cli.flags import given_settings
+from debate_orchestrator.cli.journals import find_journal, is_unfinished
+from debate_orchestrator.cli.output import at_terminal
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Event, Reassigned, RetryForChanged
+from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import start
+from debate_orchestrator.engine.debate import reopening
+from debate_orchestrator.providers import casting
+from debate_orchestrator.setup.answers import cast_of, judging_settings
+from debate_orchestrator.util.errors import BadSettings, OutOfTurn
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    flags.add_journal(parser, "is not finished")
+    flags.add_cap(parser)
+    flags.add_settings(parser, "cast", "retry_for")
+    flags.add_permissions(parser)
+    flags.add_trust(parser)
+    flags.add_progress(parser)
+    flags.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    arguments.journal = find_journal(arguments.journal, unfinished=is_unfinished)
+    with existing_debate(
+        arguments.journal, lambda debate: _changes(arguments, debate), trusted=arguments.trust
+    ) as session:
+        return drive_to_report(session, arguments)
+
+
+def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
+    """The events that the flags ask for. Raises BadSettings with every problem."""
+    models = given_settings(arguments, "cast").get("cast", {})
+    if arguments.model:
+        everywhere = cast_of(debate.format, lambda seat: arguments.model)
+        models = {seat: specs for seat, specs in everywhere.items() if seat in debate.cast} | models
+    cast_changes = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
+    problems = casting.cast_problems(cast_changes)
+    reopened = schedule.turns_to_reopen(debate)
+    cast_changes = _in_place_of_failed(debate, cast_changes, reopened)
+    cast = {**debate.cast, **cast_changes}
+    if cast_changes and debate.complete and not reopened:
+        problem = f"This debate is complete; a new model for {' and '.join(cast_changes)} would change nothing."
+        raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
+    if debate.due or reopened:
+        problems += casting.key_problems(cast, flags.permissions_of(arguments))
+        problems += [*start.people_problems(cast, at_terminal(sys.stderr)), *events_problems(cast, arguments)]
+    capped, unpriced = cap_change(arguments.max_cost, debate, cast)
+    if problems := problems + unpriced:
+        raise BadSettings(problems)
+    retry_for = debate.retry_for
+    if from_flags := given_settings(arguments, "retry_for"):
+        retry_for = judging_settings(from_flags, debate.format, 1).retry_for
+    changes = [*reopening(debate), *capped]
+    changes += [] if retry_for == debate.retry_for else [RetryForChanged(retry_for=retry_for)]
+    return [*changes, *(Reassigned(seat=seat, specs=specs) for seat, specs in cast_changes.items())]
+
+
+def _in_place_of_failed(
+    debate: DebateState, cast_changes: dict[str, tuple[str, ...]], reopened: Sequence[Turn]
+) -> dict[str, tuple[str, ...]]:
+    """The same models by seat; one judge that is named for a panel takes the place of those whose replies failed."""
+    panel, new_specs = debate.cast.get(JUDGE, ()), cast_changes.get(JUDGE, ())
+    turns = reopened or [
+        turn for turn in debate.due if debate.failed_calls(turn.id) or debate.rejected_replies(turn.id)
+    ]
+    failed = {turn.seat for turn in turns}
+    if len(new_specs) != 1 or len(panel) < 2 or not failed & {*debate.judges}:
+        return cast_changes
+    pairs = zip(debate.judges, panel, strict=True)
+    return cast_changes | {JUDGE: tuple(new_specs[0] if seat in failed else spec for seat, spec in pairs)}
