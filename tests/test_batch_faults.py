@@ -24,7 +24,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.tournament import batches as batches_module
-from debate_orchestrator.tournament.batches import Batches
+from debate_orchestrator.tournament.batches import Batches, BatchFile
 from debate_orchestrator.util.errors import ExternalError, JournalWriteError, Paused, ProviderFailed, ReplyPending
 
 KINDS = ("anthropic", "openai")
@@ -294,8 +294,8 @@ class SmallDisk:
 def test_a_full_disk_loses_no_batch(
     here: Path, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A batch whose id the disk does not take is told at once with the line that finds it again, and its results are
-    taken. With that line the next run takes them too."""
+    """The results of a batch whose id the disk does not take are taken, and the last words of the run are the line
+    that finds the batch again. With that line the next run takes them too."""
     vendor = Vendor(kind, [])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
@@ -308,3 +308,52 @@ def test_a_full_disk_loses_no_batch(
             file.write(last[last.index("{") :] + "\n")
         assert asyncio.run(asked(kind, ".", CALLS))["c0"].text == "c0"  # type: ignore[union-attr]
     assert vendor.paid == dict.fromkeys(CALLS, 1)
+
+
+def test_a_line_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """The id of a batch that a full disk does not take is written before the next batch begins, and is not told."""
+    record = BatchFile(".")
+    batch = record.begin("m", {"c0": None})
+    with monkeypatch.context() as patched:
+        SmallDisk(patched)
+        record.end(batch, "paid")
+    record.begin("m", {"c1": None})
+    record.close()
+    lines = [json.loads(line) for line in Path("batches.jsonl").read_text().splitlines()]
+
+    assert [line.get("id", "begun") for line in lines] == ["begun", "paid", "begun"] and not caplog.messages
+
+
+@pytest.mark.parametrize("text", ["", '{"batch": "x", "id": null}\n'], ids=["saved by rename", "appended to"])
+def test_a_record_that_another_program_changes(here: Path, caplog: pytest.LogCaptureFixture, text: str) -> None:
+    """Nothing is written into a record that an editor saved meanwhile, and none of its lines is overwritten. No batch
+    is begun then, and the line that can't be written is told at the end, with what to do."""
+    record = BatchFile(".")
+    batch = record.begin("m", {"c0": None})
+    path = Path("batches.jsonl")
+    before = path.read_text() + text
+    if text:
+        path.open("a").write(text)
+    else:
+        Path("new").write_text(before)
+        os.replace("new", path)
+    record.end(batch, "paid")
+    with pytest.raises(JournalWriteError, match=r"Another program changed \./batches\.jsonl"):
+        record.begin("m", {"c1": None})
+    record.close()
+
+    assert path.read_text() == before
+    (told,) = caplog.messages
+    assert "Add this line to ./batches.jsonl before you resume" in told
+    assert json.loads(told[told.index("{") :]) == {"batch": batch.name, "id": "paid"}
+
+
+def test_a_record_of_an_earlier_version(here: Path) -> None:
+    """A line with which earlier versions looked for a batch is passed over."""
+    begun = {"batch": "b", "model": "m", "at": 0, "calls": ["c0"]}
+    lines = (begun, {"batch": "b", "origin": "an upload"}, {"batch": "b", "id": "paid"})
+    Path("batches.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    record = BatchFile(".")
+    record.close()
+
+    assert getattr(record.batch_of("c0"), "id", None) == "paid"

@@ -2,9 +2,9 @@
 
 The calls that all debates wait for are collected into one batch for each model. `batches.jsonl` in the tournament's
 folder says which calls are in which batch: a line is synced before a batch is created, and another once the provider
-has named it, or has refused it. The calls have ids that follow from the debate's journal, so a later run knows the
-batch of a turn whose `CallIntended` is on record and takes its result. A call that a batch does not answer is made
-again alone.
+has named it, or has refused it. On a full disk the second line waits in memory until there is room. The calls have ids
+that follow from the debate's journal, so a later run knows the batch of a turn whose `CallIntended` is on record and
+takes its result. A call that a batch does not answer is made again alone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar, cast
@@ -37,8 +38,8 @@ from debate_orchestrator.providers.provider import (
     Permissions,
     Provider,
 )
-from debate_orchestrator.storage.files import append_line, sync_folder
-from debate_orchestrator.util.data import error_text, must_fit, name_of, open_regular, strict_json
+from debate_orchestrator.storage.files import append_line, sync_folder, write_errors
+from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, open_regular, strict_json
 from debate_orchestrator.util.errors import (
     BadFile,
     ExternalError,
@@ -95,6 +96,8 @@ class BatchFile:
         self._batches: dict[str, Batch] = {}
         self._of: dict[str, Batch] = {}
         """The id of a call to its batch."""
+        self._waiting: list[dict[str, Any]] = []
+        """Lines that the disk has not taken yet."""
         try:
             self._handle = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
             try:
@@ -133,6 +136,8 @@ class BatchFile:
             batch = Batch(name, str(line["model"]), tuple(map(str, line["calls"])), codes, at)
             self._batches[name] = batch
             self._of |= dict.fromkeys(batch.calls, batch)
+        elif "origin" in line:
+            pass  # earlier versions wrote what would find a batch again
         elif line["id"] is None:
             for call in self._batches.pop(name).calls:
                 del self._of[call]
@@ -144,8 +149,8 @@ class BatchFile:
         return self._of.get(call)
 
     def begin(self, model: str, calls: Mapping[str, str | None]) -> Batch:
-        """Records a batch that is about to be created, of calls with their codes. JournalWriteError if the disk does
-        not take it."""
+        """Records a batch that is about to be created, of calls with their codes. Raises as `_append`."""
+        self._write_waiting()
         name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
         line = {"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes}
         self._append(line)
@@ -154,21 +159,39 @@ class BatchFile:
 
     def end(self, batch: Batch, id: str | None) -> None:
         """Records the provider's name for a batch; None if it was not created, so that its calls may be put into
-        another. A line that the disk does not take is told: the user can add it."""
+        another. A line that can't be written waits for the next batch, or for `close`."""
         line = {"batch": batch.name, "id": id}
         self._take(line)
-        try:
-            self._append(line)
-        except JournalWriteError as error:
-            _LOG.warning(
-                "%s Add this line to %s before you resume: %s", error.problems[0], name_of(self.path), json.dumps(line)
-            )
+        self._waiting.append(line)
+        with suppress(JournalWriteError):
+            self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        """Writes the lines that wait, in their order. Raises as `_append`."""
+        while self._waiting:
+            self._append(self._waiting[0])
+            self._waiting.pop(0)
 
     def _append(self, line: dict[str, Any]) -> None:
+        """Writes a line. JournalWriteError if the disk does not take it, or if another program replaced the file or
+        wrote to it: a later run would not find the line, or not what the other program wrote."""
+        name = name_of(self.path)
+        with write_errors(name):
+            is_ours = is_in_place(self.path, self._handle) and os.fstat(self._handle).st_size == self._size
+        if not is_ours:
+            problem = f"Another program changed {name} while it was open."
+            raise JournalWriteError(problem, hint="put back the lines that it lacks, and resume")
         data = json.dumps(line).encode() + b"\n"
-        self._size = append_line(self._handle, data, self._size, name_of(self.path), synced=True)
+        self._size = append_line(self._handle, data, self._size, name, synced=True)
 
     def close(self) -> None:
+        """Closes the file. Lines that wait are tried a last time, and then told."""
+        try:
+            self._write_waiting()
+        except JournalWriteError as error:
+            for line in self._waiting:
+                add = f"Add this line to {name_of(self.path)} before you resume: {json.dumps(line)}"
+                _LOG.warning("%s %s", error.problems[0], add)
         os.close(self._handle)
 
 
