@@ -21,7 +21,7 @@ Functions:
 docs/library.md shows each of them. Importing this package loads none of its modules; each name is loaded on first use.
 The way through the code, from `debate run` to its report:
 
-    cli.run                 the verb; `run` below begins in engine.api instead
+    cli.run                 the verb; `run` below begins in engine.library instead
     cli.answers_and_flags   settings from an answers file and flags; setup.answers makes them of a mapping
     core.settings           the settings
     engine.start            settings into the first event
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.core.format import Format
     from debate_orchestrator.core.settings import Settings
     from debate_orchestrator.core.state import DebateState
-    from debate_orchestrator.engine.api import (
+    from debate_orchestrator.engine.library import (
         DebateResult,
         find_risks,
         load_format,
@@ -83,7 +83,7 @@ _MODULES = {
     "core.fold": ("fold",),
     "core.format": ("Format",),
     "core.state": ("DebateState",),
-    "engine.api": (
+    "engine.library": (
         "DebateResult",
         "find_risks",
         "load_format",

@@ -32,7 +32,7 @@ PLACES = {
         "web/guard.py",
         "web/live.py",
         "web/pages.py",
-        "web/public/limits.py",
+        "web/public/visitor_limits.py",
         "web/public/views.py",
         "web/reviewing.py",
         "web/seats.py",

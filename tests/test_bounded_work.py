@@ -10,6 +10,7 @@ import pytest
 from core.folding import opened, reply
 from counting import calls
 
+from debate_orchestrator.core import verbatim
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import PrivateFilter, public_text
 from debate_orchestrator.core.speech_rules import ends_with_line, ignored_line
@@ -18,7 +19,7 @@ from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
-from debate_orchestrator.util import sanitize, verbatim, yaml
+from debate_orchestrator.util import sanitize, yaml
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor
 

@@ -28,7 +28,7 @@ from web_visitor import visiting
 from debate_orchestrator.cli import main
 from debate_orchestrator.core import fold as core_fold
 from debate_orchestrator.core.shape_rules import MARKS
-from debate_orchestrator.engine import api
+from debate_orchestrator.engine import library
 from debate_orchestrator.reports import decision_brief
 from debate_orchestrator.reports.decision_brief import MARKED
 from debate_orchestrator.reports.model import build_report
@@ -36,7 +36,7 @@ from debate_orchestrator.storage import journal_lines
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.util.errors import DamagedJournal, OutOfTurn
-from debate_orchestrator.web import folder
+from debate_orchestrator.web import debate_list
 
 GOOD, CHANGED = "good.journal.jsonl", "changed.journal.jsonl"
 SHIPPED = sorted((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
@@ -78,9 +78,9 @@ def check_told() -> None:
     for verb in VERBS:
         code, said = ran(*verb)
         assert code in (0, 2, 3) and said.strip(), (verb, code, said[-2_000:])
-    rows = {row.name: row for row in folder.list_debates()}
+    rows = {row.name: row for row in debate_list.list_debates()}
     assert set(rows) == {"good", "changed"} and not rows["good"].problem
-    assert {"good"} <= {hit.name for hit in folder.search("what a says")[0]}
+    assert {"good"} <= {hit.name for hit in debate_list.search("what a says")[0]}
     shutil.copy(CHANGED, f"held/{CHANGED}")
     assert GOOD.partition(".")[0] in {debate.id for debate in read_rows("held").debates}
 
@@ -215,7 +215,7 @@ def test_what_a_format_may_leave_out_is_not_told(here: Path) -> None:
     made = events(shipped_format("adversarial", shapes=shapes), script, issues=True, brief=True)
     journals.write_journal(Path(GOOD), made)
 
-    text, page = api.render(Path(GOOD)), api.render(Path(GOOD), "html")
+    text, page = library.render(Path(GOOD)), library.render(Path(GOOD), "html")
     for told in (text, page):
         assert "moving: both" in told and "A holds it." in told
     assert "B's Position" not in text and "1 disputed claim." in ran("replay", GOOD, "--no-pace")[1]

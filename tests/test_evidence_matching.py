@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core.verbatim import comparable
 from debate_orchestrator.evidence import match
 from debate_orchestrator.evidence.match import NEAR, compare, why_unusable
-from debate_orchestrator.util.verbatim import comparable
 
 TEXT = (
     "Nobody expected it. The sea rose by 3.4 millimetres a year between 1993 and 2023, say those who measure it from "

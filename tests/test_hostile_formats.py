@@ -28,8 +28,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext, applies, fields_asked, names_turns
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
-from debate_orchestrator.reports import json as json_report
-from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports import json_report, markdown
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report

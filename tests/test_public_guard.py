@@ -12,8 +12,8 @@ import pytest
 from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
 from web_visitor import plain
 
-from debate_orchestrator.web.public import limits
-from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST, Limits
+from debate_orchestrator.web.public import visitor_limits
+from debate_orchestrator.web.public.visitor_limits import ALL_COST, DAY_COST, Limits
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -97,7 +97,7 @@ def test_pages_run_no_script_of_others(visitor: PublicVisitor) -> None:
 
 def test_a_flood_is_stopped(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A visitor who asks too often is told when to come back; others are served meanwhile."""
-    monkeypatch.setattr(limits, "_MAX_REQUESTS", 5)
+    monkeypatch.setattr(visitor_limits, "_MAX_REQUESTS", 5)
     codes = [visitor.get("/static/page.css").status_code for _ in range(7)]
     assert codes == [200] * 5 + [429] * 2
     assert 1 <= int(visitor.get("/").headers["retry-after"]) <= 60
@@ -122,7 +122,7 @@ FORWARDED = b"x-forwarded-for"
 def test_where_a_visitor_comes_from(stated: str, address: str) -> None:
     """What the proxy states last; of IPv6, the network that one customer has."""
     scope = {"client": ("203.0.113.7", 1), "headers": [(FORWARDED, stated.encode())]}
-    assert limits.address(scope) == address
+    assert visitor_limits.address(scope) == address
 
 
 def test_a_visitor_can_not_state_an_address_before_the_proxy_does(here: Path) -> None:
@@ -141,7 +141,7 @@ def test_the_key_of_pseudonyms_changes_with_the_day(monkeypatch: pytest.MonkeyPa
     """The same address has another pseudonym on another day, and the same one within a day; counts begin anew."""
     counted, scope, pseudonyms = Limits(rules(), {}), {"client": ("203.0.113.7", 1), "headers": []}, []
     for day in ("2030-01-01", "2030-01-01", "2030-01-02"):
-        monkeypatch.setattr(limits, "today", lambda day=day: day)
+        monkeypatch.setattr(visitor_limits, "today", lambda day=day: day)
         pseudonyms.append(counted.visitor(scope))
         assert (counted.full({"x": 1}) == "x") == (len(pseudonyms) == 2)
         counted.count("x")
@@ -151,7 +151,7 @@ def test_the_key_of_pseudonyms_changes_with_the_day(monkeypatch: pytest.MonkeyPa
 def test_dollars_are_reserved_and_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A debate's cap counts until its cost is known, for its day and for all; what costs nothing is always admitted."""
     counted = Limits(rules(max_cost=3.0, max_cost_per_day=1.5), {"old": ("2030-01-01", 1.0)})
-    monkeypatch.setattr(limits, "today", lambda: "2030-01-02")
+    monkeypatch.setattr(visitor_limits, "today", lambda: "2030-01-02")
     assert counted.full({}, 1.0) is None
     counted.charge("new", 1.0)
     assert counted.full({}, 1.0) == DAY_COST and counted.full({}) is None

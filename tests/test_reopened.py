@@ -17,7 +17,7 @@ from debate_orchestrator.providers import rehearse
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.web import folder
+from debate_orchestrator.web import debate_list
 
 
 def test_a_decision_brief_that_is_off_the_schedule_breaks_nothing(here: Path) -> None:
@@ -47,4 +47,4 @@ def test_a_decision_brief_that_is_off_the_schedule_breaks_nothing(here: Path) ->
     assert audience_question(reopened, "Why?").question == "Why?"
     assert build_report(read(here / "o.journal.jsonl").entries).status == "paused"
     first_words = " ".join(debate.replies["1.opening.a"].reply.text.split()[:3])
-    assert folder.search(first_words)[0]
+    assert debate_list.search(first_words)[0]

@@ -17,7 +17,7 @@ from scripted_debates import report_model as any_told
 from shapes import SHAPES, again
 
 from debate_orchestrator.reports import report_files
-from debate_orchestrator.reports.json import SCHEMA, render, schema
+from debate_orchestrator.reports.json_report import SCHEMA, render, schema
 from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
 
 PUBLISHED = Path(__file__).parent.parent / "docs" / "report.schema.json"

@@ -13,14 +13,14 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core import events
 from debate_orchestrator.core.events import EVENT
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.positions import (
+    plain_positions,
+    positions_for_transcript,
+)
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
-from debate_orchestrator.setup.plain_positions import (
-    plain_positions,
-    positions_for_transcript,
-)
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.journal_lines import SCHEMA

@@ -10,7 +10,7 @@ import pytest
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.provider import OnPiece, Provider
-from debate_orchestrator.tournament.limits import (
+from debate_orchestrator.tournament.rate_limits import (
     FIRST_CONCURRENCY,
     Amounts,
     Bucket,

@@ -16,11 +16,11 @@ from messages_server import Server
 from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal, render
-from debate_orchestrator.engine.api import find_risks
 from debate_orchestrator.engine.estimate import estimate_debate
+from debate_orchestrator.engine.library import find_risks
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.web import dashboard, folder
+from debate_orchestrator.web import dashboard, debate_list
 
 SETUP = {"topic": "Should we move to gRPC?", "rounds": "1"}
 NAME = "should-we-move-to-grpc.rehearsed"
@@ -131,7 +131,7 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
     for said in ("ROUND 1 OF 1", "Opening Statement — Researcher A", "Argument quality", "FINAL VERDICT"):
         assert said in shown
     standing = visitor.get(address).text.partition('id="status"')[2].partition("</div>")[0]
-    assert folder.outcome(fold(read_journal(f"{NAME}.journal.jsonl").events)) in plain(standing)
+    assert debate_list.outcome(fold(read_journal(f"{NAME}.journal.jsonl").events)) in plain(standing)
     late = visitor.get(f"{address}/stream")
     assert late.headers["content-type"].startswith("text/event-stream") and late.text == ("event: over\ndata: {}\n\n")
 
@@ -300,7 +300,7 @@ def test_compare_search_and_judge_again(visitor: Visitor, monkeypatch: pytest.Mo
     assert visitor.get("/search?q=sides%20assumption").text.count("<mark>") >= 2
     assert "No places in" in visitor.text("/search?q=assumption%20zebra")
     assert "No places in" in visitor.text("/search?q=zebra")
-    monkeypatch.setattr(folder, "_MAX_FOUND", 2)
+    monkeypatch.setattr(debate_list, "_MAX_FOUND", 2)
     assert "more than 2 places" in visitor.text("/search?q=the")
 
     judged = visitor.send(f"{first}/judge", {"judges": "rehearse\nrehearse"}).headers["location"]

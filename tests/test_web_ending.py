@@ -72,13 +72,13 @@ SLOW = """
 import sys, threading
 from debate_orchestrator.util import threads
 threads.SHUTDOWN_SECONDS, threads.EXIT_SECONDS = 0.1, 0.3
-from debate_orchestrator.engine import api
+from debate_orchestrator.engine import library
 
 def held(*_):
     print("held", flush=True)
     threading.Event().wait()
 
-api.render = held
+library.render = held
 from debate_orchestrator.cli import main
 main(["serve", "--no-browser", "--port", "0"])
 """

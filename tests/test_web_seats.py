@@ -20,7 +20,7 @@ from debate_orchestrator import fold, read_journal
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import MAX_SIZE
-from debate_orchestrator.web import folder, form_fields, people
+from debate_orchestrator.web import debate_list, form_fields, people
 
 SETUP = {
     "topic": "Is a reason better than a claim?",
@@ -277,7 +277,7 @@ def test_a_stranger_is_told_nothing_of_a_journal(
     """Without the right token a journal that can't be read answers as one that is not there, and is not read."""
     begun(visitor, **{"cast.a": "human"})
     whole = Path(JOURNAL).read_text(encoding="utf-8")
-    monkeypatch.setattr(folder, "load", None)
+    monkeypatch.setattr(debate_list, "load", None)
     for broken in ("A private diary.\n", whole.replace('"n":2', '"n":7')):
         Path("broken.journal.jsonl").write_text(broken, encoding="utf-8")
         for address in ("/seat/broken/a/x", "/seat/broken/a/x/stream", "/review/broken/x"):

@@ -28,8 +28,8 @@ from debate_orchestrator.engine import start as start_module
 from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import log
 from debate_orchestrator.util.errors import JournalWriteError, Paused, PermanentFailure
-from debate_orchestrator.web import log
 from debate_orchestrator.web import runs as web_runs
 from debate_orchestrator.web.public.sentences import public_reasons
 from debate_orchestrator.web.runs import Run, Runs, consent_already_given, error_sentences

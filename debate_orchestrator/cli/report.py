@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_schema(arguments: argparse.Namespace) -> int:
     """Prints the JSON Schema of reports in JSON. Raises BadFile if a report is asked for too."""
-    from debate_orchestrator.reports import json as json_report
+    from debate_orchestrator.reports import json_report
 
     if arguments.journal or arguments.to:
         raise BadFile("--schema prints the schema and writes no report. Leave --schema out to write one.")

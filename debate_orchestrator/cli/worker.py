@@ -14,9 +14,9 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.setup.risks import WANTS
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import Interrupted, PermanentFailure, saved_but_for
+from debate_orchestrator.util.log import take_records, tell_line
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.web.log import take_records, tell_line
 
 if TYPE_CHECKING:
     from debate_orchestrator.cli.tournament.progress import Progress

@@ -7,7 +7,7 @@ Private working     what stands in the format's tag, if it has one, and in tags 
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
                     In a format with quotes every other `<` of a speech is heard as `&lt;`, so that no speaker can write
-                    a tag that says a quote was found. It must stand there word for word (`util.verbatim`); a quote of
+                    a tag that says a quote was found. It must stand there word for word (`core.verbatim`); a quote of
                     a few words proves nothing, and is unverified. So are one with words struck out, and those after
                     the first 200 of a speech.
 """
@@ -22,8 +22,8 @@ from itertools import islice
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.core.verbatim import Source, comparable_quote, is_struck, paragraphs, words_of
 from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.util.verbatim import Source, comparable_quote, is_struck, paragraphs, words_of
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""

@@ -26,6 +26,7 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
+from debate_orchestrator.core.positions import positions_for_transcript
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SETTINGS, Settings, line_problems
 from debate_orchestrator.core.shape import Condition
@@ -38,7 +39,6 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
-from debate_orchestrator.setup.plain_positions import positions_for_transcript
 from debate_orchestrator.storage.journal import begins_like_one, read
 from debate_orchestrator.storage.journal_lines import Entry, stored_state
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files

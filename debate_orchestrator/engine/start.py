@@ -17,6 +17,7 @@ from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, ContextFile,
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, RAPPORTEUR
+from debate_orchestrator.core.positions import positions_or_model
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
@@ -26,7 +27,6 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.answers import host_problem, without_stand_in_rapporteur
-from debate_orchestrator.setup.plain_positions import positions_or_model
 from debate_orchestrator.storage.journal import must_be_new
 from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.storage.paths import DebateFiles

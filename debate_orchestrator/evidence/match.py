@@ -1,6 +1,6 @@
 """Whether a text holds a quote, and what comes closest to it where it does not.
 
-- verified: the quote stands in the text word for word (`util.verbatim`). An ellipsis divides a quote into parts, which
+- verified: the quote stands in the text word for word (`core.verbatim`). An ellipsis divides a quote into parts, which
   must stand in this order. The page is tried as it is and without the reference marks of encyclopedias.
 - a near match: a passage shares `NEAR` of its characters with the quote, and has the same figures; or all is there, but
   a part is too short to count, a figure or word at an end of it may go on ("5" of "5 million"), marks in it strike
@@ -23,9 +23,7 @@ from html import unescape
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from debate_orchestrator.evidence.states import State
-from debate_orchestrator.util.sanitize import normalize_unicode
-from debate_orchestrator.util.verbatim import (
+from debate_orchestrator.core.verbatim import (
     ALONE,
     Source,
     comparable,
@@ -34,6 +32,8 @@ from debate_orchestrator.util.verbatim import (
     word_spans,
     words_of,
 )
+from debate_orchestrator.evidence.states import State
+from debate_orchestrator.util.sanitize import normalize_unicode
 
 NEAR = 0.9
 WORDS = 4

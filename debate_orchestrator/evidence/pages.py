@@ -10,9 +10,9 @@ import re
 import unicodedata
 from typing import Any, NamedTuple
 
+from debate_orchestrator.core.verbatim import LOWERED, RAISED, paragraphs
 from debate_orchestrator.evidence.states import Unreadable
 from debate_orchestrator.util import sanitize
-from debate_orchestrator.util.verbatim import LOWERED, RAISED, paragraphs
 
 MAX_LENGTH = 5_000_000
 """Characters of a page that are read."""

@@ -15,8 +15,8 @@ from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.engine.api import trusting
 from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, seat_providers
+from debate_orchestrator.engine.library import trusting
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies

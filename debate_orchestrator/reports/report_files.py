@@ -95,7 +95,7 @@ FILE_TYPES = {
     ),
     ".json": ReportFileType(
         "json",
-        "debate_orchestrator.reports.json",
+        "debate_orchestrator.reports.json_report",
         (b'{\n  "schema": 2,\n  "document": "debate report",\n',),
     ),
 }

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
+from debate_orchestrator.core.positions import affirms, denies
 from debate_orchestrator.core.verdict import VerdictRemark, leader
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.decision_brief import MARKED
@@ -15,7 +16,6 @@ from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, literal, phrase, prose, strong
 from debate_orchestrator.reports.wording import winner_word
-from debate_orchestrator.setup.plain_positions import affirms, denies
 from debate_orchestrator.util.errors import join_names
 from debate_orchestrator.util.numbers import decimals, percent
 

@@ -1,5 +1,5 @@
-"""A setup conversation under way: the answers so far, the file that keeps them, one question put to the person, the
-moderator's calls, and the questions on who fills the seats."""
+"""A setup conversation under way: the answers so far, the file that keeps them, one question put to the person, and
+the moderator's calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import MAX_JUDGES, MODERATOR, Settings
+from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.engine.estimate import estimate_debate
@@ -21,7 +21,7 @@ from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import cast_of, format_of, host_problem, make_settings, seats_needed
+from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import (
@@ -37,7 +37,6 @@ from debate_orchestrator.util import coroutines, model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.terminal_text import Back
 
 _SHOWN_LATE = 0.5
 """Seconds after which the person is told what is waited for."""
@@ -293,149 +292,3 @@ def moderating_model(answers: Mapping[str, Any]) -> str | None:
         spec for spec in specs if model_spec.is_called(spec) and not casting.cast_problems({MODERATOR: (spec,)})
     )
     return next(callable_, None)
-
-
-EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHROPIC_API_KEY", "program": "claude"}
-
-
-class CastQuestions:
-    """Asks who fills the seats."""
-
-    def __init__(self, session: SetupBase):
-        self._session = session
-        self._words = session.words
-
-    def choose(self) -> Cast:
-        """The cast that is chosen; a rapporteur that was named stays, but for a rehearsal and where each seat is asked
-        for. Raises Back."""
-        session, models = self._session, self._session.find_models()
-        standing = session.state.given.get("cast")
-        if not models.anything() and not standing:
-            session.prompter.tell("", self._words.said["nobody"].format(**EXAMPLES))
-        offered = self._choices(models, standing if isinstance(standing, dict) else None)
-        wording = self._words.questions["cast"]
-        choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in offered]
-        question = Question(
-            wording.text,
-            (wording.help.format(**EXAMPLES),),
-            tuple(choices),
-            choices[0][0],
-            words=self._model_names(models),
-        )
-        casts = {name: cast for name, _, cast in offered if cast}
-        while True:
-            answer = session.put("seat", question)
-            try:
-                if answer != "seats":
-                    stays = isinstance(standing, dict) and RAPPORTEUR in standing and answer != model_spec.REHEARSE
-                    rapporteur_cast = {RAPPORTEUR: standing[RAPPORTEUR]} if standing and stays else {}
-                    cast = casts.get(answer) or self._for_all(answer)
-                    if answer != "keep":  # that may be a file's
-                        session.wanted.update(model_spec.specs_of(cast))
-                    return {**rapporteur_cast, **cast}
-                return self._each(models)
-            except BadSettings as error:
-                session.prompter.tell(*error.problems)
-            except Back:
-                continue
-
-    def _choices(self, models: FoundModels, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
-        """Name, meaning and cast of every choice for all seats at once, the models that can be called first."""
-        format = self._session.setup_questions.format
-        offered: list[tuple[str, str, Cast | None]] = []
-        if standing and {*seats_needed(format)} <= set(standing):
-            offered.append(("keep", in_words(standing), standing))
-        if models.default:
-            usual = cast_of(format, lambda seat: models.default[seat])
-            offered.append(("usual", in_words(usual), usual))
-        offered += [(spec, about, cast_of(format, lambda seat, spec=spec: spec)) for spec, about in models.ready()]  # type: ignore[misc]
-        rehearsal = cast_of(format, lambda seat: model_spec.stand_in(models.default_if_keyed[seat]))
-        return [*offered, (model_spec.REHEARSE, "", rehearsal), ("seats", "", None)]
-
-    def _for_all(self, text: str) -> Cast:
-        """A cast of one alone."""
-        spec = self._check_spec("cast", text)
-        return cast_of(self._session.setup_questions.format, lambda seat: spec)
-
-    def _check_spec(self, seat: str, text: str) -> str:
-        """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
-        if not text:
-            raise BadSettings(self._words.said["needed"])
-        if problem := casting.spec_problem(text, seat):
-            raise BadSettings(problem)
-        permissions = self._session.find_models().permissions
-        if problems := casting.key_problems({seat: (text,)}, permissions, may_sign_in=True):
-            raise BadSettings(problems)
-        kind = model_spec.kind(text)
-        ways = [way for way in self._session.find_models().ways if model_spec.kind(way.spec) == kind]
-        if "@" not in text and ways and not any(way.ready for way in ways):
-            self._session.prompter.tell(f"{display_name(text)}: {ways[0].about}.")
-        self._session.recent.add("model", text)
-        return text
-
-    def _each(self, models: FoundModels) -> Cast:
-        """One seat after the other, and one judge after the other until no more are wanted. Back returns to the seat
-        before; what was answered for any seat is then its default."""
-        setup_questions = self._session.setup_questions
-        seats = [*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else [])]
-        slots: list[Slot] = [(seats[0], 0)]
-        specs: list[str] = []
-        """Of all slots but the last; empty for none."""
-        while True:
-            cast: dict[str, list[str]] = {}
-            for (seat, _), spec in zip(slots, specs, strict=False):
-                cast.setdefault(seat, []).extend(filter(None, [spec]))
-            if len(specs) == len(slots):
-                return {seat: chosen if len(chosen) > 1 else chosen[0] for seat, chosen in cast.items() if chosen}
-            try:
-                specs.append(self._one(slots[-1], models, cast))
-            except Back:
-                slots.pop()
-                if not slots:
-                    raise
-                specs.pop()
-                continue
-            (seat, place), following = slots[-1], seats[seats.index(slots[-1][0]) + 1 :]
-            if seat == JUDGE and specs[-1] and place + 1 < MAX_JUDGES:
-                slots.append((JUDGE, place + 1))
-            elif following:
-                slots.append((following[0], 0))
-
-    def _one(self, slot: Slot, models: FoundModels, before: Mapping[str, list[str]]) -> str:
-        """Who fills one seat, beside those chosen `before`; empty for the first choice of a question that has one."""
-        session, (seat, place) = self._session, slot
-        name = {JUDGE: "panel" if place else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
-        values = {"who": session.setup_questions.who(seat), **EXAMPLES} if name == "seat" else {}
-        values |= {"judges": ", ".join(map(display_name, before[JUDGE]))} if name == "panel" else {}
-        wording = self._words.questions[name]
-        choices = dict(wording.choices)
-        none_wanted = next(iter(choices), None)
-        choices |= {models.default[seat]: "as usual"} if seat in models.default else {}
-        choices |= dict(models.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
-        choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
-        standing = session.seat_answers.get(slot, next(iter(choices)))
-        if standing not in choices:
-            choices[standing] = "as you answered before"
-        text, help = wording.text.format(**values), wording.help.format(**values)
-        question = Question(text, (help,), tuple(choices.items()), standing, words=self._model_names(models))
-        while True:
-            answer = session.put("rapporteur" if seat == RAPPORTEUR else "seat", question)
-            try:
-                spec = "" if answer == none_wanted else self._spec(seat, answer, models, before)
-                session.seat_answers[slot] = answer
-                return spec
-            except BadSettings as error:
-                session.prompter.tell(*error.problems)
-
-    def _spec(self, seat: str, answer: str, models: FoundModels, before: Mapping[str, list[str]]) -> str:
-        """The model that an answer names for a seat. Raises BadSettings if it can't fill it beside those `before`."""
-        best = models.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
-        spec = model_spec.stand_in(best) if answer == model_spec.REHEARSE else self._check_spec(seat, answer)
-        if problem := host_problem({**before, seat: [*before.get(seat, ()), spec]}):
-            raise BadSettings(problem)
-        self._session.wanted.add(spec)
-        return spec
-
-    def _model_names(self, models: FoundModels) -> tuple[str, ...]:
-        """The models that Tab completes: those that were found, and those that were named in earlier setups."""
-        return tuple(dict.fromkeys((*models.names(), *self._session.recent.answers_of("model"))))

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from debate_orchestrator.core.positions import positions_without_model
 from debate_orchestrator.core.settings import MODERATOR, Settings, seats_of_cast
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup.answers import as_typed, cast_of, rapporteur_note, seats_needed
-from debate_orchestrator.setup.plain_positions import positions_without_model
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import (
     KeptAnswers,
@@ -29,12 +29,12 @@ from debate_orchestrator.setup.state import (
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
 from debate_orchestrator.terminal.setup_base import (
-    CastQuestions,
     SetupBase,
     in_words,
     paid_calls,
     stated_cast,
 )
+from debate_orchestrator.terminal.setup_cast import CastQuestions
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line

@@ -30,8 +30,8 @@ from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import FileJournals, Tournament, is_begun
-from debate_orchestrator.tournament.limits import Limiters
 from debate_orchestrator.tournament.plan import ScheduledDebate
+from debate_orchestrator.tournament.rate_limits import Limiters
 from debate_orchestrator.tournament.spec import declared_prices
 from debate_orchestrator.util.errors import (
     ExternalError,

@@ -24,8 +24,8 @@ from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.log import tell_error
 from debate_orchestrator.web import pages
-from debate_orchestrator.web.log import tell_error
 
 _FAILED = Announcement(
     "missing", "This part can't be shown: the server failed here. The journal has it.", severity="warning"

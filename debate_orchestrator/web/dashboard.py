@@ -18,9 +18,9 @@ from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, rejudge, start
-from debate_orchestrator.engine.api import find_risks
 from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.engine.estimate import estimate_debate
+from debate_orchestrator.engine.library import find_risks
 from debate_orchestrator.engine.user_events import audience_question
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
@@ -35,7 +35,7 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.web import blocks, folder, pages, reviewing
+from debate_orchestrator.web import blocks, debate_list, pages, reviewing
 from debate_orchestrator.web.debate_form import Prepared, expected_cost, form_values, prepare, spec_label
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, form, of_this_machine
 from debate_orchestrator.web.live import event_stream, message
@@ -75,14 +75,14 @@ class Dashboard:
 
     async def debates(self, request: Request) -> Response:
         """The debates of the folder."""
-        rows = await in_thread(folder.list_debates)
+        rows = await in_thread(debate_list.list_debates)
         running = {row.name for row in rows if self._runs.running(f"{row.name}{JOURNAL}")}
         return await self._page("list.html.j2", rows=rows, running=running)
 
     async def search(self, request: Request) -> Response:
         """Where some words stand in all speeches."""
         words = request.query_params.get("q", "")[:200]
-        debates, more = await in_thread(lambda: folder.search(words))
+        debates, more = await in_thread(lambda: debate_list.search(words))
         return await self._page("search.html.j2", words=words, found=debates, more=more)
 
     async def compare(self, request: Request) -> Response:
@@ -95,8 +95,8 @@ class Dashboard:
             raise BadSettings(problem, hint="tick fewer, or run `debate compare`")
 
         def compared() -> str:
-            journals = [folder.journal_of(name) for name in names]
-            loaded = [(path, *folder.load(path)) for path in journals]
+            journals = [debate_list.journal_of(name) for name in names]
+            loaded = [(path, *debate_list.load(path)) for path in journals]
             for _, _, debate in loaded:
                 blocks.check_nothing_hidden(debate)
             reports = [(path, build_report(contents.entries, journal=path)) for path, contents, _ in loaded]
@@ -147,9 +147,9 @@ class Dashboard:
 
     async def debate(self, request: Request) -> Response:
         """A debate: as it runs, or as far as it is."""
-        path = folder.journal_of(request.path_params["name"])
+        path = debate_list.journal_of(request.path_params["name"])
         live = self._runs.running(path)
-        contents, debate = await in_thread(lambda: folder.load(path))
+        contents, debate = await in_thread(lambda: debate_list.load(path))
         if live is not None and live.current is not None:
             debate = live.current.state
         problems = self._runs.problems(path)
@@ -197,22 +197,22 @@ class Dashboard:
 
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens."""
-        run = self._runs.running(folder.journal_of(request.path_params["name"]))
+        run = self._runs.running(debate_list.journal_of(request.path_params["name"]))
         if run is None:
             return event_stream(None, lambda: [message("over", {})])
         return event_stream(run.viewers, run.messages_so_far)
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
-        path = folder.journal_of(request.path_params["name"])
-        _, debate = await in_thread(lambda: folder.load(path))
+        path = debate_list.journal_of(request.path_params["name"])
+        _, debate = await in_thread(lambda: debate_list.load(path))
         blocks.check_nothing_hidden(debate)
-        return await pages.report(path, folder.version(path))
+        return await pages.report(path, debate_list.version(path))
 
     async def act(self, request: Request) -> Response:
         """What the buttons of a debate do."""
         name, action = request.path_params["name"], request.path_params["action"]
-        path = folder.journal_of(name)
+        path = debate_list.journal_of(name)
         form_data = await form(request, self._tokens.form, _MAX_FORM_SIZE)
         here = self._address_of(path)
         match action:
@@ -253,7 +253,7 @@ class Dashboard:
         judges = [line.strip() for line in form_data.get("judges", "").splitlines() if line.strip()]
         if not judges:
             raise BadSettings("judges: name a model, such as anthropic:claude-opus-5-5, or several, a line each.")
-        contents, _ = await in_thread(lambda: folder.load(path))
+        contents, _ = await in_thread(lambda: debate_list.load(path))
         risks = risks_module.of_judging([entry.event for entry in contents.entries])
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         hidden_fields = {"judges": "\n".join(judges), "form_key": form_data.get("form_key", "")}

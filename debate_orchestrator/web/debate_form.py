@@ -16,7 +16,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.messages import and_joined
-from debate_orchestrator.web import folder
+from debate_orchestrator.web import debate_list
 
 _OWN_FIELDS = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
 """Settings that have a field of their own in the form, or none."""
@@ -129,7 +129,7 @@ def answers_of(form_data: Mapping[str, str], format: Format, models: FoundModels
     for name in ("rounds", *(field.name for field in more_fields(format))):
         if text := form_data.get(name, "").strip():
             answers[name] = from_text(name, text, between="\n")
-    answers["output"] = str(folder.free_files(answers["topic"]).report)
+    answers["output"] = str(debate_list.free_files(answers["topic"]).report)
     answers["sources"] = {key: "user" for key in SETTINGS_WITH_SOURCE if key in answers and key != "output"}
     return answers
 
@@ -169,7 +169,7 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> Prepared:
     positions_by = start.positions_by(settings.model_copy(update={"cast": real}))
     settings = start.as_rehearsal(settings) if rehearsal else settings
     settings, _ = start.without_model(settings)
-    files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
+    files = debate_list.free_files(settings.topic, _REHEARSED if rehearsal else "")
     start.check_settings(settings, files, people=True)
     output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
     settings = settings.model_copy(update={"output": output})

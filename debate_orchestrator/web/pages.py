@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from debate_orchestrator.core.costs import CostLine
-from debate_orchestrator.engine import api
+from debate_orchestrator.engine import library
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import template_environment
@@ -92,7 +92,7 @@ async def report(path: str, version: object) -> HTMLResponse:
 
 @lru_cache(maxsize=32)
 def _report(path: str, version: object) -> str:
-    return api.render(path, "html")
+    return library.render(path, "html")
 
 
 _REPORT_POLICY = (

@@ -23,7 +23,7 @@ from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import ReviewedDebate
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.web import blocks, folder, form_fields, pages
+from debate_orchestrator.web import blocks, debate_list, form_fields, pages
 from debate_orchestrator.web.guard import LinkedDebate, Tokens, form, same
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
 
@@ -53,7 +53,7 @@ class Reviews:
     def _path(self, request: Request) -> str:
         """The journal of a link. Not found for another token, whatever the debate."""
         params = request.path_params
-        path = folder.journal_of_link(params["name"], self._tokens.review, params["token"])
+        path = debate_list.journal_of_link(params["name"], self._tokens.review, params["token"])
         if path is None:
             raise HTTPException(404)
         return path
@@ -61,7 +61,7 @@ class Reviews:
     @staticmethod
     def _reviewed(path: str) -> ReviewedDebate:
         """The debate of a journal. Not found for one that is not finished."""
-        contents, debate = folder.load(path)
+        contents, debate = debate_list.load(path)
         if not debate.complete:
             raise HTTPException(404)
         return ReviewedDebate.from_entries(path, contents.entries, debate)
@@ -209,7 +209,7 @@ class Reviews:
 
         if not await in_thread(may_read):
             raise HTTPException(404)
-        return await pages.report(path, folder.version(path))
+        return await pages.report(path, debate_list.version(path))
 
 
 def _linked(request: Request, reviewed: ReviewedDebate) -> LinkedDebate:

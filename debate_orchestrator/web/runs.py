@@ -17,7 +17,6 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.api import create
 from debate_orchestrator.engine.debate import (
     OpenDebate,
     RequireConsent,
@@ -28,6 +27,7 @@ from debate_orchestrator.engine.debate import (
     reopening,
     seat_providers,
 )
+from debate_orchestrator.engine.library import create
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.setup.risks import Risk
@@ -40,12 +40,12 @@ from debate_orchestrator.util.errors import (
     Paused,
     short_repr,
 )
+from debate_orchestrator.util.log import tell_error, tell_line
 from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.threads import to_its_end
 from debate_orchestrator.web import blocks
 from debate_orchestrator.web.live import LiveBlocks, Viewers, message
-from debate_orchestrator.web.log import tell_error, tell_line
 from debate_orchestrator.web.people import BrowserPeople
 
 _FLUSH_SECONDS = 0.12

@@ -19,7 +19,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import person_turns
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
-from debate_orchestrator.web import blocks, folder, form_fields, pages
+from debate_orchestrator.web import blocks, debate_list, form_fields, pages
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens, form
 from debate_orchestrator.web.live import AGAIN, event_stream, message
@@ -54,14 +54,14 @@ class Seats:
         debate exists: the answer must not tell which debates there are."""
         params = request.path_params
         token_of = partial(self._tokens.seat, seat=params["seat"])
-        path = folder.journal_of_link(params["name"], token_of, params["token"])
+        path = debate_list.journal_of_link(params["name"], token_of, params["token"])
         if path is None:
             raise HTTPException(404)
         run = self._runs.running(path)
         if run is not None and run.current is not None:
             debate = run.current.state
         else:
-            debate = (await in_thread(lambda: folder.load(path)))[1]
+            debate = (await in_thread(lambda: debate_list.load(path)))[1]
         if params["seat"] not in person_turns.human_seats(debate):
             raise HTTPException(404)
         return path, debate, run
@@ -188,7 +188,7 @@ class Seats:
         path, debate, _ = await self._debate(request)
         if not debate.complete:
             raise HTTPException(404)
-        return await pages.report(path, folder.version(path))
+        return await pages.report(path, debate_list.version(path))
 
 
 def _reply_as_text(form_data: Mapping[str, str]) -> str:

@@ -21,11 +21,11 @@ from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted, saved_but_for
+from debate_orchestrator.util.log import take_records, tell_line
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.web.application import create_app
 from debate_orchestrator.web.guard import DASHBOARD, App, load_tokens
-from debate_orchestrator.web.log import take_records, tell_line
 from debate_orchestrator.web.public import views
 from debate_orchestrator.web.public.rules import SiteRules
 from debate_orchestrator.web.public.site import Site

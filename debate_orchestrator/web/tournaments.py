@@ -22,7 +22,7 @@ from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Win
 from debate_orchestrator.tournament.tables import all_tables
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.web import folder as debates
+from debate_orchestrator.web import debate_list as debates
 from debate_orchestrator.web import pages
 
 Result = Literal["won", "lost", "tied"]

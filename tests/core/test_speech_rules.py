@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core import visible_text
 from debate_orchestrator.core.phases import Phase, Quotes
+from debate_orchestrator.core.verbatim import Source, comparable_quote, paragraphs
 from debate_orchestrator.core.visible_text import (
     Quote,
     VisibleText,
@@ -22,7 +23,6 @@ from debate_orchestrator.core.visible_text import (
     writes_lines_for,
 )
 from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.util.verbatim import Source, comparable_quote, paragraphs
 
 PHASE = Phase(name="speech", title="Speech", tag="SPEECH", seats=("a", "b"))
 QUOTES = Quotes()

@@ -18,12 +18,12 @@ from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.web import folder
+from debate_orchestrator.web import debate_list
 
 
 def report_html(path: str) -> str:
     """That report of a journal as HTML. Raises DebateError."""
-    contents, debate = folder.load(path)
+    contents, debate = debate_list.load(path)
     reviews = gather_reviews(DebateFiles.of_journal(path).ballots, contents.entries)
     report = build_report(list(_without_models(contents.entries)), reviews, journal=path)
     report = report.model_copy(update={"run": report.run.model_copy(update={"models": {}})})

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST, TRIES, VISITOR, seconds_to_midnight
+from debate_orchestrator.web.public.visitor_limits import ALL_COST, DAY_COST, TRIES, VISITOR, seconds_to_midnight
 
 
 class FormError(Exception):

@@ -9,24 +9,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.positions import positions_without_model
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
-from debate_orchestrator.engine.api import find_risks, open_debate
+from debate_orchestrator.engine.library import find_risks, open_debate
 from debate_orchestrator.setup.answers import make_settings
-from debate_orchestrator.setup.plain_positions import positions_without_model
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
-from debate_orchestrator.web import folder
+from debate_orchestrator.web import debate_list
 from debate_orchestrator.web.public import sentences
-from debate_orchestrator.web.public.limits import MODEL, OFFER, TRIES, VISITOR, Costs, Limits
 from debate_orchestrator.web.public.moderation import ModerationFailed, TopicScreener
 from debate_orchestrator.web.public.queue import StartQueue
 from debate_orchestrator.web.public.rules import Offer, SiteRules, risks_of
 from debate_orchestrator.web.public.sentences import FormError, not_started
+from debate_orchestrator.web.public.visitor_limits import MODEL, OFFER, TRIES, VISITOR, Costs, Limits
 from debate_orchestrator.web.runs import Run, Runs
 
 SUFFIXES = (".public", ".public.rehearsed")
@@ -59,7 +59,7 @@ class Site:
     async def start(self, form_data: Mapping[str, str], visitor: str) -> str:
         """Opens the debate of a visitor's form, and has it run. Returns its name. Raises FormError."""
         offer, answers = self._answers(form_data)
-        name = f"{folder.slug(answers['topic'])}-{secrets.token_hex(5)}"
+        name = f"{debate_list.slug(answers['topic'])}-{secrets.token_hex(5)}"
         settings = _settings(answers, f"{name}{SUFFIXES[0]}.md")
         self._must_have_room()
         await self._moderate(visitor, offer, answers)
@@ -163,7 +163,7 @@ class Site:
 
     def names(self) -> list[str]:
         """The public debates of the folder, the newest first."""
-        file_names = [name for name in folder.names() if name.endswith(SUFFIXES)]
+        file_names = [name for name in debate_list.names() if name.endswith(SUFFIXES)]
         return [_public_name(name) for name in file_names]
 
     # Running
@@ -174,7 +174,7 @@ class Site:
         for name in reversed(self.names()):
             path = self.journal(name)
             try:
-                if path and not folder.load(path)[1].complete:
+                if path and not debate_list.load(path)[1].complete:
                     if {risk.digest for risk in find_risks(path)} <= digests:
                         self.queue.add(path)
                     else:
@@ -207,10 +207,10 @@ def charge_of(debate: DebateState) -> float:
 def spent_before() -> Costs:
     """What the public debates of the folder have cost or may still cost."""
     costs = {}
-    for name in folder.names():
+    for name in debate_list.names():
         if name.endswith(SUFFIXES):
             try:
-                contents, debate = folder.load(f"{name}{JOURNAL}")
+                contents, debate = debate_list.load(f"{name}{JOURNAL}")
             except (DebateError, OSError):
                 continue
             costs[_public_name(name)] = contents.entries[0].at[:10], charge_of(debate)

@@ -18,7 +18,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import DebateError, Paused, with_hint
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.web import blocks, card, folder, live, pages
+from debate_orchestrator.web import blocks, card, debate_list, live, pages
 from debate_orchestrator.web.guard import Guard, form, is_https
 from debate_orchestrator.web.pages import go_to, html_response, in_thread, png, standalone_page
 from debate_orchestrator.web.public import sentences
@@ -106,13 +106,13 @@ class Views:
         for name in self._site.names()[:_LISTED]:
             if path := self._site.journal(name):
                 try:
-                    debate = folder.row(path.removesuffix(JOURNAL))
+                    debate = debate_list.row(path.removesuffix(JOURNAL))
                 except (DebateError, OSError):
                     continue
                 rows.append((name, debate.topic, self._progress_line(path, debate)))
         return rows
 
-    def _progress_line(self, path: str, debate: folder.ListedDebate) -> str:
+    def _progress_line(self, path: str, debate: debate_list.ListedDebate) -> str:
         """How far a debate is, or what was decided, in a line."""
         if debate.complete:
             return _result(path, debate.outcome)
@@ -136,7 +136,7 @@ class Views:
         running = (run.current.state, run.blocks.html()) if run and run.current else None
 
         def page() -> Response:
-            debate, body = running or _as_written(path, folder.version(path))
+            debate, body = running or _as_written(path, debate_list.version(path))
             return html_response("public/debate.html.j2", **self._values(name, path, debate, page_state, body, base))
 
         return self._of_debate(await in_thread(page))
@@ -147,7 +147,7 @@ class Views:
         """What the page of a debate shows."""
         waits = page_state.run is not None or page_state.place > 0
         format, setup = debate.format, debate.opened.settings
-        outcome = folder.outcome(debate) if debate.complete else ""
+        outcome = debate_list.outcome(debate) if debate.complete else ""
         described = _result(path, outcome) if debate.complete else "; ".join(setup.positions.values())
         status = page_state.run.status(debate) if page_state.run else _status(page_state, complete=debate.complete)
         return {
@@ -208,19 +208,19 @@ class Views:
     async def report(self, request: Request) -> Response:
         """The report."""
         path = self._journal(request)
-        return self._of_debate(await standalone_page(lambda: _report(path, folder.version(path))))
+        return self._of_debate(await standalone_page(lambda: _report(path, debate_list.version(path))))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
         path = self._journal(request)
-        picture = await in_thread(lambda: _card(path, folder.version(path), self._site.rules.title))
+        picture = await in_thread(lambda: _card(path, debate_list.version(path), self._site.rules.title))
         return self._of_debate(png(picture))
 
 
 @lru_cache(maxsize=64)
 def _as_written(path: str, version: object) -> tuple[DebateState, str]:
-    """A debate that does not run, and its blocks as HTML. `version` is that of `folder.version`, here and below."""
-    debate = folder.load(path)[1]
+    """A debate that does not run, and its blocks as HTML. `version` is from `debate_list.version`, here and below."""
+    debate = debate_list.load(path)[1]
     return debate, blocks.render_all(debate)
 
 
@@ -250,12 +250,12 @@ def _result(path: str, outcome: str) -> str:
 
 @lru_cache(maxsize=64)
 def _card(path: str, version: object, site: str) -> bytes:
-    debate = folder.load(path)[1]
+    debate = debate_list.load(path)[1]
     positions = [
         (debate.format.name_of(side), one_line(debate.opened.settings.positions.get(side, "")))
         for side in debate.format.sides
     ]
-    result = _result(path, folder.outcome(debate)) if debate.complete else "Not decided yet"
+    result = _result(path, debate_list.outcome(debate)) if debate.complete else "Not decided yet"
     return card.draw(one_line(debate.opened.settings.topic), positions, result, site)
 
 
