@@ -22,7 +22,9 @@ _REHEARSED = re.compile(r"\.rehearsed(-\d+)?(?=\.)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--from", dest="journal", metavar="JOURNAL", help="the answers that made this journal instead")
+    parser.add_argument(
+        "--from", dest="journal", metavar="JOURNAL", help="print the answers this journal was made from"
+    )
     parser.add_argument("--model", metavar="MODEL", help="the model for every seat")
 
 

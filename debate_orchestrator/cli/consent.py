@@ -124,9 +124,9 @@ def new_debate(
     stop: asyncio.Event | None = None,
 ) -> Iterator[OpenDebate]:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
-    continue it. If positions are paid for while its first event is made, nothing is awaited from the answer until the
-    journal holds it: an interrupt comes before or after that, and says so. With `stop`, which the `opening` heeds, the
-    first Ctrl-C waits for them."""
+    continue it. If a model is paid to derive the positions, its answer is written to the journal without any await in
+    between. So an interrupt comes before the answer or after it is saved, and the message says which. With `stop`,
+    which the `opening` watches, the first Ctrl-C waits for the answer."""
     created: list[OpenDebate] = []
 
     async def create() -> None:

@@ -139,8 +139,8 @@ def name_flags_of(arguments: Namespace) -> None:
 
 
 def print_problems(problems: Iterable[str]) -> None:
-    """Prints problems, one line each, on stderr; settings that a hint names in backquotes as the flags that give them,
-    where the verb has such flags."""
+    """Prints problems on stderr, one line each. A setting that a hint names in backquotes is printed as its flag, if
+    the verb has that flag."""
     for problem in problems:
         sentence, tries, hint = str(problem).rpartition(" Try: ")
         hint = re.sub(r"`([\w.]+)`", lambda match: _flag(match[1]) or match[0], hint) if tries else hint
@@ -157,8 +157,8 @@ def printing_problems(problems: Iterable[str]) -> Iterator[None]:
 
 
 def _flag(setting: str) -> str:
-    """The flags that the verb has of a setting (`cast`) or of a part of it (`cast.judge`); empty for a word that has no
-    flag, and for a setting that is on by default, whose flag turns it off."""
+    """The verb's flags for a setting (`cast`) or for a part of one (`cast.judge`). Empty if there is no flag, or if the
+    setting is on by default, since its flag turns it off."""
     from debate_orchestrator.core.settings import Settings
     from debate_orchestrator.setup.answers import SETTING_TEXTS
 

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_journal(parser, "waits for a host")
     about = "a reply that lies elsewhere; TURN=- reads standard input"
     parser.add_argument("given", nargs="*", metavar="TURN=FILE", help=about)
-    about = "change the list of issues before it is argued to: ids that stay and new questions, in their order"
+    about = "replace the list of issues before it is argued: ids to keep (I3) and new questions, in the new order"
     parser.add_argument("--issues", nargs="+", metavar="I3", help=about)
     parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
     flags.add_waiting(parser, "the replies that are due")

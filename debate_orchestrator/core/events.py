@@ -59,7 +59,7 @@ class ContextFile(FrozenModel):
 
 
 Score = Annotated[float, Field(ge=0, le=MAX_SCORE * (MAX_ROUNDS + 1))]
-"""A score, or the sum of those of all rounds and of the final ballots."""
+"""One score, or the total over all rounds and the final ballot."""
 
 
 class EarlierRound(FrozenModel):

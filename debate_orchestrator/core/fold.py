@@ -44,8 +44,8 @@ from debate_orchestrator.util.errors import OutOfTurn, short_repr
 MAX_REOPENED = 100
 """How often a debate may be reopened: each time its schedule is worked out again."""
 MAX_TURN_EVENTS = 5_000
-"""How many events a turn may have before no more calls are made in it. What becomes of earlier calls is recorded up to
-one event beyond that, and the reply that ends the turn always. A day of failed calls is fewer than 4,000."""
+"""After this many events of a turn no further call is made in it. One more event may record how a call under way ended,
+and the reply that ends the turn is always recorded. A day of failed calls is fewer than 4,000 events."""
 MAX_NOTES = 10_000
 MAX_QUESTIONS = 1_000
 

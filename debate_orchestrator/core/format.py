@@ -280,14 +280,14 @@ class Format(FrozenModel):
         if phase.with_previous and (phase.triggered_by or set(phase.seats) != {RAPPORTEUR}):
             yield (
                 ("with_previous",),
-                f"{which} is due with the one before it; only the rapporteur's can be, without `on`",
+                f"{which} has `with_previous`, which is allowed only for a phase of the rapporteur without `on`",
             )
         if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
             problem = f"{which} asks for at least {phase.least_words} words and at most {phase.most_words}"
             yield ("least_words",), problem
         for key in ("least_words", "most_words"):
             if phase.reply != "text" and getattr(phase, key):
-                yield (key,), f"{which} holds the length of a structured reply; its fields have `words` of their own"
+                yield (key,), f"{which} limits the length of a structured reply; set `words` on its fields instead"
 
     def _shape_problems(self) -> Iterator[Problem]:
         winners = ("a", "b", *OUTCOMES)
@@ -384,9 +384,8 @@ def _alike(field: Field, other: Field) -> bool:
 
 
 def slots_of(format: Format, rounds: int, strictness: str, chosen_phases: Collection[str]) -> Iterator[Slot]:
-    """Every slot of a debate of so many rounds, in order. Optional phases are in it where they are asked for, and those
-    that answer something found (`on`) as if it were found. This is the one place that knows the order of a
-    format."""
+    """Every slot of a debate with this many rounds, in order. Optional phases are included only if chosen; phases with
+    `on` are included as if triggered. No other code knows the order of a format."""
     sections: list[tuple[tuple[Phase, ...], int | None, bool]] = [(format.before, None, False)]
     sections += [(format.round, n, False) for n in range(1, rounds + 1)]
     sections.append((format.after, None, True))

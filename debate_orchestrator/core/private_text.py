@@ -79,11 +79,11 @@ class PublicText(NamedTuple):
 
     text: str
     private: bool = False
-    """Whether anything else was in it."""
+    """Whether the reply also had private text."""
     restarted: bool = False
-    """Whether a closing tag alone made what stood before it private."""
+    """Whether a closing tag without an opening tag made the text before it private."""
     left_open: bool = False
-    """Whether working that begins behind other text is never closed, and so stands in what is heard."""
+    """Whether private working begins after other text and is never closed. It is then part of `text`."""
 
 
 def public_text(text: str, tag: str = "") -> PublicText:
@@ -115,11 +115,11 @@ class PrivateFilter:
         self._tag, self._text, self._raw, self._public = tag, "", "", ""
         self._scan_at = 0
         self.restarts = 0
-        """How often what had been given turned out to be private."""
+        """How often text that was returned turned out to be private."""
 
     def feed(self, piece: str) -> str:
-        """The part of the text so far that is for others and was not given before. Where `restarts` has grown, all that
-        was given before is private after all."""
+        """Adds a piece and returns the new public text. If `restarts` grew, what was returned before was private: drop
+        it. The return value is then all public text so far."""
         raw = self._raw + piece
         waiting = _WAITING.search(raw, max(0, len(raw) - 60))
         raw, self._raw = (raw[: waiting.start()], waiting[0]) if waiting else (raw, "")

@@ -280,7 +280,8 @@ def _other(debate: DebateState, side: str) -> str:
 
 
 def _answering_turns(debate: DebateState, side: str, other: str, among: Collection[str] | None = None) -> set[str]:
-    """The speeches in which `other` could answer a speech of `side`, or one of those `among` them: it had heard it."""
+    """The speeches of `other` after it had heard a speech of `side`, in which it could answer. With `among`, only
+    speeches with these ids count as heard."""
     heard, answering = False, set()
     for stage in debate.stages:
         answering |= {turn.id for turn in stage if heard and turn.speaking and turn.seat == other}
@@ -292,8 +293,8 @@ def _answering_turns(debate: DebateState, side: str, other: str, among: Collecti
 
 
 def _dissent_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence where the row that a consideration names contradicts its mark. Where the other side had no turn left
-    to answer the point, the row shows no challenge: both sides merely said different things."""
+    """A sentence if the row of the dissent record that a consideration names contradicts its mark. If the other side
+    had no turn left to answer the point, the row proves no challenge: the sides only said different things."""
     number, rows, mark, side = reason.get("dissent_row"), dissent_rows(debate), reason["mark"], reason["side"]
     if number is None:
         return

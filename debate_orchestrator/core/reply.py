@@ -107,7 +107,7 @@ class Reply(JournaledModel):
     received: Annotated[int | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """Characters that came, with thinking; None if only the text is known. It is in no journal."""
     asked_code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
-    """The code of its turn (see docs/judging.md) that it was asked for, where that is not the one of the
-    brief at hand: an earlier run asked, perhaps on another machine. It is in no journal."""
+    """The reply code (see docs/judging.md) that the call asked for, if an earlier run made the call, perhaps on another
+    machine, with another code than the current brief. It is in no journal."""
     recorded_outcome: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """What its journal made of a reply that a `replay:` source gives again. It is in no journal."""

@@ -65,8 +65,8 @@ def _ends(debate: DebateState, slot_index: int) -> bool:
 
 
 def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
-    """Whether the debate ends with the slot at this index, the last one of a round in which the judges find no new
-    ground. Where a debate is judged again, its rounds are those of the earlier debate."""
+    """Whether this slot is the last of its round and the judges of that round find no new ground, so that the debate
+    ends with it. A debate that is judged again keeps the rounds of the earlier debate."""
     slot, *after = debate.plan.slots[slot_index : slot_index + 2]
     if not debate.opened.settings.until_dry or debate.opened.earlier_debate is not None or slot.round is None:
         return False
@@ -142,8 +142,7 @@ def turn(debate: DebateState, turn_id: str) -> Turn:
 
 
 def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) -> str | None:
-    """The id of the last slot that would still run if the debate were ended now; None if nothing would be left
-    out.
+    """If the debate were ended now: the id of the last slot that still runs, or None if nothing would be left out.
 
     If the current slot has begun, it is finished, so that every side has its turn in it, and is the last one; otherwise
     the slot before it is the last. The vote on a round follows if all speeches of the round are in. A slot has begun if

@@ -242,8 +242,8 @@ def default_of(name: str, format: Format) -> Any:
 
 
 def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = False) -> str:
-    """The sentence on a value that is not what its setting wants. `in_setup` it says what to answer,
-    otherwise which setting to give."""
+    """A sentence that says what is wrong with a setting's value. With `in_setup` it says what to answer, otherwise
+    which setting to give."""
     if name == "sources":
         origins = ", ".join(get_args(Source))
         return (

@@ -155,7 +155,7 @@ def reserved_field_problems(
 
 def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequence[str]) -> Iterator[Problem]:
     if field.kind != rule.kind:
-        yield ("kind",), f"got {field.kind!r}; expected {rule.kind!r}, by which debates are judged or told"
+        yield ("kind",), f"is a {field.kind!r} but must be a {rule.kind!r}: judging and reports rely on this field"
         return
     if field.per_side != rule.per_side:
         yield ("per_side",), f"expected {'one for each side' if rule.per_side else 'a single value'}"

@@ -170,8 +170,8 @@ def ignored_line_on_record(debate: DebateState, turn: Turn) -> IgnoredLine | Non
 
 @lru_cache(maxsize=64)
 def _alone(line: str) -> re.Pattern[str]:
-    """What finds a line with the words of that one, whatever stands between and around them, and perhaps a code, in
-    small letters. A line without words is never found: any blank line would be it."""
+    """A pattern for lines with the words of `line` in lower case, with any punctuation between and around them, and
+    perhaps a code. A `line` without words matches nothing, since it would match every blank line."""
     between = r"(?:[^\w\n]|_)"
     words = f"{between}++".join(map(re.escape, _WORD.findall(line.casefold())))
     pattern = rf"^{between}*+{words}(?:{between}*?\[\w{{1,12}}\])?{between}*+$"

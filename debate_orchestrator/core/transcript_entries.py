@@ -102,8 +102,8 @@ _PAGE_FIELDS = frozenset({"url", "title", "date", "passage", "digest", "archived
 def _structured(
     debate: DebateState, turn: Turn, data: Mapping[str, Any], *, mirrored: bool
 ) -> tuple[VisibleText, bool]:
-    """A structured reply as others hear it: its texts by the rules of speeches; of a refusal, only the reason. And
-    whether what it has from a page names a side."""
+    """Returns a structured reply as others hear it (only the reason, if the side declined), and whether text taken from
+    a page names a side."""
     shape = debate.shape(turn) or {}
     fields, quotes = speech_rules.visible_fields(debate, rapporteur.with_user_issues(debate, turn, data))
     source_fields = _PAGE_FIELDS if turn.seat == CLERK else frozenset({"quote"} if "url" in shape else ())

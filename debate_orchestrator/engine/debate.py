@@ -215,9 +215,10 @@ async def drive(session: OpenDebate, providers: Mapping[str, Provider], options:
     """Takes every turn that can be taken from here: until the debate is complete, only seats without a provider are
     due, or it is told to stop. The turns of a stage are independent and run at once.
 
-    Raises a failure of a stage after its other replies are saved: ReplyPending, rather than another one of a provider,
-    if a call goes on; otherwise the first. OverBudget if a call would exceed the cap; Paused if no reply of a judge can
-    be used whom the panel can't spare.
+    When calls of a stage fail, its other replies are saved first. Then one failure is raised. Failures that are not of
+    a provider come first: OverBudget if a call would exceed the cap, Paused if a judge gave no usable reply and the
+    panel has no quorum without that judge. Then ReplyPending if a call is still running at the provider; otherwise the
+    first.
     """
     options = options or RunOptions()
     runner = TurnRunner(session.journal, session.current, options.budget or Budget(session.current), options)

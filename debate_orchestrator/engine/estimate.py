@@ -163,8 +163,8 @@ def estimate_debate(
 ) -> CostEstimate:
     """What the calls still to be made will take, from the first event and those since then.
 
-    In a `rehearsal` a stand-in counts as the model it stands for; elsewhere it costs nothing. None: decided from the
-    cast; it is a rehearsal if stand-ins have every seat but the clerk's.
+    With `rehearsal=True` a stand-in is priced as the model it stands for; with False it costs nothing. None means: True
+    if stand-ins have every seat but the clerk's.
     """
     if rehearsal is None:
         rehearsal = model_spec.is_rehearsal({seat: who for seat, who in opened.settings.cast.items() if seat != CLERK})

@@ -169,8 +169,8 @@ def opened_from_journal(
 
 
 def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[EarlierQuestion, ...]:
-    """The questions from the floor of a finished debate, each with the first of these `slots` whose turns began after
-    it; without those that came too late for any."""
+    """The questions from the floor of a finished debate. Each is paired with the first of these `slots` whose turns
+    began after it. Questions after the last of them are left out."""
     earlier: list[EarlierQuestion] = []
     stages_of = Counter[str]()
     for stage in debate.stages:
@@ -184,8 +184,8 @@ def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[Earl
 
 
 def _opened_from_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
-    """The judging of a debate whose format has no judge but names one to judge it by: its speeches as they were heard,
-    under the names that the speakers have in them."""
+    """The judging of a debate whose format has no judge but names another format for judging (`judged_by`). The judges
+    read the speeches as the debate's seats heard them, under the names that the debate's format gives its sides."""
     format, settings = debate.format, debate.opened.settings
     transcript = Transcript(
         topic=settings.topic,

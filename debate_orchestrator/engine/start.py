@@ -147,8 +147,8 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
 
 
 def estimate_before_positions(settings: Settings) -> str:
-    """What a debate is expected to take for whose positions a model is called first, in a sentence; empty for others.
-    Raises BadSettings with every context file that can't be read."""
+    """A sentence with the estimate of a debate whose positions a model derives first. Empty if no model is called for
+    them. Raises BadSettings with every context file that can't be read."""
     if not (spec := positions_by(settings)):
         return ""
     expected = estimate_debate(make_opened(with_placeholders(settings)))

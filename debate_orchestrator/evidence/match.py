@@ -128,8 +128,8 @@ def _echoes(address: str, part: str) -> bool:
 
 
 def _share(words: list[str], letters: str) -> float:
-    """The share of the letters of some words that is in words which stand in `letters`, the long ones nearly so
-    spelt."""
+    """The fraction of the letters that belongs to words found in `letters`. Words of more than four letters may be
+    slightly misspelt."""
     from rapidfuzz import fuzz
 
     there = (
@@ -203,7 +203,8 @@ def _figures(text: str) -> list[str]:
 
 
 def _most_like(part: str, source: Source, begin: int) -> tuple[float, int, int]:
-    """How like a part the most like stretch of words from `begin` on is, and where it begins and ends."""
+    """The stretch of words from `begin` on that is most similar to `part`: its similarity (0 to 1), its start and its
+    end."""
     from rapidfuzz import fuzz
 
     quoted, rest = in_one_case(part), in_one_case(source.text[begin:])

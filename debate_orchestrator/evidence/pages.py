@@ -146,8 +146,8 @@ def _raised_marks(node: Any, preceding: str) -> tuple[str, str]:
 
 
 def _marks_of_small(text: str, sign: str, before: str, behind: str) -> tuple[str, str]:
-    """What stands before and behind a raised or lowered text on the line, by the sign for it and the characters that
-    touch it: 10\u00b2 is not 102, nor x\u1d4f "xk". Behind a sentence raised digits are a note's, in brackets."""
+    """What to write before and after raised or lowered text, so that 10\u00b2 is not read as 102. Raised digits after a
+    sentence are a footnote number and get brackets."""
     if not any(map(str.isalnum, text)):
         return "", ""
     touches = behind[:1].isalnum()

@@ -129,7 +129,8 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
 
 
 def _about_lines(debate: DebateState, text: str, code: ReplyCode) -> str:
-    """What a text that shows reserved lines lacks about the code of the turn, and those that it shows without it."""
+    """What to add to a text that mentions reserved lines: the code of the turn, and the lines that the text shows
+    without it. Empty if it mentions none."""
     lines, with_code = debate.format.lines, debate.format.lines.with_code(code.text)
     pairs = (lines.concede, with_code.concede), (lines.decline, with_code.decline)
     if not any(line in text for line, _ in pairs):

@@ -399,8 +399,8 @@ class _Form(NamedTuple):
         return items
 
     def _first(self, field: Field, here: FieldPath) -> FormQuestion:
-        """The question that begins an item of a list of records and, left empty, ends the list; where nothing may be an
-        answer to it, the one whether there is an item."""
+        """The first question of an item in a list of records. Leaving it empty ends the list. If its field may itself
+        be left empty, a yes-or-no question comes instead: whether there is an item."""
         name, first = next(iter(fields_asked(field.fields, self.shape_context).items()), ("", field))
         if first.kind not in _ENDING_KINDS or first.optional or first.per_side or first.only_if or first.unless:
             return FormQuestion((*here, WHETHER_ANY), Field(kind="flag"), field.about)

@@ -96,8 +96,9 @@ def _end_of_text(text: str, at: int, mark: str) -> int | None:
 
 
 def _key_within(text: str, mark: str, keys: set[str]) -> str:
-    """The first of the keys that stands in a text as a key may stand; empty if none does. A text that begins with a
-    letter or a digit and holds no mark has swallowed nothing: what a writer sets behind a text begins with a sign."""
+    """The first of `keys` that a text has before a colon, as JSON does; empty if there is none. A text that begins with
+    a letter or a digit and has no quotation mark has not swallowed a key, since JSON continues after a text with a
+    sign."""
     if text[:1].isalnum() and mark not in text:
         return ""
     words = list[str]()

@@ -37,7 +37,7 @@ class Api(NamedTuple):
     profile_folder: tuple[str, str] | None = None
     """Where profiles are: a variable, and the folder in the home folder without it."""
     list_path: str = "/v1/models"
-    """What is asked for to see whether the key is taken, and which models there are."""
+    """The path of the list of models. A request for it also shows whether the server accepts the key."""
     list_fields: tuple[str, str] = ("data", "id")
     """The field with the list, and the field with a model's name in it."""
     list_key: str = "authorization"

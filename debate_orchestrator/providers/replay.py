@@ -76,8 +76,8 @@ def _recording(path: str) -> tuple[list[Event], frozenset[str]]:
 def _recorded_outcome(
     event: Spoke | Declined | StructuredReplyGiven | Rejected, conceding: frozenset[str]
 ) -> RecordedOutcome:
-    """What the recording made of a reply. The codes of its debate are not known here, so its ballots and reserved
-    lines are not read again; and what it refused is not let in by rules that changed since."""
+    """How the recorded debate treated a reply. Its codes are not known here, so ballots and reserved lines are not read
+    a second time. A reply that it rejected stays rejected, even if the rules have changed since."""
     if isinstance(event, StructuredReplyGiven):
         return RecordedOutcome(data=event.data, changes=event.changes)
     if isinstance(event, Rejected):

@@ -71,8 +71,8 @@ def _looked_up(quotes: Tags) -> re.Pattern[str]:
 
 
 def _apart(text: str) -> str:
-    """A text in which nothing begins. A brace, with which attributes begin, belongs neither to what stands before it
-    nor to what follows."""
+    """A text in which no markdown structure begins. Each brace is separated from the text on both sides, since it could
+    begin attributes."""
     return _STRUCTURE.sub(rf"\g<0>{_APART}", text).replace("{", f"{_APART}{{{_APART}")
 
 

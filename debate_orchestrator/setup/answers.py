@@ -191,7 +191,7 @@ def make_settings(
 
 
 def as_word(value: Any, words: Container[str]) -> Any:
-    """The one of `words` that a value is if case and blanks around it are ignored; any other value as it is."""
+    """The entry of `words` that equals the value, ignoring case and surrounding blanks; any other value unchanged."""
     if not isinstance(value, str) or value in words:
         return value
     word = value.strip().lower()

@@ -44,8 +44,8 @@ _INSTRUCTIONS = frozenset(
         *("crush", "gemini", "qwen", "replit", "skill", "warp"),
     )
 )
-"""Names of files from which agents take orders in the folder where they work, in small letters: where a file system
-does not tell letters by their size, these are such files too. Otherwise their names are in capitals."""
+"""Names, in lower case, of files that agents read as instructions. They match in any case, since some file systems
+ignore case."""
 
 
 _SERIOUS: tuple[Kind, ...] = ("server", "program")
@@ -195,8 +195,8 @@ def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
 
 
 def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:
-    """Whether a format comes with the program, with its very words: much of what a format's data says (what is judged
-    by, how strictly, what a field is about) is put into briefs, as its templates are."""
+    """Whether a format is a shipped one, word for word. Every word counts, since much of a format's data (criteria,
+    strictness, what a field is about) is put into briefs, as its templates are."""
     if format.name in resources.format_names():
         shipped, carried = loader.load_with_templates(format.name)
         if templates == carried and format.model_dump_json() == shipped.model_dump_json():

@@ -39,7 +39,7 @@ def encoded(path: str | os.PathLike[str], text: str) -> bytes:
 
 
 def encoded_as_typed(path: str | os.PathLike[str], text: str) -> bytes:
-    """A text of a visitor, whom its redaction would tell which guesses are keys."""
+    """A visitor's text, not redacted: its redaction would tell the visitor which guesses are keys."""
     return text.encode("utf-8", "backslashreplace")
 
 

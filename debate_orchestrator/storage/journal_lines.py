@@ -92,7 +92,7 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
     digest = hashlib.sha256(body).hexdigest()
     if suffix != _hash_suffix(digest):
         if n == 1 and not line.startswith(BEGINNING):
-            # In no word of the file: it may be none that was meant, and what is said of it may be published.
+            # Quotes nothing of the file: it may be the wrong file, and this message may be published.
             raise BadJournal(f"{path} is not a debate's journal.")
         raise DamagedJournal(f"{where} was changed: it does not match its hash.", hint="restore it from a copy")
     number, at, before, data = _fields(where, body)

@@ -95,9 +95,9 @@ class Form(ABC):
         question: FormQuestion | None = None,
         remarks: Callable[[], list[str]] = list,
     ) -> None:
-        """Asks `question`, if one is given, and then every question without a valid answer. With `problems`, what
-        was entered is then shown, to be changed or handed in; it returns what is wrong with the whole, and `remarks`
-        what may be meant so. Raises Quit."""
+        """Asks `question`, if there is one, and then every question without a valid answer. With `problems`, all
+        answers are then shown, and the person changes or submits them. `problems` returns what is wrong with them as a
+        whole, `remarks` what may be intended but looks odd. Raises Quit."""
         while True:
             question = question or self._missing()
             try:

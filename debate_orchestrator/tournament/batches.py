@@ -361,8 +361,9 @@ class Batches:
         return self._results[batch.name]
 
     async def _take_results(self, batch: Batch) -> Results:
-        """The results of a batch once it has ended; ReplyPending if they can't be had now. A call whose answer is not
-        whole for as long as it is asked for has none; an answer that was whole once stays."""
+        """Waits for the end of a batch and returns its results; ReplyPending if no result can be fetched now. A call
+        whose answer stays incomplete through all retries has no result. A complete answer is kept even if a later
+        attempt does not return it."""
         if batch.id is None:
             raise self._pending(batch, ())
         api, id, calls = self._apis[batch.model], batch.id, frozenset(batch.calls)
@@ -454,8 +455,8 @@ class BatchedProvider(Provider):
         self._stop = asyncio.Event()
 
     def _id(self, brief: Brief) -> str:
-        """The id of the call that is under way, whose brief an earlier version may have given another digest; else of
-        the next one."""
+        """The id of the call under way, else of the next call. An earlier version may have given the brief of the call
+        under way another digest."""
         intent = self._unanswered(brief)
         earlier = call_id(self._current.state, brief.turn_id, self.name, intent.brief_digest) if intent else None
         if earlier is not None and self._batches.knows(earlier):

@@ -286,8 +286,8 @@ class Redactor:
         return any(form in text for begin in begins & self._begins.keys() for form in self._begins[begin])
 
     def _begun(self, text: str) -> int:
-        """Where the longest end of a text begins with which a secret begins, but for the whole of it; its length if
-        there is none."""
+        """Where the longest suffix of a text begins that is the beginning of a secret but not the whole secret; the
+        length of the text if there is none."""
         for place in range(max(0, len(text) - len(self._forms[0]) + 1), len(text)):
             for form in self._begins.get(text[place : place + _SHORTEST], ()):
                 if len(form) > len(text) - place and form.startswith(text[place:]):
@@ -295,8 +295,8 @@ class Redactor:
         return len(text)
 
     def _unfinished(self, text: str) -> tuple[int, str]:
-        """Where the longest end of a text begins that may go on as a secret, and that end as it is read; the length of
-        the text and nothing if there is none."""
+        """Where the longest suffix of a text begins that may continue as a secret, and that suffix without escapes; the
+        length of the text and an empty text if there is none."""
         bare = "".join(text.split())
         if _AS_READ.fullmatch(bare):  # most pieces of a stream: there is one reading
             place = self._begun(bare)

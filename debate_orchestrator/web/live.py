@@ -117,8 +117,8 @@ class LiveBlocks:
         """Block id to its HTML, in the order of the page."""
 
     def take(self, debate: DebateState) -> None:
-        """Takes the state after an event, and sends what is new in it. A stage that is not held, since the debate was
-        ended before it began, takes its banner back."""
+        """Takes the state after an event, and sends the blocks that are new in it. If the debate was ended before a
+        stage began, the banner of that stage is removed."""
         before, self._made = self._made, {}
         for block in blocks.blocks_of(debate):
             html = before.get(block.id)

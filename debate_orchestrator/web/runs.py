@@ -265,17 +265,17 @@ class Run:
 
 
 class Forms:
-    """Forms that may come twice, by a double click or because the first answer took long: both get what the first
-    began."""
+    """Forms that may be sent twice, by a double click or because the first response took long. The second sending gets
+    the result of the first."""
 
     def __init__(self) -> None:
         self._begun: dict[str, asyncio.Task[str]] = {}
         self._ending = False
 
     async def begin(self, form_key: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
-        """Calls `begin` and returns its result; that of the earlier call if the same `form_key` and `form` came before,
-        unless it failed; with an empty key, of none. `begin` goes on where the request is given up. Paused if the
-        server ends first."""
+        """Calls `begin` and returns its result. If the same `form_key` and `form` came before, and that call did not
+        fail, returns its result instead. An empty key is never the same. `begin` continues if the request is cancelled.
+        Paused if the server ends first."""
         key = repr((form_key or secrets.token_hex(16), form))
         task = self._begun.get(key)
         if task is None:

@@ -54,8 +54,8 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
 
 
 def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
-    """The spec that file and flags make. The user has consented to what comes from the file. BadSettings with every
-    problem."""
+    """Reads the spec from the file and the flags, after the user's consent to what the file names. Raises BadSettings
+    with every problem."""
     from debate_orchestrator.formats.source import is_path
     from debate_orchestrator.tournament.spec_file import parse_spec
 
@@ -63,7 +63,7 @@ def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
     from_flags = {name: value for name in _FLAGS if (value := getattr(arguments, name)) is not None}
     folder = os.path.dirname(arguments.spec)
     risks_found = _risks(from_file, from_flags, folder, rehearse=arguments.rehearse)
-    # Before anything that the file names is read, since what is wrong with that would be told in its words.
+    # First the consent: a file that the spec names may be quoted in messages once it is read.
     consent.agree(consent.source_of_file(arguments.spec), risks_found, trusted=arguments.trust)
     for name in ("topics", "format"):
         if isinstance(from_flags.get(name), str) and (name == "topics" or is_path(from_flags[name])):
@@ -169,7 +169,7 @@ def new(arguments: argparse.Namespace) -> int:
 def plan_arguments(parser: argparse.ArgumentParser) -> None:
     add_spec(parser)
     parser.add_argument("--to", metavar="FILE", help="write the whole schedule there, as JSON")
-    parser.add_argument("--batch", action="store_true", help="what it costs in batches, as `run --batch` runs it")
+    parser.add_argument("--batch", action="store_true", help="estimate the cost with `run --batch`")
     parser.add_argument("--at-once", metavar="N", default="50", help="debates at the same time; 50 by default")
     flags.add_json(parser)
 

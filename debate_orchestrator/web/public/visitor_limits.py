@@ -70,14 +70,14 @@ class Limits:
             self._day, self._counts, self._key = today(), Counter(), secrets.token_bytes(32)
 
     def visitor(self, scope: Scope) -> str:
-        """What the sender of a request is counted under today. Without the key, which is new each day and kept
-        nowhere, nothing can be told from it."""
+        """The pseudonym under which the sender of a request is counted today. It is an HMAC of the address with a key
+        that changes each day and is kept only in memory. Without the key it does not tell the address."""
         self._begin_day()
         return hmac.new(self._key, address(scope).encode(), hashlib.sha256).hexdigest()[:32]
 
     def full(self, counters: Mapping[str, int], cost: float = 0.0) -> str | None:
-        """The first limit that one more debate would exceed, which these counters count and which may cost so many US
-        dollars; None where there is room. `counters` are names to the most that they may hold."""
+        """The first limit that one more debate would exceed; None if there is room. `counters` maps each counter to its
+        highest value, and `cost` is what the debate may cost, in US dollars."""
         self._begin_day()
         for counter, most in counters.items():
             if self._counts[counter] >= most:
