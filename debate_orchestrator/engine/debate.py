@@ -38,7 +38,8 @@ RequireConsent = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
 FollowUpEvents = Callable[[Opened], Sequence[Event]]
 """Makes the events that follow the first one at once."""
 OnJournal = Callable[[JournalWriter], None]
-"""Called with a new journal before its first event is paid for: the journal tells what it loses."""
+"""Called with a new journal before a model is paid for its first event, so that the caller can read from the journal
+what a failed write has lost."""
 ChangeEvents = Callable[[DebateState], list[Event]]
 """Checks that a debate can be continued, and returns the events that record its changes. Raises if it can't."""
 

@@ -50,7 +50,8 @@ class ProviderLimits(NamedTuple):
     reason: float = 5.0
     """Seconds for which the body of an error is read: it is a few hundred bytes, and the status decides."""
     retry_for: float = 600.0
-    """The usual seconds for retries, with which the next three times hold; another number scales them."""
+    """The usual setting `retry_for`, in seconds. The next three times hold for it; with another setting they grow or shrink
+    in proportion."""
     first_token_seconds: float = 900.0
     """Seconds until the first word: a laptop takes minutes to read a long brief."""
     silence_seconds: float = 300.0
