@@ -23,10 +23,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, redact_json, secrets
+from debate_orchestrator.web.runs import StreamedReply
 
 KEY = 'sk-Ab "0/1+2\\3 é=&zQ7'
 
@@ -59,6 +61,24 @@ def test_every_form() -> None:
             assert made.startswith("before ") and made.endswith(" after") and "[key]" in made, form
             left = made.removeprefix("before ").removesuffix(" after").replace("[key]", "")
             assert len(left) <= 30 and "0/1+2" not in left, form
+
+
+BEHIND_AN_ESCAPE = [
+    ("deadbeef0123456789cafe42", "%{}"), ("deadbeef0123456789cafe42", r"\u00{}"), ("deadbeef0123456789cafe42", r"\x{}"),
+    ("deadbeef0123456789cafe42", "&#x{}"), ("nvapi-AbCdEf0123456789xyzQ", r"\{}"), ("40d84f0123456789cafe42", "%4{}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "text"), BEHIND_AN_ESCAPE)
+def test_an_escape_before_a_key_takes_no_letter_of_it(monkeypatch: pytest.MonkeyPatch, key: str, text: str) -> None:
+    """What only looks like an escape may end within the key, of which any characters are escaped; in a stream too."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", key)
+    ways = (str, lambda char: f"%{ord(char):02x}", lambda char: f"\\x{ord(char):02X}", lambda char: f"&#{ord(char)};")
+    chance = random.Random(key)
+    for _ in range(40):
+        written = "".join(chance.choice(ways)(char) for char in key)
+        for made in (redact(f"so {text.format(written)} is"), stream_text(*f"so {text.format(written)} is")):
+            assert "[key]" in made and len(made) < 20, written
 
 
 LIKE_ESCAPES = [
@@ -265,3 +285,16 @@ def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch
     assert voted["ballot"] == {"judge-1of2": "It is [key]."}
     assert (failed["turn"], failed["trouble"]) == ("1.opening.a", "[key]: no")
     assert raised["question"] == "Why [key]?"
+
+
+def test_a_key_that_private_working_parts_is_not_shown_in_a_browser() -> None:
+    """It becomes whole only when the working is left out, so its beginning is held back until that is known."""
+    debate = fold([opened_event()])
+    reply, shown = StreamedReply(debate, debate.due[0]), list[str]()
+    for char in f"So: {KEY[:10]}<|start_thinking|>hm\n<|end_thinking|>\n{KEY[10:]} it is.":
+        reply.pieces.append(char)
+        reply.take()
+        shown.append(reply.shown)
+
+    assert not any(KEY[:5] in text for text in shown)
+    assert shown[-1].startswith("So: [key]")

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import base64
 import html
+import html.entities
 import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import is_
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -129,9 +130,11 @@ _ESCAPE = re.compile(
     r"|&(?:#\d{1,31}|#[xX][0-9A-Fa-f]{1,31}|\w{1,31}(?=;));?"
 )
 _UNFINISHED_ESCAPE = re.compile(
-    r"(?:(?:%[89A-Fa-f][0-9A-Fa-f])+%?[0-9A-Fa-f]?|(?:\\x[89A-Fa-f][0-9A-Fa-f])+(?:\\(?:x[0-9A-Fa-f]?)?)?|%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
+    r"(?:(?:%[89A-Fa-f][0-9A-Fa-f]){1,3}%?[0-9A-Fa-f]?|(?:\\x[89A-Fa-f][0-9A-Fa-f]){1,3}(?:\\(?:x[0-9A-Fa-f]?)?)?|%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
     r"|U[0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|&#?\w{0,31})\Z"
 )
+_LONGEST_UNFINISHED = 64
+"""Characters of the longest escape that is not finished."""
 _EMPHASIS = {ord(sign): None for sign in "*`~\\"}
 """What markdown leaves out: its emphasis, and a backslash before the end of a line."""
 _MAX_NESTED = 3
@@ -231,16 +234,71 @@ class _Reading(NamedTuple):
         return _Reading(self.text[:end], self.starts[:end], self.stops[:end])
 
 
+@lru_cache(maxsize=512)
+def _written(char: str) -> str:
+    """A pattern for a character of a bare text: as it is, or in any escape of its own."""
+    code = ord(char)
+    digits = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{code:02x}")
+    ways = [re.escape(char), f"%{digits}", rf"\\x{digits}"]
+    if char.isascii():
+        ways += [
+            rf"\\u00{digits}",
+            rf"\\U000000{digits}",
+            f"&#0*{code}(?:;|(?!\\d))",
+            f"&#[xX]0*{digits}(?:;|(?![0-9a-fA-F]))",
+        ]
+        ways += [f"&{name}" for name, meaning in html.entities.html5.items() if meaning == char and name.endswith(";")]
+    return f"(?:{'|'.join(ways)})"
+
+
+_LEFT_OUT = r"[*`~\\]{0,4}"
+"""What markdown leaves out between two characters."""
+
+
+class _EscapedKey:
+    """Finds a secret of whose characters some are escaped, also right behind what only looks like an escape: in
+    `%deadb%65ef` the secret `deadbeef`."""
+
+    def __init__(self, bare: str):
+        written = [_written(char) for char in bare]
+        self.whole = re.compile(_LEFT_OUT.join(written))
+        begun = rf"{written[_SHORTEST - 1]}(?s:.{{0,{12 * len(bare)}}})"
+        for way in written[_SHORTEST - 2 :: -1]:
+            begun = f"{way}{_LEFT_OUT}(?:{begun})?"
+        self._begun = re.compile(rf"{begun}\Z")
+        self._window = 16 * (_SHORTEST + len(bare))
+
+    def begun(self, text: str) -> int:
+        """Where an end of a text begins that may go on as the secret, but for the whole of it; its length if there is
+        none."""
+        place = max(0, len(text) - self._window)
+        while match := self._begun.search(text, place):
+            whole = self.whole.match(text, match.start())
+            if whole is None:
+                return match.start()
+            place = whole.end()
+        return len(text)
+
+
 class Redactor:
     """Takes certain secrets out of texts."""
 
     def __init__(self, secrets: Iterable[str]):
+        secrets = list(secrets)
         self._forms = sorted({form for secret in secrets for form in forms(secret)}, key=len, reverse=True)
+        self._keys = {bare for secret in secrets if len(bare := _bare(secret)) >= _SHORTEST}
         self._begins: dict[str, list[str]] = {}
         """The forms that begin with some characters, by each of their first ones up to `_SHORTEST`."""
         for form in self._forms:
             for length in range(1, _SHORTEST + 1):
                 self._begins.setdefault(form[:length], []).append(form)
+
+    @cached_property
+    def _escaped_keys(self) -> list[_EscapedKey]:
+        return [*map(_EscapedKey, self._keys)]
+
+    def _holds_escaped(self, text: str) -> bool:
+        return _has_escapes(text) and any(key.whole.search(text) for key in self._escaped_keys)
 
     def __call__(self, text: str) -> str:
         """`text` with `[key]` in place of every secret."""
@@ -256,7 +314,8 @@ class Redactor:
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Where secrets begin and end in a text; of a long one perhaps only some of them, but none only if there is
         none."""
-        if not self._forms or not any(map(self._holds_form, _readings(_bare(text)))):
+        readings = _readings(_bare(text)) if self._forms else ()
+        if not any(self._holds_form(reading) or self._holds_escaped(reading) for reading in readings):
             return []  # most texts, which are read without places
         if len(text) > _WINDOW:
             spans = [
@@ -274,6 +333,8 @@ class Redactor:
                     spans += [(variant.starts[match.start()], variant.stops[match.end() - 1]) for match in matches]
             if not _has_escapes(reading.text):
                 break
+            for match in (match for key in self._escaped_keys for match in key.whole.finditer(reading.text)):
+                spans.append((reading.starts[match.start()], reading.stops[match.end() - 1]))
             reading = reading.unescape()
         return sorted(spans)
 
@@ -305,9 +366,12 @@ class Redactor:
             return [at for at, char in enumerate(text) if not char.isspace()][place], bare[place:]
         best, reading = (len(text), ""), _Reading.of(text)
         for _ in range(_MAX_NESTED + 1):
-            if partial := _UNFINISHED_ESCAPE.search(reading.text):
+            if partial := _UNFINISHED_ESCAPE.search(reading.text, max(0, len(reading.text) - _LONGEST_UNFINISHED)):
                 best = min(best, (reading.starts[partial.start()], ""))
                 reading = reading.up_to(partial.start())
+            for key in self._escaped_keys if _has_escapes(reading.text) else ():
+                if (place := key.begun(reading.text)) < len(reading.text):
+                    best = min(best, (reading.starts[place], reading.text[place:]))
             for variant in (reading, reading.plain()):
                 place = self._begun(variant.text)
                 if place < len(variant.text):

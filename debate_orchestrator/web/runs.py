@@ -42,7 +42,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.log import tell_error, tell_line
 from debate_orchestrator.util.messages import Tell, ignore
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.redact import StreamRedactor
 from debate_orchestrator.util.threads import to_its_end
 from debate_orchestrator.web import blocks
 from debate_orchestrator.web.live import LiveBlocks, Viewers, message
@@ -79,15 +79,20 @@ class StreamedReply:
         self.turn, self.heading = turn, debate.format.heading_of(turn)
         self.side = blocks.side(debate, turn)
         self._filter = PrivateFilter(debate.format.private)
-        self._public, self.shown, self.pieces = "", "", list[str]()
+        self._public, self.shown, self.pieces = list[str](), "", list[str]()
+        # A secret may become whole only when private working is left out of it.
+        self._redactor = StreamRedactor(self._public.append)
 
     def take(self) -> int:
         """Reads the pieces that came. Returns from which character on `shown` is new."""
         restarts = self._filter.restarts
         piece = self._filter.feed("".join(self.pieces))
-        self._public = piece if self._filter.restarts > restarts else self._public + piece
+        if self._filter.restarts > restarts:  # what came before was private working
+            self._public = []
+            self._redactor = StreamRedactor(self._public.append)
+        self._redactor.take(piece)
         self.pieces.clear()
-        before, self.shown = self.shown, redact(self._public).lstrip()
+        before, self.shown = self.shown, "".join(self._public).lstrip()
         if self.shown.startswith(before):
             return len(before)
         return next((n for n, (old, new) in enumerate(zip(before, self.shown, strict=False)) if old != new), 0)
