@@ -50,8 +50,8 @@ class ProviderLimits(NamedTuple):
     reason: float = 5.0
     """Seconds for which the body of an error is read: it is a few hundred bytes, and the status decides."""
     retry_for: float = 600.0
-    """The usual setting `retry_for`, in seconds. The next three times hold for it; with another setting they grow or shrink
-    in proportion."""
+    """The usual setting `retry_for`, in seconds. The next three times hold for it and change in proportion with another
+    setting; the total only grows."""
     first_token_seconds: float = 900.0
     """Seconds until the first word: a laptop takes minutes to read a long brief."""
     silence_seconds: float = 300.0
