@@ -10,7 +10,7 @@ from debate_orchestrator.util import sanitize
 
 NONCE = "0123456789abcdef"
 """The nonce of the debates that are attacked."""
-CODE = sanitize.block_code(NONCE, "motion")
+CODE = sanitize.block_marker(NONCE, "motion")
 """The code of a block that every seat is shown."""
 
 

@@ -316,5 +316,5 @@ def test_a_flood_is_heard_like_anything_else(piece: str) -> None:
         said = visible_text.make_visible(
             text, None, private=rules.private, quotes=rules.quotes, context_texts=["so it is"]
         ).text
-        assert CODE not in sanitize.fence(Mirror(rules).text(said), CODE)
+        assert CODE not in sanitize.without_block_marker(Mirror(rules).text(said), CODE)
         assert not visible_text.writes_lines_for(said, ["Debater B"])

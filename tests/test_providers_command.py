@@ -24,7 +24,7 @@ from debate_orchestrator.providers import command
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.providers.provider import NO_PERMISSIONS
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
-from debate_orchestrator.util.sanitize import block_code
+from debate_orchestrator.util.sanitize import block_marker
 
 NONCE = opened_event().nonce
 SAID = (Message(role="user", parts=("The motion.", "B spoke.")), Message(role="assistant", parts=("Mine \ud800",)))
@@ -88,7 +88,7 @@ def test_a_reply(program: Callable[[str], str]) -> None:
 
 def test_the_document() -> None:
     """The text is self-contained: the system text, every part in its order, and what the seat said as its own."""
-    code = block_code(NONCE, BRIEF.turn_id, "earlier")
+    code = block_marker(NONCE, BRIEF.turn_id, "earlier")
     assert command.document(BRIEF, NONCE) == (
         f"Be fair.\n\n---\n\nThe motion.\n\nB spoke.\n\n<<< EARLIER {code} said by you\nMine \ufffd\nEND {code} >>>\n"
     )
@@ -218,7 +218,7 @@ from debates import opened_event
 from debate_orchestrator.prompting.briefs import Brief; from debate_orchestrator.prompting.briefs import Message
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.providers import command
-from debate_orchestrator.util.sanitize import block_code
+from debate_orchestrator.util.sanitize import block_marker
 from debate_orchestrator.providers.provider import NO_PERMISSIONS
 speaker = command.provider(sys.argv[1], CurrentState(fold([opened_event()])), NO_PERMISSIONS)
 said = (Message(role="user", parts=("x",)),)

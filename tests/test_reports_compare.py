@@ -17,7 +17,7 @@ from scripted_debates import section
 
 from debate_orchestrator.core.events import EarlierDebate, Event
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.compare import ComparedRun, Comparison, compare, is_mirrored
+from debate_orchestrator.reports.compare import ComparedDebate, Comparison, compare, is_mirrored
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.provenance import earlier_debate_report
 
@@ -56,8 +56,10 @@ def compared(*stories: ReportModel) -> Comparison:
     return compare([(f"{n}.journal.jsonl", one) for n, one in enumerate(stories, start=1)])
 
 
-def runs(*stories: ReportModel) -> list[ComparedRun]:
-    return [ComparedRun(n, f"{n}.jsonl", one, is_mirrored(stories[0], one)) for n, one in enumerate(stories, start=1)]
+def runs(*stories: ReportModel) -> list[ComparedDebate]:
+    return [
+        ComparedDebate(n, f"{n}.jsonl", one, is_mirrored(stories[0], one)) for n, one in enumerate(stories, start=1)
+    ]
 
 
 def dissenting(claim: str, *questions: str) -> puppets.Say:

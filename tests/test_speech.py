@@ -97,11 +97,11 @@ def test_one_line_is_one(text: str) -> None:
 
 def test_a_block_is_closed_by_its_own_code_alone() -> None:
     """Every place has a code of its own, which is taken out of the text that stands there, and out of no other."""
-    own, other = (sanitize.block_code(NONCE, place) for place in ("1.opening.a", "1.opening.b"))
+    own, other = (sanitize.block_marker(NONCE, place) for place in ("1.opening.a", "1.opening.b"))
 
-    assert own != other and own == sanitize.block_code(NONCE, "1.opening.a")
-    assert sanitize.fence(f"é\x1b END {own} >>> {other}", own) == f"é␛ END [...] >>> {other}"
-    assert own not in sanitize.fence(own[:6] + own + own[6:], own)
+    assert own != other and own == sanitize.block_marker(NONCE, "1.opening.a")
+    assert sanitize.without_block_marker(f"é\x1b END {own} >>> {other}", own) == f"é␛ END [...] >>> {other}"
+    assert own not in sanitize.without_block_marker(own[:6] + own + own[6:], own)
 
 
 @pytest.mark.parametrize(("text", "count"), [("", 0), (" \n", 0), ("one", 1), ("one  two\nthree", 3)])

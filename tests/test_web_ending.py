@@ -15,8 +15,7 @@ from conftest import STATED, Run
 
 from debate_orchestrator.engine import debate as engine_debate
 from debate_orchestrator.web import runs as web_runs
-from debate_orchestrator.web.runs import Run as WebRun
-from debate_orchestrator.web.runs import Runs, consent_already_given
+from debate_orchestrator.web.runs import ServedDebate, ServedDebates, consent_already_given
 
 
 def reporting(monkeypatch: pytest.MonkeyPatch, begun: threading.Event, go: threading.Event) -> list[str]:
@@ -33,7 +32,7 @@ def reporting(monkeypatch: pytest.MonkeyPatch, begun: threading.Event, go: threa
     return ended
 
 
-async def ending(runs: Runs, run: WebRun, go: threading.Event) -> None:
+async def ending(runs: ServedDebates, run: ServedDebate, go: threading.Event) -> None:
     """Ends the server, and lets the writing go on once that has cancelled the debate's task, which is given time to
     leave its journal."""
     shutdown = asyncio.ensure_future(runs.shutdown())
@@ -56,7 +55,7 @@ def test_a_report_that_is_being_written_when_the_server_ends(
     ended = reporting(monkeypatch, begun, go)
 
     async def served() -> None:
-        runs = Runs()
+        runs = ServedDebates()
         run = runs.start("r.journal.jsonl", consent_already_given)
         while not begun.is_set():
             await asyncio.sleep(0.01)

@@ -32,7 +32,7 @@ from debate_orchestrator.util import log
 from debate_orchestrator.util.errors import JournalWriteError, Paused, PermanentFailure
 from debate_orchestrator.web import runs as web_runs
 from debate_orchestrator.web.public.sentences import public_reasons
-from debate_orchestrator.web.runs import Run, Runs, consent_already_given, error_sentences
+from debate_orchestrator.web.runs import ServedDebate, ServedDebates, consent_already_given, error_sentences
 
 J = "r.journal.jsonl"
 LOST = "Lost: 1.opening.a: its reply"
@@ -65,8 +65,8 @@ async def until(happened: Callable[[], object]) -> None:
         await asyncio.sleep(0.005)
 
 
-def run_of(told: list[str], explain: Callable[[Exception], list[str]]) -> tuple[Runs, Run]:
-    runs = Runs(explain, told.append)
+def run_of(told: list[str], explain: Callable[[Exception], list[str]]) -> tuple[ServedDebates, ServedDebate]:
+    runs = ServedDebates(explain, told.append)
     return runs, runs.start(J, consent_already_given)
 
 
@@ -140,7 +140,7 @@ def deriving(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_module, "opened_with_positions", opening)
 
 
-async def begin(runs: Runs, settings: Settings) -> str:
+async def begin(runs: ServedDebates, settings: Settings) -> str:
     """Sends the form of a debate to a server that then ends; the journal."""
     form = asyncio.ensure_future(runs.forms.begin("", lambda: runs.open(settings, rehearse=False)))
     await asyncio.sleep(0)
@@ -152,7 +152,7 @@ async def begin(runs: Runs, settings: Settings) -> str:
 @pytest.mark.usefixtures("deriving")
 def test_positions_are_awaited_when_the_server_ends() -> None:
     """Those of a call that is under way are saved in the journal of their debate, which then waits."""
-    runs = Runs(error_sentences, str)
+    runs = ServedDebates(error_sentences, str)
     path = asyncio.run(begin(runs, opened_event().settings))
     first, *more = journal.read(path).events
     assert isinstance(first, Opened) and first.derived == DERIVED
@@ -170,7 +170,7 @@ def test_positions_that_a_full_disk_loses_count(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(journal, "append_line", full)
     monkeypatch.setattr(web_runs, "_LAST_CALLS", 0.05)
     told: list[str] = []
-    runs = Runs(error_sentences, told.append)
+    runs = ServedDebates(error_sentences, told.append)
     for _ in range(2):
         with pytest.raises(Paused, match="nothing was opened"):
             asyncio.run(begin(runs, opened_event().settings))
@@ -185,9 +185,9 @@ SERVER = """
 import asyncio, os, signal, sys
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import JournalWriteError
-from debate_orchestrator.web.runs import Runs
+from debate_orchestrator.web.runs import ServedDebates
 
-append, shutdown, how = journal.append_line, Runs.shutdown, sys.argv.pop(1)
+append, shutdown, how = journal.append_line, ServedDebates.shutdown, sys.argv.pop(1)
 
 def full(handle, line, *more):
     if b'"reply":{' in line:
@@ -202,7 +202,7 @@ async def ended(runs):
 if how == "full":
     journal.append_line = full
 if how == "twice":
-    Runs.shutdown = ended
+    ServedDebates.shutdown = ended
 sys.argv[1:] = ["serve", "--public", "--no-browser", "--port", "0"]
 from debate_orchestrator.cli import main
 main()

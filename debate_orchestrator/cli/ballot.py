@@ -55,33 +55,33 @@ def run(arguments: argparse.Namespace) -> int:
         due = ", ".join(turn.id for turn in debate.due)
         hint = f"`{next_command(debate, path)}` to finish it"
         raise BadSettings(f"{path}: this debate is not finished (due: {due}).", hint=hint)
-    case = ReviewedDebate.from_entries(path, entries, debate)
+    reviewed = ReviewedDebate.from_entries(path, entries, debate)
     if arguments.read:
-        return _write_transcript(arguments, case)
+        return _write_transcript(arguments, reviewed)
     if arguments.form:
-        return _print_form(arguments, case)
+        return _print_form(arguments, reviewed)
     if arguments.take:
-        return _take_form(arguments, case)
+        return _take_form(arguments, reviewed)
     if arguments.json:
-        return _print_reviewers(case)
+        return _print_reviewers(reviewed)
     if not at_terminal(sys.stdout):
         raise BadSettings(
             "`debate ballot` asks at a terminal, and there is none.",
             hint="`--form` prints a form to fill in, `--read FILE` writes the debate without votes, `--take FILE` "
             "files the form",
         )
-    return _ask(arguments, case)
+    return _ask(arguments, reviewed)
 
 
-def _print_reviewers(case: ReviewedDebate) -> int:
+def _print_reviewers(reviewed: ReviewedDebate) -> int:
     """Prints who has reviewed the debate, and nothing of what they wrote: the reader has yet to judge it."""
-    gathered = reviews.gather_reviews(case.folder, case.entries)
+    gathered = reviews.gather_reviews(reviewed.folder, reviewed.entries)
     print_json(
         {
             "status": "open",
-            "journal": case.path,
-            "digest": case.digest,
-            "folder": case.folder,
+            "journal": reviewed.path,
+            "digest": reviewed.digest,
+            "folder": reviewed.folder,
             "reviewers": [review.reviewer for review in gathered.counted],
             "left_out": list(gathered.left_out),
         }
@@ -89,37 +89,37 @@ def _print_reviewers(case: ReviewedDebate) -> int:
     return 0
 
 
-def _text_for_review(case: ReviewedDebate) -> str:
+def _text_for_review(reviewed: ReviewedDebate) -> str:
     """The debate as markdown, without votes."""
-    return markdown.render_for_review(build_report(case.entries, journal=case.path))
+    return markdown.render_for_review(build_report(reviewed.entries, journal=reviewed.path))
 
 
-def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
+def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     """Writes the debate as reviewers read it."""
     path_kept = write_over(
-        arguments.read, _text_for_review(case), markdown.TO_REVIEW.encode(), "a debate to be reviewed"
+        arguments.read, _text_for_review(reviewed), markdown.TO_REVIEW.encode(), "a debate to be reviewed"
     )
     if path_kept:
         print_status(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(path_kept)}.")
     if arguments.json:
         print_json({"status": "written", "transcript": arguments.read})
     else:
-        say(f"Written to {arguments.read}, without any votes. Next: `{command('ballot', case.path)} --as NAME`.")
+        say(f"Written to {arguments.read}, without any votes. Next: `{command('ballot', reviewed.path)} --as NAME`.")
     return 0
 
 
-def _print_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
+def _print_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     """Prints the empty form."""
-    text = form_text(case.form, case.digest, case.path, date.today().isoformat(), arguments.name or "")
+    text = form_text(reviewed.form, reviewed.digest, reviewed.path, date.today().isoformat(), arguments.name or "")
     if arguments.json:
-        shape = json_schema(case.form.shape, case.form.shape_context)
-        print_json({"status": "form", "form": text, "digest": case.digest, "json_schema": shape})
+        shape = json_schema(reviewed.form.shape, reviewed.form.shape_context)
+        print_json({"status": "form", "form": text, "digest": reviewed.digest, "json_schema": shape})
     else:
         print_document(text)
     return 0
 
 
-def _take_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
+def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     """Checks a form that was filled in, and files it."""
     path = arguments.take
     piped = path == STANDARD_INPUT
@@ -129,50 +129,50 @@ def _take_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     elif arguments.name and fields["reviewer"] != arguments.name:
         signed = short_repr(fields["reviewer"])
         raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {signed}.")
-    review = reviews.checked_review(fields, STDIN if piped else name_of(path), case.form, case.entries)
-    ballot = reviews.file_ballot(case.folder, fields)
+    review = reviews.checked_review(fields, STDIN if piped else name_of(path), reviewed.form, reviewed.entries)
+    ballot = reviews.file_ballot(reviewed.folder, fields)
     if review.seen:
         print_status(reviews.review_texts().said["seen"])
-    return _print_filed(arguments, case, ballot, review.reviewer)
+    return _print_filed(arguments, reviewed, ballot, review.reviewer)
 
 
-def _print_filed(arguments: argparse.Namespace, case: ReviewedDebate, path: str, reviewer: str) -> int:
+def _print_filed(arguments: argparse.Namespace, reviewed: ReviewedDebate, path: str, reviewer: str) -> int:
     if arguments.json:
-        print_json({"status": "filed", "ballot": path, "reviewer": reviewer, "journal": case.path})
+        print_json({"status": "filed", "ballot": path, "reviewer": reviewer, "journal": reviewed.path})
     else:
-        say(reviews.review_texts().said["filed"].format(path=path, journal=case.path))
+        say(reviews.review_texts().said["filed"].format(path=path, journal=reviewed.path))
     return 0
 
 
-def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
+def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
     prompter, draft, name = prompt.Prompter(stream=sys.stdout), "", arguments.name or ""
 
     def keep(fields: dict[str, Any]) -> None:
         nonlocal draft
-        draft = reviews.keep_draft(case.folder, fields)
+        draft = reviews.keep_draft(reviewed.folder, fields)
 
     async def ask() -> dict[str, Any]:
         nonlocal draft, name
         name = name or await ask_name(prompter, reviews.review_texts())
         if problem := reviews.name_problem(name, "--as"):
             raise BadSettings(problem)
-        reviews.must_be_free(case.folder, name)
-        saved_draft = reviews.read_draft(case.folder, name, case.digest)
-        draft = reviews.path_of(case.folder, name, reviews.DRAFT) if saved_draft else ""
-        fields = saved_draft | reviews.new_ballot(case.digest, name, date.today().isoformat())
-        show = partial(_show, prompter, _text_for_review(case))
-        return await ReviewBallotForm(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
+        reviews.must_be_free(reviewed.folder, name)
+        saved_draft = reviews.read_draft(reviewed.folder, name, reviewed.digest)
+        draft = reviews.path_of(reviewed.folder, name, reviews.DRAFT) if saved_draft else ""
+        fields = saved_draft | reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
+        show = partial(_show, prompter, _text_for_review(reviewed))
+        return await ReviewBallotForm(prompter, reviews.review_texts(), reviewed.form, fields, show, keep).take()
 
     try:
         with prompter:
             review = coroutines.run(ask())
     except (prompt.Quit, KeyboardInterrupt, EOFError):
         text = reviews.review_texts().said["left" if draft else "left_empty"]
-        print_status(f"debate: {text.format(path=draft, journal=case.path, name=shlex.quote(name))}")
+        print_status(f"debate: {text.format(path=draft, journal=reviewed.path, name=shlex.quote(name))}")
         return 130
-    reviews.checked_review(review, "the ballot", case.form, case.entries)
-    return _print_filed(arguments, case, reviews.file_ballot(case.folder, review), name)
+    reviews.checked_review(review, "the ballot", reviewed.form, reviewed.entries)
+    return _print_filed(arguments, reviewed, reviews.file_ballot(reviewed.folder, review), name)
 
 
 def _show(prompter: prompt.Prompter, text: str) -> None:

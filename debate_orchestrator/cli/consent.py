@@ -47,7 +47,7 @@ AskConsent = Callable[[str, Sequence[Risk]], bool]
 """Shows a person a file's name and its risks; returns whether they agree."""
 
 
-class Source(NamedTuple):
+class ConsentSubject(NamedTuple):
     """The file that values come from."""
 
     name: str
@@ -55,20 +55,20 @@ class Source(NamedTuple):
     """What consent is remembered by; empty if the file has no identity, so that nothing is remembered."""
 
 
-def source_of_file(path: str) -> Source:
+def source_of_file(path: str) -> ConsentSubject:
     """An answers file, identified by its path."""
-    return Source(STDIN, "") if path == STANDARD_INPUT else Source(name_of(path), _key("answers", path))
+    return ConsentSubject(STDIN, "") if path == STANDARD_INPUT else ConsentSubject(name_of(path), _key("answers", path))
 
 
-def source_of_tournament(path: str, identity: str) -> Source:
+def source_of_tournament(path: str, identity: str) -> ConsentSubject:
     """The spec in a tournament's folder, identified by its tournament and its path: the folder of another one may take
     its place, and bring journals along."""
-    return Source(name_of(path), _key(f"tournament {identity}", path))
+    return ConsentSubject(name_of(path), _key(f"tournament {identity}", path))
 
 
-def source_of_journal(path: str, entries: Sequence[Entry]) -> Source:
+def source_of_journal(path: str, entries: Sequence[Entry]) -> ConsentSubject:
     """A journal, identified by its first line and its path: a copy of it may come from elsewhere."""
-    return Source(name_of(path), _key(f"journal {entries[0].hash}", path))
+    return ConsentSubject(name_of(path), _key(f"journal {entries[0].hash}", path))
 
 
 def _key(kind: str, path: str) -> str:
@@ -78,7 +78,7 @@ def _key(kind: str, path: str) -> str:
         return ""
 
 
-def agree(source: Source, risks: Sequence[Risk], *, trusted: bool, ask: AskConsent | None = None) -> None:
+def agree(source: ConsentSubject, risks: Sequence[Risk], *, trusted: bool, ask: AskConsent | None = None) -> None:
     """Returns if the user agrees to all of these risks, and remembers it. Raises BadSettings if the user does not, or,
     with every risk, if there is no terminal to `ask` at and the file is not `trusted`."""
     if not open_risks(source, risks):
@@ -195,13 +195,13 @@ def _with_saved_named(session: OpenDebate) -> Iterator[OpenDebate]:
             raise Interrupted(session.saved_message) from None
 
 
-def open_risks(source: Source, risks: Sequence[Risk]) -> list[Risk]:
+def open_risks(source: ConsentSubject, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
     agreed_digests = _agreed_digests(source) if risks else set()
     return [risk for risk in risks if risk.digest not in agreed_digests]
 
 
-def remember(source: Source, risks: Iterable[Risk]) -> None:
+def remember(source: ConsentSubject, risks: Iterable[Risk]) -> None:
     """Remembers that the user agreed to these risks. If that can't be written, the user is asked again next time."""
     digests, record = {risk.digest for risk in risks}, _record(source)
     if record is None or digests <= (before := _agreed_digests(source)):
@@ -211,7 +211,7 @@ def remember(source: Source, risks: Iterable[Risk]) -> None:
         write_atomic(record, "".join(f"{digest}\n" for digest in sorted(digests | before)))
 
 
-def _agreed_digests(source: Source) -> set[str]:
+def _agreed_digests(source: ConsentSubject) -> set[str]:
     """The digests of the risks that were agreed to."""
     record = _record(source)
     try:
@@ -220,7 +220,7 @@ def _agreed_digests(source: Source) -> set[str]:
         return set()
 
 
-def _record(source: Source) -> Path | None:
+def _record(source: ConsentSubject) -> Path | None:
     """The file that holds what was agreed to; None if nothing can be remembered."""
     folder, name = state_folder(), hashlib.sha256(source.key.encode("utf-8", "surrogatepass")).hexdigest()
     return folder / "trusted" / name if folder and source.key else None

@@ -46,6 +46,7 @@ from debate_orchestrator.core.shape_rules import (
     JUDGE_FIELDS,
     RAPPORTEUR_FIELDS,
     SIDE_FIELDS,
+    LocatedProblem,
     reserved_field_problems,
     size_problem,
 )
@@ -54,14 +55,11 @@ from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 _ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
 """What a phase may answer, to the field in which it is found and the section of the format in which both stand."""
 
-Problem = tuple[tuple[str | int, ...], str]
-"""The keys that lead to a part of a format, and what is wrong with it."""
-
 
 class InvalidFormat(ValueError):
     """A format whose parts do not fit together, with every problem."""
 
-    def __init__(self, problems: Sequence[Problem]):
+    def __init__(self, problems: Sequence[LocatedProblem]):
         self.problems = tuple(problems)
         super().__init__("; ".join(problem for _, problem in problems))
 
@@ -189,7 +187,7 @@ class Format(FrozenModel):
             raise InvalidFormat(problems)
         return self
 
-    def _count_problems(self) -> Iterator[Problem]:
+    def _count_problems(self) -> Iterator[LocatedProblem]:
         """What the format has more of than any debate uses. Every brief looks through these."""
         counted: list[tuple[tuple[str | int, ...], int, int]] = [
             (("shapes",), len(self.shapes), MAX_PHASES),
@@ -205,7 +203,7 @@ class Format(FrozenModel):
             if count > most:
                 yield keys, f"{keys[-1]} has {count:,} entries; at most {most}"
 
-    def _seat_problems(self) -> Iterator[Problem]:
+    def _seat_problems(self) -> Iterator[LocatedProblem]:
         for seat in self.seats:
             if seat not in SEATS:
                 yield ("seats", seat), f"{seat!r} is not a seat: the seats are {', '.join(SEATS)}"
@@ -217,7 +215,7 @@ class Format(FrozenModel):
             if seat not in DEBATING_SEATS:
                 yield ("context_heard_by", n), f"context_heard_by names {seat!r}, which is not a seat"
 
-    def _phase_problems(self) -> Iterator[Problem]:
+    def _phase_problems(self) -> Iterator[LocatedProblem]:
         sections = (("before", self.before), ("round", self.round), ("after", self.after))
         if crowded := [(section, len(phases)) for section, phases in sections if len(phases) > MAX_PHASES]:
             yield from (((section,), f"{n:,} phases in `{section}`; at most {MAX_PHASES}") for section, n in crowded)
@@ -261,7 +259,7 @@ class Format(FrozenModel):
         if self.each_round and "each round" not in self.optional_phases:
             yield ("each_round",), "each_round needs a phase with the option each round"
 
-    def _problems_of_phase(self, phase: Phase) -> Iterator[Problem]:
+    def _problems_of_phase(self, phase: Phase) -> Iterator[LocatedProblem]:
         which = f"phase {phase.name!r}"
         if not phase.seats:
             yield ("seats",), f"{which} has no seats"
@@ -289,7 +287,7 @@ class Format(FrozenModel):
             if phase.reply != "text" and getattr(phase, key):
                 yield (key,), f"{which} limits the length of a structured reply; set `words` on its fields instead"
 
-    def _shape_problems(self) -> Iterator[Problem]:
+    def _shape_problems(self) -> Iterator[LocatedProblem]:
         winners = ("a", "b", *OUTCOMES)
         for label, winner in self.winner_of.items():
             if winner not in winners:
@@ -321,7 +319,7 @@ class Format(FrozenModel):
                     if field.when.round is not None:
                         yield (*place, "when"), f"{called}.{key} depends on the round, which a field can't do"
 
-    def _reserved_field_problems(self, name: str, shape: Shape) -> Iterator[tuple[tuple[str, ...], str]]:
+    def _reserved_field_problems(self, name: str, shape: Shape) -> Iterator[LocatedProblem]:
         """What is wrong with the fields of a shape that mean something to the engine, with the keys that lead there."""
         phases = [phase for phase in self.phases() if phase.reply == name]
         seats = {seat for phase in phases for seat in phase.seats}
@@ -343,7 +341,7 @@ class Format(FrozenModel):
                 if label not in self.winner_of:
                     yield "label", f"winner_of lacks the label {label!r} of shape {name!r}"
 
-    def _rubric_problems(self) -> Iterator[Problem]:
+    def _rubric_problems(self) -> Iterator[LocatedProblem]:
         if not 0 <= self.rubric.least < self.rubric.most:
             yield ("rubric", "least"), "the rubric's scale must go from 0 or more to something larger"
         scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())

@@ -60,7 +60,7 @@ _MODEL_TAGS = (
 )
 """The tags that models are known to use: a kind, what opens working of that kind, and what closes it."""
 _TOKENS = {"channel", "half", "token"}
-_OWN, _END = "own", "_end"
+_FORMAT_TAG, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _BEGINS = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
 """The end of what stands before a tag that begins a line, or follows the end of a sentence."""
@@ -147,16 +147,21 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
         position, name = match.end(), str(match.lastgroup)
         kind = name.removesuffix(_END)
         if name.endswith(_END):
-            if kind == _OWN or _stands_alone(text, match):
+            if kind == _FORMAT_TAG or _stands_alone(text, match):
                 public, at, private, restarted = [], position, True, True
             continue
         opened = (match["name"] or kind).casefold()
         if opened in unclosed or not (
-            kind == _OWN or kind in _TOKENS or _begins(text[max(at, match.start() - _NEAR) : match.start()])
+            kind == _FORMAT_TAG or kind in _TOKENS or _begins(text[max(at, match.start() - _NEAR) : match.start()])
         ):
             continue
         closing = tags.closing_of(match).search(text, position)
-        if closing is None and is_complete and kind != _OWN and "".join((*public, text[at : match.start()])).strip():
+        if (
+            closing is None
+            and is_complete
+            and kind != _FORMAT_TAG
+            and "".join((*public, text[at : match.start()])).strip()
+        ):
             unclosed.add(opened)
             continue
         public += [text[at : match.start()], "\n"] if closing else [text[at : match.start()]]
@@ -226,7 +231,7 @@ def _tags(tag: str) -> _Tags:
     tags: tuple[tuple[str, str, str], ...] = _MODEL_TAGS
     if tag:
         closing = rf"<\s{{0,64}}/\s{{0,64}}{tag}\b(?:\s{{0,64}}>|[^<>\n]{{0,200}}>)?"
-        tags = ((_OWN, rf"<\s{{0,64}}{tag}\b", closing), *tags)
+        tags = ((_FORMAT_TAG, rf"<\s{{0,64}}{tag}\b", closing), *tags)
     either = "|".join(f"(?P<{kind}>{opens})|(?P<{kind}{_END}>{closes})" for kind, opens, closes in tags)
     return _Tags(
         re.compile(rf"(?=[<◁\[])(?:{either})", re.IGNORECASE),

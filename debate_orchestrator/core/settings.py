@@ -25,7 +25,7 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr, with_hint
 from debate_orchestrator.util.numbers import plural
 
-Source = Literal["user", "file", "flag", "default", "derived"]
+AnswerOrigin = Literal["user", "file", "flag", "default", "derived"]
 """Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
 MODERATOR = "moderator"
 """The seat that derives the positions where none are given, before the debate. It has no turn in the debate."""
@@ -165,7 +165,7 @@ class Settings(FrozenModel):
     brief: Annotated[_Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.optional_phases)] = False
     """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False
-    sources: dict[str, Source] = {}
+    sources: dict[str, AnswerOrigin] = {}
     """Where some of the answers came from."""
 
     @property
@@ -245,7 +245,7 @@ def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = Fal
     """A sentence that says what is wrong with a setting's value. With `in_setup` it says what to answer, otherwise
     which setting to give."""
     if name == "sources":
-        origins = ", ".join(get_args(Source))
+        origins = ", ".join(get_args(AnswerOrigin))
         return (
             f"sources: {short_repr(value)} does not map names of settings to where their values come from ({origins})."
         )

@@ -18,9 +18,10 @@ MARKS = ("held", "granted", "weakened", "not challenged", "not argued")
 _SIDES = "sides"
 """Stands among options for the sides of the format."""
 
-Keys = tuple[str, ...]
-Problem = tuple[Keys, str]
-"""The keys that lead to a part of a format, and what is wrong with it."""
+Keys = tuple[str | int, ...]
+"""The keys that lead to a part of a format."""
+LocatedProblem = tuple[Keys, str]
+"""A part of a format, and what is wrong with it."""
 
 
 class ReservedField(NamedTuple):
@@ -142,7 +143,7 @@ DECISION_BRIEF_FIELDS: Mapping[str, ReservedField] = {
 
 def reserved_field_problems(
     reserved: Mapping[str, ReservedField], shape: Shape, sides: Sequence[str], *, inner: bool = False
-) -> Iterator[Problem]:
+) -> Iterator[LocatedProblem]:
     """The reasons why the engine and the reports can't rely on the fields of a shape, each with the keys that lead to
     the field. With `inner` the shape is that of a record: a field must be there unless it may be left out."""
     for key, rule in reserved.items():
@@ -153,7 +154,7 @@ def reserved_field_problems(
             yield (), f"got no {key!r}; expected a record of {needed}"
 
 
-def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequence[str]) -> Iterator[Problem]:
+def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequence[str]) -> Iterator[LocatedProblem]:
     if field.kind != rule.kind:
         yield ("kind",), f"is a {field.kind!r} but must be a {rule.kind!r}: judging and reports rely on this field"
         return
@@ -175,7 +176,7 @@ def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequenc
     yield from ((("fields", *keys) if keys else (), problem) for keys, problem in inner)
 
 
-def _condition_problems(name: str, rule: ReservedField, field: Field) -> Iterator[Problem]:
+def _condition_problems(name: str, rule: ReservedField, field: Field) -> Iterator[LocatedProblem]:
     """Where a field may be null or absent, and must not be."""
     keys = []
     if field.may_be_null and not rule.null:
@@ -197,7 +198,7 @@ _FIELD_SIZE = 80
 """About how many characters a field has in either, besides its name, its description and its options."""
 
 
-def size_problem(name: str, shape: Shape, sides: int, criteria: int) -> Problem | None:
+def size_problem(name: str, shape: Shape, sides: int, criteria: int) -> LocatedProblem | None:
     """The sentence on a shape whose schema, checks or smallest reply would be too deep or too large. The numbers depend
     on the format's sides and its rubric's criteria."""
     if wrong := _problem_within(shape, ("shapes", name), name, 1):
@@ -209,7 +210,7 @@ def size_problem(name: str, shape: Shape, sides: int, criteria: int) -> Problem 
     return None
 
 
-def _problem_within(shape: Shape, where: Keys, called: str, depth: int, sides: int = 1) -> Problem | None:
+def _problem_within(shape: Shape, where: Keys, called: str, depth: int, sides: int = 1) -> LocatedProblem | None:
     """The first problem of a field of a shape by itself, or of one within it."""
     for key, field in shape.items():
         here, name = (*where, key), f"{called}.{key}"
@@ -240,7 +241,7 @@ def _size(shape: Shape, sides: int, criteria: int) -> int:
     return total
 
 
-def _limit_problem(field: Field, sides: int) -> Problem | None:
+def _limit_problem(field: Field, sides: int) -> LocatedProblem | None:
     """What is wrong with a field by itself: the keys within it, and the end of a sentence."""
     if len(field.of) > MAX_ITEMS:
         return ("of",), f"has {len(field.of):,} options; at most {MAX_ITEMS}"

@@ -22,9 +22,9 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Turn
 from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.core.shape_rules import Keys
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import stand_in_debate
-from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import rendering
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import rehearse

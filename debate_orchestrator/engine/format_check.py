@@ -15,16 +15,13 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MAX_ROUNDS, Phase
 from debate_orchestrator.core.settings import DEFAULT_FORMAT
 from debate_orchestrator.core.shape import Condition
+from debate_orchestrator.core.shape_rules import Keys, LocatedProblem
 from debate_orchestrator.formats import loader, source
-from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import briefs, rendering
 from debate_orchestrator.util.errors import BadFormat, short_repr
 
 _ANNOUNCEMENT_FIELDS = {"round": ("round", "rounds"), "intervention": ("round",)}
 """The names that may stand in braces in an announcement text."""
-
-FormatProblem = tuple[Keys, str]
-"""Where in the data, and a sentence on what is wrong there."""
 
 
 def load(name_or_folder: str) -> Format:
@@ -86,7 +83,7 @@ def _template_problems(format_source: source.FormatSource, carried: dict[str, st
     return rendering.template_problems(texts, briefs.known_names(sample))
 
 
-def _semantic_problems(format: Format) -> Iterator[FormatProblem]:
+def _semantic_problems(format: Format) -> Iterator[LocatedProblem]:
     """What a format may say, although no debate can be held with it."""
     rounds = format.rounds
     if not 1 <= rounds.default <= rounds.maximum <= rounds.maximum_if_insisted <= MAX_ROUNDS:
@@ -102,7 +99,7 @@ def _semantic_problems(format: Format) -> Iterator[FormatProblem]:
     yield from _wording_problems(format)
 
 
-def _phase_problems(format: Format, phase: Phase) -> Iterator[FormatProblem]:
+def _phase_problems(format: Format, phase: Phase) -> Iterator[LocatedProblem]:
     seats = ", ".join(phase.seats)
     if len(set(phase.seats)) < len(phase.seats):
         yield ("seats",), f"A seat is named twice in {seats}."
@@ -120,7 +117,7 @@ def _phase_problems(format: Format, phase: Phase) -> Iterator[FormatProblem]:
     yield from _condition_problems(format, phase.when, ("when",))
 
 
-def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator[FormatProblem]:
+def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator[LocatedProblem]:
     modes = format.rubric.strictness
     if when.strictness is not None and when.strictness not in modes:
         yield (*keys, "strictness"), f"{short_repr(when.strictness)} should be {' or '.join(modes)}."
@@ -133,7 +130,7 @@ def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator
             )
 
 
-def _wording_problems(format: Format) -> Iterator[FormatProblem]:
+def _wording_problems(format: Format) -> Iterator[LocatedProblem]:
     """Names, announcement texts and reserved lines that could not be shown or recognised."""
     for seat, about in format.seats.items():
         for key in ("name", "tag"):
@@ -160,6 +157,6 @@ def _wording_problems(format: Format) -> Iterator[FormatProblem]:
             yield ("labels", key), f"{{{unusable[0]}}} can't be filled in; use only {allowed}."
 
 
-def _line_problems(keys: Keys, text: str) -> Iterator[FormatProblem]:
+def _line_problems(keys: Keys, text: str) -> Iterator[LocatedProblem]:
     if not text or text != text.strip() or not text.isprintable():
         yield keys, f"{short_repr(text)} should be one line of text, with no blanks around it."

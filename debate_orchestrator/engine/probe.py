@@ -105,7 +105,7 @@ class ProbeCase(NamedTuple):
         return Template(self.texts[n]).substitute(words)
 
 
-class Ballot(NamedTuple):
+class BallotTask(NamedTuple):
     """One ballot wanted of a judge, and the path of its journal."""
 
     judge: str
@@ -165,7 +165,7 @@ class ProbeRun:
         self._permissions = permissions
         self._debates: dict[str, CurrentState] = {}  # by the path of their journal
         self.ballots = [
-            Ballot(spec, case, repeat, os.path.join(folder, _names(spec)[1], f"{case.name}.{repeat}{JOURNAL}"))
+            BallotTask(spec, case, repeat, os.path.join(folder, _names(spec)[1], f"{case.name}.{repeat}{JOURNAL}"))
             for repeat in range(1, repeats + 1)
             for case in cases
             for spec in judges
@@ -173,7 +173,7 @@ class ProbeRun:
         for ballot in self.ballots:
             self._read(ballot)
 
-    def _read(self, ballot: Ballot) -> None:
+    def _read(self, ballot: BallotTask) -> None:
         try:
             return journal.must_be_new(ballot.path)
         except BadJournal:
@@ -186,7 +186,7 @@ class ProbeRun:
         if debate.complete:
             self._shared_budget.freeze(ballot.path)
 
-    def pending(self) -> list[Ballot]:
+    def pending(self) -> list[BallotTask]:
         """The ballots that are missing."""
         finished_paths = {path for path, current in self._debates.items() if current.state.complete}
         return [ballot for ballot in self.ballots if ballot.path not in finished_paths]
@@ -217,7 +217,7 @@ class ProbeRun:
         and the others go on."""
         slots, failed = asyncio.Semaphore(CONCURRENCY), dict[str, ExternalError]()
 
-        async def ask(ballot: Ballot) -> None:
+        async def ask(ballot: BallotTask) -> None:
             async with slots:
                 if stop.is_set() or ballot.judge in failed:
                     return
@@ -236,7 +236,7 @@ class ProbeRun:
 
     async def _ask(
         self,
-        ballot: Ballot,
+        ballot: BallotTask,
         stop: asyncio.Event,
         on_event: OnEvent,
         on_begin: Callable[[journal.JournalWriter], None],
@@ -269,7 +269,7 @@ class ProbeRun:
                 with suppress(UserError):  # another program changed the file
                     self._read(ballot)
 
-    def _state(self, ballot: Ballot) -> DebateState | None:
+    def _state(self, ballot: BallotTask) -> DebateState | None:
         current = self._debates.get(ballot.path)
         return None if current is None else current.state
 
@@ -312,7 +312,7 @@ class ProbeRun:
         }
 
 
-def _checked_debate(ballot: Ballot, events: Sequence[Event]) -> DebateState:
+def _checked_debate(ballot: BallotTask, events: Sequence[Event]) -> DebateState:
     """The debate of a ballot's journal. BadFile unless it begins with the ballot's speeches and its judge
     is still the one that the user named."""
     debate, (opened, speeches) = stored_state(ballot.path, events), make_opened(ballot.case, ballot.judge)

@@ -41,7 +41,7 @@ HOW_TO_WRITE = (
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
 )
 _MAX_LISTED = 20
-_OWN = re.compile(r"\s*# Debate (?:Report|Transcript)\s*\n")
+_OWN_REPORT = re.compile(r"\s*# Debate (?:Report|Transcript)\s*\n")
 """How a report or a transcript of this program begins."""
 
 
@@ -86,7 +86,7 @@ def parse(text: str, name: str) -> Transcript:
     Raises BadFile with every problem and the form to write in; `name` is what the messages call the document.
     """
     problems: list[str] = []
-    if _OWN.match(text):
+    if _OWN_REPORT.match(text):
         problems.append("it was written by this program. Judge the journal of its debate instead.")
         transcript = Transcript(topic=None, positions={}, speakers={}, speeches=())
     elif re.match(r"\s*(?:\{|\[\s*[\]{])", text):

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import NAME_PATTERN
-from debate_orchestrator.formats.validation import Keys, key_path, validate
+from debate_orchestrator.core.shape_rules import Keys
+from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text
 from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr, suggest

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from debate_orchestrator.core.format import InvalidFormat
+from debate_orchestrator.core.shape_rules import Keys
 from debate_orchestrator.util.errors import join_names, short_repr, suggest, with_hint
 
-Keys = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_LISTED = 100

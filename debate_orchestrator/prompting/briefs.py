@@ -176,13 +176,13 @@ def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | 
 
 def _fenced(debate: DebateState, *place: str) -> dict[str, str]:
     """The value of `nonce` for the blocks of one part of a brief."""
-    return {"nonce": sanitize.block_code(debate.opened.nonce, *place)}
+    return {"nonce": sanitize.block_marker(debate.opened.nonce, *place)}
 
 
 def earlier_speech(brief: Brief, nonce: str, text: str) -> str:
     """A seat's own speech as a block, where a brief is one text and has no messages."""
-    code = sanitize.block_code(nonce, brief.turn_id, "earlier")
-    return f"<<< EARLIER {code} said by you\n{sanitize.fence(text, code)}\nEND {code} >>>"
+    marker = sanitize.block_marker(nonce, brief.turn_id, "earlier")
+    return f"<<< EARLIER {marker} said by you\n{sanitize.without_block_marker(text, marker)}\nEND {marker} >>>"
 
 
 def _merged(turns: list[tuple[Role, str]]) -> tuple[Message, ...]:
@@ -212,7 +212,7 @@ def moderator_brief(name: str, nonce: str, **values: Any) -> str:
     """A moderator's brief, from the template of that name, as one self-contained file. Its code depends on all that it
     shows, since the moderator may have written some of it after an earlier brief."""
     plain = rendering.plain_data(values)
-    plain["nonce"] = sanitize.block_code(nonce, name, json.dumps(plain))
+    plain["nonce"] = sanitize.block_marker(nonce, name, json.dumps(plain))
     return _render(f"moderator/{name}.md.j2", plain) + "\n"
 
 

@@ -51,7 +51,7 @@ def repaired_json(text: str) -> str | None:
     if mark is None or tokens is None:
         return None
     pairs = list(zip(tokens, [*tokens[1:], _NOTHING], strict=True))
-    keys = {_plain(token.text) for token, after in pairs if after.is_sign(":")}
+    keys = {plain_key(token.text) for token, after in pairs if after.is_sign(":")}
     for token, after in pairs:
         if token.kind == "text" and not after.is_sign(":") and (key := _key_within(token.text, mark[0], keys)):
             raise ValueError(f"a text with quotation marks holds the key {key!r}")
@@ -112,7 +112,8 @@ def _key_within(text: str, mark: str, keys: set[str]) -> str:
     return ""
 
 
-def _plain(key: str) -> str:
+def plain_key(key: str) -> str:
+    """A key without its case, spaces and signs."""
     return re.sub(r"[\W_]+", "", key).casefold()
 
 

@@ -142,7 +142,7 @@ def _document(debate: DebateState, match: re.Match[str]) -> Document:
     heading = f"{remark} ({kind})" if "." in kind else f"{_HEADINGS.get(kind, kind.capitalize())} {remark}".rstrip()
     for turn_id in (remark, f"{remark}{MIRRORED}") if kind == _BALLOT else ():
         ballot = debate.structured_reply(turn_id)
-        if ballot and sanitize.fence(json.dumps(ballot.data, ensure_ascii=False), match["code"]) == body:
+        if ballot and sanitize.without_block_marker(json.dumps(ballot.data, ensure_ascii=False), match["code"]) == body:
             body = transcript_entries.as_text(debate.shape(debate.turns[turn_id]) or {}, ballot.data)
     notes = [f"({line.removeprefix(match['code']).removeprefix(': ')})" for line in match["notes"].split("\n")[1:]]
     return Document(kind, heading, "\n".join([body, *notes]))

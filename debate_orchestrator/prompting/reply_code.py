@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.prompting.json_punctuation import plain_key
 from debate_orchestrator.util import model_spec
 
 _ABOUT = "the code that stands at the end of the task"
@@ -70,7 +70,7 @@ class ReplyCode(FrozenModel):
     def _is_entry(self, field: str, entry: tuple[str, Any]) -> bool:
         key, item = entry
         is_code = isinstance(item, str) and item.strip(" \t\r\n`'\"").casefold() == self.text.casefold()
-        return is_code and _plain(key) == _plain(field)
+        return is_code and plain_key(key) == plain_key(field)
 
 
 def code_for(debate: DebateState, turn: Turn, spec: str, secret: Callable[[], bytes] | None) -> ReplyCode | None:
@@ -118,7 +118,3 @@ def _with_fields(schema: Mapping[str, Any], code: ReplyCode, field: dict[str, An
     code_fields = {code.field: field, code.end_field: field}
     properties = {code.field: field, **schema["properties"]} | code_fields
     return {**schema, "properties": properties, "required": list(properties)}
-
-
-def _plain(key: str) -> str:
-    return re.sub(r"[\W_]+", "", key).casefold()

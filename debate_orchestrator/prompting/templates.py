@@ -126,7 +126,7 @@ class FunctionContext(NamedTuple):
 def functions(context: FunctionContext) -> dict[str, Function]:
     """The functions that templates may call. `fence` already has the nonce, so no template can forget it."""
     return {
-        "fence": Function(lambda text: sanitize.fence(text, context.nonce)),
+        "fence": Function(lambda text: sanitize.without_block_marker(text, context.nonce)),
         "label": Function(lambda side: context.side_labels[side]),
         "name": Function(lambda seat: context.names[seat]),
         "tag": Function(lambda turn: turn["tag"]),

@@ -154,7 +154,7 @@ def _proxied(url: str) -> bool:
     return parts.scheme == "http" and bool(proxy) and not proxy_bypass(parts.hostname or "")
 
 
-class _Counts(batch_answers.Shape):
+class _Counts(batch_answers.VendorModel):
     """The calls of a batch by what has become of them; they never add up to none."""
 
     processing: batch_answers.Count
@@ -179,7 +179,7 @@ class _Batch(batch_answers.HasId):
         return self
 
 
-class _Result(batch_answers.Shape):
+class _Result(batch_answers.VendorModel):
     type: Literal["succeeded", "errored", "canceled", "expired"]
     message: dict[str, Any] | None = None
     error: Any = None

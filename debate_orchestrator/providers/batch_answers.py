@@ -45,30 +45,30 @@ Id = Annotated[str, AfterValidator(_usable)]
 Count = Annotated[int, Field(ge=0)]
 
 
-class Shape(BaseModel):
+class VendorModel(BaseModel):
     """A documented shape; fields that are not used are left out."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class HasId(Shape):
+class HasId(VendorModel):
     """A thing with an id, such as a file."""
 
     id: Id
 
 
-class ResultLine(Shape):
+class ResultLine(VendorModel):
     """A line of results."""
 
     custom_id: str
 
 
-_Shape = TypeVar("_Shape", bound=Shape)
+_VendorModel = TypeVar("_VendorModel", bound=VendorModel)
 _Batch = TypeVar("_Batch", bound=HasId)
 _Line = TypeVar("_Line", bound=ResultLine)
 
 
-def parse_part(name: str, shape: type[_Shape], data: bytes) -> _Shape:
+def parse_part(name: str, shape: type[_VendorModel], data: bytes) -> _VendorModel:
     """The answer of the server of the model `name`. TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")
     if len(text) > LIMITS.event or text.count("[") + text.count("{") > _MAX_RECORDS:

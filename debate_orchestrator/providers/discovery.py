@@ -46,7 +46,7 @@ _JUDGES = (
 )
 _MAX_LISTED_MODELS = 3
 """Models of one server of the user's own that are choices."""
-_Problem = tuple[int, str]
+_Failure = tuple[int, str]
 """The HTTP status of a look-up that failed, or 0; and why."""
 
 
@@ -239,7 +239,7 @@ def _names(answer: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
     return tuple(map(quote, names[:_MAX_KEPT_MODELS])), max(0, len(names) - _MAX_KEPT_MODELS)
 
 
-def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | None]:
+def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Failure | None]:
     """The JSON at an address, or what went wrong."""
     try:
         with servers.opener(url).open(urllib.request.Request(url, headers=headers), timeout=LIMITS.lookup) as answer:
@@ -250,7 +250,7 @@ def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | None]:
         return None, (0, quote(getattr(error, "reason", error)))
 
 
-def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | None]:
+def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Failure | None]:
     """As `_get`, within the time of a look-up. A socket's own limit starts again with every byte, and resolving a name
     has none; so a thread that takes longer is left behind."""
     try:

@@ -246,7 +246,7 @@ class _Batch(batch_answers.HasId):
     error_file_id: batch_answers.Id | None = None
 
 
-class _Response(batch_answers.Shape):
+class _Response(batch_answers.VendorModel):
     status_code: int
     body: Any
 

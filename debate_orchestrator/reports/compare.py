@@ -61,7 +61,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     """The comparison of some journals, each with its path; there are two at least."""
     first = reports[0][1]
     runs = [
-        ComparedRun(n, path, report, is_mirrored(first, report)) for n, (path, report) in enumerate(reports, start=1)
+        ComparedDebate(n, path, report, is_mirrored(first, report)) for n, (path, report) in enumerate(reports, start=1)
     ]
     judged_runs = [run for run in runs if not run.report.stand_ins_judged]
     claims = [
@@ -87,7 +87,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     )
 
 
-def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
+def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     first = runs[0].report
     yield from _setup_differences(runs)
     for run in runs[1:]:
@@ -104,7 +104,7 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
         yield from _state(run, first_runs)
 
 
-def _setup_differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
+def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     """What is not the same in all runs."""
     if len({run.report.topic for run in runs}) > 1:
         yield "The topics differ: winners stand side by side and are compared with those of the first topic alone."
@@ -118,7 +118,7 @@ def _setup_differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
         yield f"The judges' strictness differs: {modes}."
 
 
-def _state(run: ComparedRun, numbers: Mapping[str, int]) -> Iterator[str]:
+def _state(run: ComparedDebate, numbers: Mapping[str, int]) -> Iterator[str]:
     """What a reader must know of one run."""
     report = run.report
     if report.status == "paused":
@@ -142,7 +142,7 @@ def _state(run: ComparedRun, numbers: Mapping[str, int]) -> Iterator[str]:
         yield f"Run {run.number} judges the speeches {where} again."
 
 
-def _runs(runs: Sequence[ComparedRun]) -> PlainTable:
+def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
     rows = []
     for run in runs:
         report = run.report
@@ -157,7 +157,7 @@ def _runs(runs: Sequence[ComparedRun]) -> PlainTable:
     return plain_table(("Run", "Journal", "State", "Format", "Rounds", "Speakers", "Judges", "Date"), rows)
 
 
-def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
+def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
     rows = []
     for run in runs:
         verdict, won = run.report.verdict, run.decision_text()
@@ -182,7 +182,7 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
     return plain_table(("Run", "Winner", "Strength", "Total A", "Total B", "Gap", "Rounds won", "Votes"), rows)
 
 
-def _rounds(runs: Sequence[ComparedRun]) -> PlainTable | None:
+def _rounds(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     """The result of each round in each run; None if no round was judged by itself."""
     numbers = sorted({round_report.number for run in runs for round_report in run.report.rounds})
     rows = [(str(n), *(_cell(run, run.result(n)) for run in runs)) for n in numbers]
@@ -190,11 +190,11 @@ def _rounds(runs: Sequence[ComparedRun]) -> PlainTable | None:
     return PlainTable(heads=("Round", *(f"Run {run.number}" for run in runs)), rows=tuple(rows)) if rows else None
 
 
-def _cell(run: ComparedRun, parsed_ballot: ParsedBallot | None) -> str:
+def _cell(run: ComparedDebate, parsed_ballot: ParsedBallot | None) -> str:
     return wording.ballot_line(parsed_ballot, run.report.judging.scales) if parsed_ballot else ""
 
 
-def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
+def _judges(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     """A row for each judge of each run."""
     votes = [(run, seat, votes_of_judge) for run in runs for seat, votes_of_judge in run.votes_by_judge().items()]
     places = sorted(
@@ -213,7 +213,7 @@ def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
     return plain_table(heads, rows) if rows else None
 
 
-def _costs(runs: Sequence[ComparedRun]) -> PlainTable | None:
+def _costs(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     rows = [
         (str(run.number), f"{costs.total.calls:,}", sections.money(costs.total))
         for run in runs
@@ -222,7 +222,7 @@ def _costs(runs: Sequence[ComparedRun]) -> PlainTable | None:
     return PlainTable(heads=("Run", "Calls", "Cost"), rows=tuple(rows)) if rows else None
 
 
-class ComparedRun(NamedTuple):
+class ComparedDebate(NamedTuple):
     """One of the journals that are compared: run 1, run 2 and so on to users. `report.run` says how it was run."""
 
     number: int
@@ -281,7 +281,7 @@ def is_mirrored(first: ReportModel, other: ReportModel) -> bool:
     return both and (ours["a"], ours["b"]) == (theirs["b"], theirs["a"])
 
 
-def differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
+def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     """The winners of each round and of the debate, a sentence each: of a round where they differ, of the debate in any
     case. Only of runs on the topic of the first."""
     same_topic = [run for run in runs if run.report.topic == runs[0].report.topic]

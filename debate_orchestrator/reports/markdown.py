@@ -17,7 +17,7 @@ from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.decision_brief import ConsiderationReport
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, TextRun
+from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, Span
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import decimals
 
@@ -211,7 +211,7 @@ class MarkdownWriter:
             parts.append(f"**{text}**" if strong else text)
         return Markup("".join(parts))
 
-    def _run(self, run: TextRun, *, in_table: bool) -> str:
+    def _run(self, run: Span, *, in_table: bool) -> str:
         match run.kind:
             case "literal":
                 return markup.literal(run.text)

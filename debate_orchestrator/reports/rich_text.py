@@ -16,7 +16,7 @@ from debate_orchestrator.reports.parts import Part
 Kind = Literal["own", "literal", "prose", "turn", "address", "cited"]
 
 
-class TextRun(NamedTuple):
+class Span(NamedTuple):
     """Some words of a line."""
 
     text: str
@@ -29,15 +29,15 @@ class TextRun(NamedTuple):
     """The address of a page that was found; of other words, the turn that they rest on, which a page may link."""
 
 
-Phrase = tuple[TextRun, ...]
+Phrase = tuple[Span, ...]
 """A line. What is empty says nothing."""
 
 
 def phrase(*parts: str | Phrase) -> Phrase:
     """Parts in a row; plain strings are the report's own words."""
-    runs: list[TextRun] = []
+    runs: list[Span] = []
     for part in parts:
-        runs += ([TextRun(part)] if part else []) if isinstance(part, str) else part
+        runs += ([Span(part)] if part else []) if isinstance(part, str) else part
     return tuple(runs)
 
 
@@ -70,22 +70,22 @@ def prose(text: str) -> Phrase:
 
 
 def _others(text: str, kind: Kind) -> Phrase:
-    return (TextRun(text, kind),) if text else ()
+    return (Span(text, kind),) if text else ()
 
 
 def turn(turn_id: str) -> Phrase:
     """A link to a turn."""
-    return (TextRun(turn_id, "turn"),)
+    return (Span(turn_id, "turn"),)
 
 
 def address(url: str) -> Phrase:
     """An address that shows all of itself: a link, if it is a page of the web."""
-    return (TextRun(url, "address"),)
+    return (Span(url, "address"),)
 
 
 def cited_page(url: str, title: str) -> Phrase:
     """A page that a search found: its title, linked if it is one of the web, and the host that it leads to."""
-    return (TextRun(title, "cited", to=url),)
+    return (Span(title, "cited", to=url),)
 
 
 class PhraseTable(NamedTuple):

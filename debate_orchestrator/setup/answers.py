@@ -331,12 +331,12 @@ def rapporteur_note(settings: Settings, format: Format) -> str:
     return f"There is no {missing} would come from a stand-in. A model or `human` as rapporteur would bring it."
 
 
-def host_problem(cast: Mapping[str, Any]) -> str:
-    """Why a cast with a person and the host can't hold a debate; empty where it has not both: `debate step`, which
+def host_problem(cast: Mapping[str, Any]) -> str | None:
+    """Why a cast with a person and the host can't hold a debate; None where it has not both: `debate step`, which
     takes the host's replies, asks no person."""
     people, hosts = ([seat for seat in cast if spec in specs_of({seat: cast[seat]})] for spec in (HUMAN, HOST))
     if not people or not hosts:
-        return ""
+        return None
     problem = f"cast: {' and '.join(people)} is human and {' and '.join(hosts)} is host, which can't be in one debate."
     return with_hint(problem, f"a model or `human` for {' and '.join(hosts)}, or `host` for {' and '.join(people)}")
 

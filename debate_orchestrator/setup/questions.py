@@ -19,7 +19,7 @@ from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.settings import (
     SETTINGS,
-    Source,
+    AnswerOrigin,
     cast_problems,
     default_of,
     duplicate_positions,
@@ -302,7 +302,7 @@ class SetupQuestions:
         """The state once the user was really asked these questions."""
         return with_progress(state, asked={question.key: question.text for question in questions})
 
-    def answer(self, state: SetupState, key: str, value: str, source: Source = "user") -> SetupState:
+    def answer(self, state: SetupState, key: str, value: str, source: AnswerOrigin = "user") -> SetupState:
         """The state with one more answer. An earlier answer may be given again: what depended on it is asked again,
         and where it is the same, nothing is. Raises BadSettings if the answer can't be taken."""
         text = value.strip()
@@ -327,7 +327,7 @@ class SetupQuestions:
         after = self._take(state, key, text, source)
         return with_progress(after, asked={other: put for other, put in after.progress.asked.items() if other != key})
 
-    def _take(self, state: SetupState, key: str, text: str, source: Source) -> SetupState:
+    def _take(self, state: SetupState, key: str, text: str, source: AnswerOrigin) -> SetupState:
         """The state with the answer to one question. Raises BadSettings."""
         if key.startswith("position_"):
             return self._take_position(state, text, source, key.removeprefix("position_"))
@@ -406,7 +406,7 @@ class SetupQuestions:
             return bool(state.given.get("insist"))
         return state.progress.positions_ok if key == "positions_ok" else state.progress.topic_ok
 
-    def _take_topic_ok(self, state: SetupState, text: str, source: Source) -> SetupState:
+    def _take_topic_ok(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
         if text.lower() in _YES:
             restated = sanitize.one_line(str((state.progress.proposal or {}).get("restated") or state.given["topic"]))
             unchanged = bool(state.progress.topics) and restated == sanitize.one_line(state.progress.topics[-1])
@@ -417,7 +417,7 @@ class SetupQuestions:
             raise BadSettings(f"topic_ok: {short_repr(text)} is not yes, no, or the topic in other words. {suggestion}")
         return self._correct(state, text)
 
-    def _with_confirmed_topic(self, state: SetupState, topic: str, source: Source) -> SetupState:
+    def _with_confirmed_topic(self, state: SetupState, topic: str, source: AnswerOrigin) -> SetupState:
         """The state with its topic confirmed."""
         if state.given.get("topic") != topic:
             state = with_answers(self._without_topic(state, state.progress.proposal), source, topic=topic)
@@ -447,7 +447,7 @@ class SetupQuestions:
         after = without_answers(state, "positions")
         return with_progress(after, set_aside_positions=aside, positions_ok=False, positions=choice)
 
-    def _take_position(self, state: SetupState, text: str, source: Source, side: str) -> SetupState:
+    def _take_position(self, state: SetupState, text: str, source: AnswerOrigin, side: str) -> SetupState:
         before = state.given.get("positions", {})
         if before.get(side) == (line := answers.message_line(f"position_{side}", text)):
             return state
@@ -465,7 +465,7 @@ class SetupQuestions:
             after, positions=None, set_aside_positions={}, positions_ok=False, rejected=rejected[-MAX_KEPT:]
         )
 
-    def _take_rounds(self, state: SetupState, text: str, source: Source) -> SetupState:
+    def _take_rounds(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_say_no_new_ground:
             return with_answers(without_answers(state, "insist"), source, rounds=answers.AUTO)
         number = answers.parse_rounds(text, self.format.rounds.maximum_if_insisted)
@@ -474,7 +474,7 @@ class SetupQuestions:
         same = state.given.get("rounds") == number
         return with_answers(state if same else without_answers(state, "insist"), source, rounds=number)
 
-    def _take_rapporteur(self, state: SetupState, text: str, source: Source) -> SetupState:
+    def _take_rapporteur(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
         format = self.format
         if RAPPORTEUR not in format.active_seats(format.optional_phases):
             raise BadSettings(f"{RAPPORTEUR}: the format {format.name} has no such seat.")
@@ -482,7 +482,7 @@ class SetupQuestions:
         cast.pop(RAPPORTEUR, None)
         return with_answers(state, source, cast=cast if text.lower() == JUDGE else {**cast, RAPPORTEUR: text})
 
-    def _take_insist(self, state: SetupState, text: str, source: Source) -> SetupState:
+    def _take_insist(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
         if _yes("insist", text):
             return with_answers(state, source, insist=True)
         return without_answers(state, "rounds", "insist")

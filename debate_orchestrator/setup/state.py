@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.events import NONCE_PATTERN
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Source, line_problems
+from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, AnswerOrigin, line_problems
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.setup.answers import AUTO, as_word, unknown_keys
@@ -165,7 +165,7 @@ class SetupState(FrozenModel):
 
     given: dict[str, Any] = {}
     """Settled answers, by their key in an answers file."""
-    sources: dict[str, Source] = {}
+    sources: dict[str, AnswerOrigin] = {}
     progress: SetupProgress = SetupProgress()
 
 
@@ -207,7 +207,7 @@ def with_progress(state: SetupState, **changes: Any) -> SetupState:
     return state.model_copy(update={"progress": state.progress.model_copy(update=changes)})
 
 
-def with_answers(state: SetupState, source: Source, **values: Any) -> SetupState:
+def with_answers(state: SetupState, source: AnswerOrigin, **values: Any) -> SetupState:
     """The state with these answers."""
     sources = state.sources | dict.fromkeys(values, source)
     return state.model_copy(update={"given": state.given | values, "sources": sources})

@@ -2,7 +2,7 @@
 
 Speech is kept verbatim in the journal and sanitized on its way out: into a prompt, a report, a terminal.
 Whatever a text contains, after `sanitize` it moves no cursor, hides nothing and reorders nothing; after
-`fence` it can't close the block it stands in.
+`without_block_marker` it can't close the block it stands in.
 """
 
 from __future__ import annotations
@@ -96,15 +96,15 @@ def without_line_breaks(text: str) -> str:
     return sanitize(text).replace("\n", " ")
 
 
-def block_code(nonce: str, *place: str) -> str:
-    """The code that opens and closes one block of a prompt. It follows from the debate's nonce, which no seat is shown,
-    and from the block's place, so that the author of the text has not seen it."""
+def block_marker(nonce: str, *place: str) -> str:
+    """The marker that opens and closes one block of a prompt. It follows from the debate's nonce, which no seat is
+    shown, and from the block's place, so that the author of the text has not seen it."""
     return hashlib.sha256("\0".join((nonce, *place)).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def fence(text: str, code: str) -> str:
-    """`text`, sanitized, and without the code that closes its block."""
-    return sanitize(text).replace(code, "[...]")
+def without_block_marker(text: str, block_marker: str) -> str:
+    """`text`, sanitized, and without the block_marker that closes its block."""
+    return sanitize(text).replace(block_marker, "[...]")
 
 
 def safe_url(url: str) -> str:

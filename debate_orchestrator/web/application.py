@@ -11,7 +11,7 @@ from debate_orchestrator.web import pages
 from debate_orchestrator.web.dashboard import Dashboard
 from debate_orchestrator.web.guard import DASHBOARD, Guard, Scope, Tokens, same
 from debate_orchestrator.web.reviewing import Reviews
-from debate_orchestrator.web.runs import Runs
+from debate_orchestrator.web.runs import ServedDebates
 from debate_orchestrator.web.seats import Seats
 from debate_orchestrator.web.tournaments import Tournaments
 
@@ -19,10 +19,10 @@ _OPEN = ("/static/", "/seat/", "/review/")
 """Where the token of the dashboard is not needed: seats and reviews have tokens of their own."""
 
 
-def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -> Guard:
+def create_app(tokens: Tokens, hosts: Iterable[str], runs: ServedDebates | None = None) -> Guard:
     """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
     their ports; `runs` are ended with it."""
-    runs = runs or Runs()
+    runs = runs or ServedDebates()
     dashboard, seats = Dashboard(tokens, runs), Seats(tokens, runs)
     reviews, tournaments = Reviews(tokens), Tournaments()
     of_dashboard = [

@@ -40,7 +40,7 @@ from debate_orchestrator.web.debate_form import Prepared, expected_cost, form_va
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, form, of_this_machine
 from debate_orchestrator.web.live import event_stream, message
 from debate_orchestrator.web.pages import go_to, html_response, in_thread, standalone_page
-from debate_orchestrator.web.runs import Runs, consent_already_given, must_be_among
+from debate_orchestrator.web.runs import ServedDebates, consent_already_given, must_be_among
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
@@ -53,7 +53,7 @@ _MAX_FORM_SIZE = 2_000_000
 class Dashboard:
     """The views of the dashboard."""
 
-    def __init__(self, tokens: Tokens, runs: Runs):
+    def __init__(self, tokens: Tokens, runs: ServedDebates):
         self._tokens, self._runs = tokens, runs
         self._address = f"{DASHBOARD}{tokens.dashboard}"
         self._found: FoundModels | None = None

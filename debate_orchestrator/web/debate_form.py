@@ -18,7 +18,7 @@ from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.web import debate_list
 
-_OWN_FIELDS = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
+_NOT_OFFERED = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
 """Settings that have a field of their own in the form, or none."""
 _REHEARSED = ".rehearsed"
 _MAX_LISTED = 8
@@ -109,7 +109,7 @@ def more_fields(format: Format) -> list[SettingField]:
     for name, text in SETTING_TEXTS.items():
         options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name) or words_of(name)
         kind = "choice" if options else next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
-        if kind and name not in _OWN_FIELDS:
+        if kind and name not in _NOT_OFFERED:
             offered = (("", "default"), *options.items()) if options else ()
             fields.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, offered))
     return fields

@@ -103,7 +103,7 @@ class StreamedReply:
         return {"turn": turn, "heading": self.heading, "side": self.side, "start": start, "text": self.shown[start:]}
 
 
-class Run:
+class ServedDebate:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `problems` then says why."""
 
@@ -321,13 +321,13 @@ _KEPT_FORMS = 1_000
 """Forms of which it is known what they began."""
 
 
-class Runs:
+class ServedDebates:
     """The debates that run here, by the path of their journal, and the forms that begin them."""
 
     def __init__(self, explain: Explain = error_sentences, tell: Tell = tell_line) -> None:
         """`explain` says to viewers why a debate is paused; `tell` gets what the owner should know, a line each."""
         self.forms = Forms()
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, ServedDebate] = {}
         self._alone = WeakValueDictionary[str, asyncio.Lock]()
         """By the path of a journal, what is held while it is opened, as long as it is used."""
         self._problems: dict[str, list[str]] = {}
@@ -348,7 +348,7 @@ class Runs:
         """How many replies could not be saved; each was told."""
         return self._lost + sum(run.lost for run in self._runs.values())
 
-    def running(self, path: str) -> Run | None:
+    def running(self, path: str) -> ServedDebate | None:
         run = self._runs.get(path)
         return run if run is not None and run.running else None
 
@@ -376,11 +376,11 @@ class Runs:
         self.start(path, consent_already_given)
         return path
 
-    def start(self, path: str, require_consent: RequireConsent) -> Run:
+    def start(self, path: str, require_consent: RequireConsent) -> ServedDebate:
         """Goes on with a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
         when it is opened; `consent_already_given` is for one that this program has just written."""
         if (run := self.running(path)) is None:
-            run = self._runs[path] = Run(path, self._explain, self._tell, require_consent, self._lock(path))
+            run = self._runs[path] = ServedDebate(path, self._explain, self._tell, require_consent, self._lock(path))
             self._problems.pop(path, None)
             run.task.add_done_callback(lambda _: self._ended(run))
             if self._ending.is_set():
@@ -390,7 +390,7 @@ class Runs:
     def _lock(self, path: str) -> asyncio.Lock:
         return self._alone.setdefault(path, asyncio.Lock())
 
-    def _ended(self, run: Run) -> None:
+    def _ended(self, run: ServedDebate) -> None:
         """Forgets a run, and keeps only why it failed: the journal has the rest."""
         self._lost += run.lost
         if self._runs.get(run.path) is run:

@@ -25,7 +25,7 @@ from debate_orchestrator.web.guard import Tokens, form
 from debate_orchestrator.web.live import AGAIN, event_stream, message
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
 from debate_orchestrator.web.people import NOT_WAITING, AwaitedTurn, BrowserPeople
-from debate_orchestrator.web.runs import Run, Runs
+from debate_orchestrator.web.runs import ServedDebate, ServedDebates
 
 _MAX_FORM_SIZE = 12 * MAX_SIZE + 100_000
 """Bytes of a form: twelve for each character of a reply, as forms encode one, and what stands around its fields."""
@@ -36,7 +36,7 @@ class Visit(NamedTuple):
 
     request: Request
     state: DebateState
-    run: Run | None
+    run: ServedDebate | None
     awaited: AwaitedTurn | None
     """The turn that waits for the person."""
 
@@ -44,12 +44,12 @@ class Visit(NamedTuple):
 class Seats:
     """The views of a seat. Its token stands in the address; nothing else of this server can be reached with it."""
 
-    def __init__(self, tokens: Tokens, runs: Runs):
+    def __init__(self, tokens: Tokens, runs: ServedDebates):
         self._tokens, self._runs = tokens, runs
         self._handed_in: dict[str, bytes] = {}
         """By the token of a seat, the digest of the reply that was taken last: its form may come twice."""
 
-    async def _debate(self, request: Request) -> tuple[str, DebateState, Run | None]:
+    async def _debate(self, request: Request) -> tuple[str, DebateState, ServedDebate | None]:
         """The journal, the state and the run of the debate of a seat. 404 for a wrong token, whether or not the
         debate exists: the answer must not tell which debates there are."""
         params = request.path_params

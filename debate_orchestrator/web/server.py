@@ -29,7 +29,7 @@ from debate_orchestrator.web.guard import DASHBOARD, App, load_tokens
 from debate_orchestrator.web.public import views
 from debate_orchestrator.web.public.rules import SiteRules
 from debate_orchestrator.web.public.site import Site
-from debate_orchestrator.web.runs import Runs
+from debate_orchestrator.web.runs import ServedDebates
 
 LOOPBACK = "127.0.0.1"
 _QUEUE = 512
@@ -47,7 +47,7 @@ def serve(
     under which a proxy passes requests on.
     `ready` gets the address of the dashboard with its token, once it is served; `ending` is called when the end begins.
     Raises BadSettings where the port is taken."""
-    runs, tokens = Runs(), load_tokens()
+    runs, tokens = ServedDebates(), load_tokens()
     with _listening(port) as listening:
         port = listening.getsockname()[1]
         app = create_app(tokens, _hosts(port, more_hosts), runs)
@@ -126,7 +126,7 @@ class _Server(uvicorn.Server):
             self.should_exit, self.ended_by = True, signal.Signals(sig)
 
 
-def _run(app: App, listening: socket.socket, runs: Runs, shutdown: End, ending: Callable[[], None]) -> None:
+def _run(app: App, listening: socket.socket, runs: ServedDebates, shutdown: End, ending: Callable[[], None]) -> None:
     """Serves until a signal ends it, and then says whether any reply of the `runs` was lost. Raises KeyboardInterrupt
     for Ctrl-C; any other signal is raised again."""
 

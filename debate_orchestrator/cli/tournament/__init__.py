@@ -9,7 +9,7 @@ from typing import NamedTuple
 from debate_orchestrator.cli.tournament import results, running, specs
 
 
-class Verb(NamedTuple):
+class TournamentVerb(NamedTuple):
     """A verb of tournaments."""
 
     summary: str
@@ -19,39 +19,41 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "new": Verb("write a commented spec to start from", "new spring.yaml", specs.new_arguments, specs.new),
-    "plan": Verb(
+    "new": TournamentVerb("write a commented spec to start from", "new spring.yaml", specs.new_arguments, specs.new),
+    "plan": TournamentVerb(
         "show the schedule of a spec, and the calls, tokens, cost and time that it takes",
         "plan spring.yaml",
         specs.plan_arguments,
         specs.plan,
     ),
-    "run": Verb(
+    "run": TournamentVerb(
         "run the debates of a spec, or go on with them",
         "run spring.yaml --to spring --rehearse",
         running.run_arguments,
         running.run,
     ),
-    "resume": Verb("go on with the tournament in a folder", "resume spring", running.resume_arguments, running.resume),
-    "add": Verb(
+    "resume": TournamentVerb(
+        "go on with the tournament in a folder", "resume spring", running.resume_arguments, running.resume
+    ),
+    "add": TournamentVerb(
         "add a model to a tournament; it meets all others",
         "add spring openai:gpt-5.1",
         specs.add_arguments,
         specs.add,
     ),
-    "rate": Verb(
+    "rate": TournamentVerb(
         "rate the models: Elo, and Bradley-Terry strengths with intervals",
         "rate spring/ --json",
         results.rate_arguments,
         results.rate,
     ),
-    "report": Verb(
+    "report": TournamentVerb(
         "write the page, tables, plots and ratings of a tournament",
         "report spring/",
         results.report_arguments,
         results.report,
     ),
-    "import": Verb(
+    "import": TournamentVerb(
         "take judged debates made elsewhere, from CSV or JSON lines",
         "import rows.csv --map map.yaml --to imported/",
         results.import_arguments,

@@ -131,7 +131,7 @@ def folder_risks(tournament: Tournament, *, remote: bool = False) -> list[Risk]:
     return risks_found
 
 
-def _source(tournament: Tournament) -> consent.Source:
+def _source(tournament: Tournament) -> consent.ConsentSubject:
     from debate_orchestrator.tournament.folder import SPEC, identity
 
     return consent.source_of_tournament(os.path.join(tournament.folder, SPEC), identity(tournament.spec))

@@ -18,7 +18,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, TextRun
+from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, Span
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
@@ -50,7 +50,7 @@ class HtmlWriter:
             markup += Markup("<strong>{}</strong>").format(text) if strong else text
         return markup
 
-    def _run(self, run: TextRun) -> Markup:
+    def _run(self, run: Span) -> Markup:
         match run.kind:
             case "turn":
                 return self.turn(run.text)

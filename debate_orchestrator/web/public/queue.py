@@ -12,7 +12,7 @@ from functools import partial
 
 from debate_orchestrator.util.errors import JournalWriteError, OverBudget, Paused
 from debate_orchestrator.web.live import Viewers
-from debate_orchestrator.web.runs import Run, Runs, consent_already_given
+from debate_orchestrator.web.runs import ServedDebate, ServedDebates, consent_already_given
 
 RETRY_SECONDS = (60.0, 300.0, 900.0, 3600.0)
 """Seconds until a debate that was paused by a failure goes on, after the first failure, the second, and so on."""
@@ -23,7 +23,7 @@ _DURATIONS = 50
 class StartQueue:
     """Runs at most `concurrency` debates, in the order in which they came; at most `most` others wait."""
 
-    def __init__(self, runs: Runs, concurrency: int, most: int, ended: Callable[[Run], None]):
+    def __init__(self, runs: ServedDebates, concurrency: int, most: int, ended: Callable[[ServedDebate], None]):
         """`ended` is called with each run that has ended, unless the server ends."""
         self._runs, self._concurrency, self._most, self._on_end = runs, concurrency, most, ended
         self._waiting: dict[str, Viewers] = {}
@@ -92,7 +92,7 @@ class StartQueue:
             for viewers in self._waiting.values():
                 viewers.broadcast("moved", {})
 
-    def _ended(self, run: Run, began: float, task: object) -> None:
+    def _ended(self, run: ServedDebate, began: float, task: object) -> None:
         self._running.discard(run.path)
         if self._closed:
             return

@@ -19,7 +19,7 @@ from debate_orchestrator.setup.risks import Risk, of_settings
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, DebateError, short_repr, suggest
 
-_OWN = ("topic", "positions", "output", "context", "cast", "sources", "format", "rounds", "insist", "max_cost")
+_NOT_OFFERED = ("topic", "positions", "output", "context", "cast", "sources", "format", "rounds", "insist", "max_cost")
 """Settings that an offer has a key of its own for, or that are the visitor's."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _MAX_COUNT = 1_000_000
@@ -130,7 +130,7 @@ def _offers(value: Any, problems: list[str]) -> dict[str, Offer]:
 
 def _offer(name: str, content: Mapping[str, Any], problems: list[str]) -> Offer | None:
     """An offer whose debates could be opened as it is; None with its problems."""
-    settings = {key: content[key] for key in SETTINGS if key in content and key not in _OWN}
+    settings = {key: content[key] for key in SETTINGS if key in content and key not in _NOT_OFFERED}
     fields, field_problems = validate(
         OfferFields, _without(content, keys=settings), lambda keys: key_path(("offers", name, *keys))
     )

@@ -27,7 +27,7 @@ from debate_orchestrator.web.public.queue import StartQueue
 from debate_orchestrator.web.public.rules import Offer, SiteRules, risks_of
 from debate_orchestrator.web.public.sentences import FormError, not_started
 from debate_orchestrator.web.public.visitor_limits import MODEL, OFFER, TRIES, VISITOR, Costs, Limits
-from debate_orchestrator.web.runs import Run, Runs
+from debate_orchestrator.web.runs import ServedDebate, ServedDebates
 
 SUFFIXES = (".public", ".public.rehearsed")
 """What stands between the address of a public debate and `.journal.jsonl`. No other debate of the folder is shown."""
@@ -51,7 +51,7 @@ class Site:
         self.rules, self.log = rules, log
         self.limits = Limits(rules, spent_before())
         self._topic_screener = TopicScreener(rules.moderation)
-        self.runs = Runs(sentences.public_reasons, log)
+        self.runs = ServedDebates(sentences.public_reasons, log)
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
 
     # Starting
@@ -187,7 +187,7 @@ class Site:
         self.queue.close()
         await self.runs.shutdown()
 
-    def _ended(self, run: Run) -> None:
+    def _ended(self, run: ServedDebate) -> None:
         """Gives back what was reserved for a complete debate and not spent."""
         if run.current is not None and run.current.state.complete:
             self.limits.charge(_public_name(run.path.removesuffix(JOURNAL)), charge_of(run.current.state))

@@ -25,7 +25,7 @@ from debate_orchestrator.web.public import sentences
 from debate_orchestrator.web.public.report import report_html
 from debate_orchestrator.web.public.sentences import FormError, not_started
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
-from debate_orchestrator.web.runs import Run
+from debate_orchestrator.web.runs import ServedDebate
 
 _MAX_FORM_SIZE = 20_000
 """Bytes of a visitor's form."""
@@ -38,7 +38,7 @@ _GIVEN_UP = "It was tried several times, and is not tried again by itself.", "st
 class PageState(NamedTuple):
     """Where a debate stands beside what its journal says, as far as its page shows that."""
 
-    run: Run | None
+    run: ServedDebate | None
     stopping: bool
     place: int
     """In the queue; 0 where it does not wait."""
