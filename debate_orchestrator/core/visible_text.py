@@ -70,10 +70,10 @@ def make_visible(
     checked_quotes: tuple[Quote, ...] = ()
     if quotes is not None and any(context_texts):
         visible, checked_quotes = _mark_quotes(
-            _closed(visible, quotes) if dropped_words else visible, quotes, tuple(context_texts)
+            _with_open_quote_closed(visible, quotes) if dropped_words else visible, quotes, tuple(context_texts)
         )
     elif quotes is not None and dropped_words:
-        visible = _closed(visible, quotes)
+        visible = _with_open_quote_closed(visible, quotes)
     return VisibleText(
         text=visible, words=len(visible.split()), dropped=dropped_words, quotes=checked_quotes, private=public.private
     )
@@ -114,7 +114,7 @@ def without_quote_tags(text: str, quotes: Quotes) -> str:
     return re.sub(tags, "&lt;", sanitize(text), flags=re.IGNORECASE)
 
 
-def _closed(text: str, quotes: Quotes) -> str:
+def _with_open_quote_closed(text: str, quotes: Quotes) -> str:
     """A text that was cut short, with the quote closed in which it was cut."""
     slashes = re.findall(rf"<(/?){quotes.tag}>", text)
     return text if not slashes or slashes[-1] else f"{text}</{quotes.tag}>"
@@ -125,7 +125,7 @@ def _mark_quotes(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> t
     checked_quotes: list[Quote] = []
 
     def tagged(match: re.Match[str]) -> str:
-        quote, within = match[1], _compared(context_texts)
+        quote, within = match[1], _searchable_files(context_texts)
         verified = len(checked_quotes) < MAX_QUOTES and _in(quote, within, quotes.least_words)
         checked_quotes.append(Quote(text=quote.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified
@@ -136,7 +136,7 @@ def _mark_quotes(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> t
 
 
 @lru_cache(maxsize=4)
-def _compared(context_texts: tuple[str, ...]) -> tuple[Source, ...]:
+def _searchable_files(context_texts: tuple[str, ...]) -> tuple[Source, ...]:
     """The context files of a debate. Made once, at the first quote."""
     return tuple(Source(paragraphs(sanitize(text))) for text in context_texts)
 

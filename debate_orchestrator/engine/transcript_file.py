@@ -93,7 +93,7 @@ def parse(text: str, name: str) -> Transcript:
         transcript = _parse_json(text, problems)
     else:
         transcript = _parse_markdown(sanitize(text), problems)
-    problems = problems or list(_whole(transcript))
+    problems = problems or list(_speech_problems(transcript))
     if problems:
         hidden = len(problems) - _MAX_LISTED
         more = [f"{hidden} more lines have such problems."] if hidden > 0 else []
@@ -101,7 +101,7 @@ def parse(text: str, name: str) -> Transcript:
     return transcript
 
 
-def _whole(transcript: Transcript) -> Iterator[str]:
+def _speech_problems(transcript: Transcript) -> Iterator[str]:
     """What is wrong with the speeches as a whole."""
     speeches = transcript.speeches
     if not speeches:

@@ -33,7 +33,7 @@ _DATE_IN_SCRIPT = re.compile(rf'"datePublished"\s*:\s*"({_DATE.pattern})')
 _TITLE = 300
 
 _DROPPED = {"head", "noscript", "script", "style", "template"}
-_MARKED = {
+_PLACEHOLDERS = {
     "audio": "audio", "canvas": "image", "embed": "object", "iframe": "object", "img": "image", "input": "field",
     "math": "formula", "object": "object", "select": "field", "svg": "image", "textarea": "field", "video": "video",
 }  # fmt: skip
@@ -41,7 +41,7 @@ _MARKED = {
 _INLINE = {
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
     "kbd", "label", "mark", "nobr", "q", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong",
-    "sub", "sup", "time", "tt", "u", "var", "wbr", *_MARKED,
+    "sub", "sup", "time", "tt", "u", "var", "wbr", *_PLACEHOLDERS,
 }  # fmt: skip
 _ORDINALS = {"st", "nd", "rd", "th", "er", "re", "\u00e8re", "\u00e8me", "eme"}
 _STRUCK = {"del", "s", "strike"}
@@ -112,9 +112,9 @@ def _read(node: Any, pieces: list[str]) -> None:
     tag = node.tag
     if tag in _DROPPED or node.get("hidden") is not None or _HIDES.search(node.get("style") or ""):
         return
-    if tag in _MARKED:
+    if tag in _PLACEHOLDERS:
         decoration = (tag == "img" and node.get("alt") == "") or node.get("type") == "hidden"
-        pieces.append("" if decoration else f"[{_MARKED[tag]}]")
+        pieces.append("" if decoration else f"[{_PLACEHOLDERS[tag]}]")
         return
     before, after = "", ""
     style = node.get("style") or ""

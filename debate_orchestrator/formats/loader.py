@@ -32,15 +32,15 @@ def load(name_or_path: str) -> Format:
 
 def load_with_templates(name_or_path: str) -> tuple[Format, dict[str, str]]:
     """A format, with the templates that are copied into a debate of it. Raises as `load`."""
-    return _whole(name_or_path) if source.is_path(name_or_path) else _shipped(name_or_path)
+    return _load_checked(name_or_path) if source.is_path(name_or_path) else _shipped(name_or_path)
 
 
 @cache
 def _shipped(name: str) -> tuple[Format, dict[str, str]]:
-    return _whole(name)
+    return _load_checked(name)
 
 
-def _whole(name_or_path: str) -> tuple[Format, dict[str, str]]:
+def _load_checked(name_or_path: str) -> tuple[Format, dict[str, str]]:
     format_source = source.read_source(name_or_path)
     if format_source.format is None or format_source.problems:
         raise BadFormat(format_source.problems)

@@ -190,7 +190,7 @@ class Stepper:
         finally:
             self.session.journal.sync()
         try:
-            turns = tuple(self._lay(turn) for turn in self.state.due)
+            turns = tuple(self._write_due_brief(turn) for turn in self.state.due)
         except DiskFull as error:
             raise self.session.with_saved(error) from error
         self.session.journal.sync()
@@ -311,7 +311,7 @@ class Stepper:
     def _brief_file(self, turn_brief: Brief, turn: Turn, turn_files: TurnFiles) -> str:
         return brief_file(turn_brief, self.state, turn, os.path.basename(turn_files.reply))
 
-    def _lay(self, turn: Turn) -> DueTurn:
+    def _write_due_brief(self, turn: Turn) -> DueTurn:
         turn_brief, turn_files = self._brief(turn), self._files(turn)
         self._record_brief_sent(turn, turn_brief)
         if problem := self.folder.write_brief(turn_files, self._brief_file(turn_brief, turn, turn_files)):

@@ -126,14 +126,14 @@ class StreamedError(Exception):
         self.status = int(number) if re.fullmatch(r"[45]\d\d", number, re.ASCII) else 200
 
 
-class _Shared:
+class _SharedClient:
     """A client, and how many providers use it."""
 
     def __init__(self, client: Any):
         self.client, self.users = client, 0
 
 
-_clients: dict[tuple[object, ...], _Shared] = {}
+_clients: dict[tuple[object, ...], _SharedClient] = {}
 """Clients by event loop, SDK, address and key. One takes 65 ms and a megabyte to make (it reads the certificate
 authorities) and keeps connections open, so the debates of a process share it."""
 
@@ -189,7 +189,7 @@ class ApiModel(Provider):
             server = self.server
             loop = asyncio.get_running_loop()
             key = (loop, self.sdk_name, server.url is None, server.address, server.key(), self.insecure)
-            _clients[key] = _clients.get(key) or _Shared(self._new_client())
+            _clients[key] = _clients.get(key) or _SharedClient(self._new_client())
             _clients[key].users += 1
             self._key = key
         return _clients[self._key].client
