@@ -292,6 +292,9 @@ SEEN = [
     ("n<sup>k</sup>, n<sub>k</sub>, x<sup>n+1</sup>, x<sup>n</sup>+1", "n^k, n\u02c5k, x^n+1^, x^n+1"),
     ("so<sup>[1]</sup> it is.<sup>2</sup> <a>10<sup>2</sup></a>", "so[1] it is.[2] 10^2"),
     ("CO<sub>2</sub>, m<sup>2</sup>, 1<sup>st</sup>", "CO2, m^2, 1st"),
+    ('10<i style="vertical-align: text-top">6</i>, 10<i style="position:relative;top:-.5em">6</i>', "10^6, 10^6"),
+    ("10<sup>2</sup><b>3</b>, <svg type=hidden></svg>", "10^2^3, [image]"),
+    ('so. <p style="text-decoration: line-through">It is safe.</p>', "so.\n[struck: It is safe.]"),
     ("in 2019<sup><a href=#n>1</a></sup>. <sup>1</sup>5 million", "in 2019[1]. 1 5 million"),
     ("<table><tr><td>5<td>300</table>", "5\n300"),
 ]  # fmt: skip

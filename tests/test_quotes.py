@@ -139,6 +139,12 @@ def test_no_sign_or_block_is_left_out() -> None:
 
 
 ENDS = [
+    ("measured in the year by us all.\n> 5 % of them died", "Measured in the year by us all.\n\n5 % of them died."),
+    ("we saw few losses in it.\n> Half of them died", "We saw few losses in it.\n\nHalf of them died."),
+    ("5 % of the patients died of it", "We saw few losses.\n> 5 % of the patients died of it."),
+    ("the rate of growth in it is \u00bd", "The rate of growth in it is \u00bd million people."),
+    ("safe drugs are sold here by us", "In it un\u00ac\nsafe drugs are sold here by us."),
+    ("the value of the bonds ... \u2260 ... the profit of the firm", "The value of the bonds, and the profit of the firm."),
     ("In the year the fund lost 5", "In the year the fund lost 5 million dollars."),
     ("7 percent of the people were asked", "Only 1.5 to 7 percent of the people were asked."),
     ("the rating of the state was A", "The rating of the state was A-"),

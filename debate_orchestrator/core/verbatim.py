@@ -45,13 +45,14 @@ _BULLET = re.compile(r"\A\s*[-*+\u2022\u00b7]\s+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2})"
 """The mark of an item that is neither a number nor a formula, so that it is no minus."""
 _BEGINS_BLOCK = re.compile(r"\s*(?:[-*+\u2022\u00b7]\s|\d{1,2}[.)]\s|#{1,6}\s|\||(?:```|~~~|[-*_=]{3}))")
 _HEADING = re.compile(r"\A\s*#{1,6}\s+")
-_BLOCK_QUOTE = re.compile(r"\A\s*(?:>\s?)+")
+_BLOCK_QUOTE = re.compile(r"\A\s*(?:>\s?)+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2}|\s*\Z)")
+"""The marks of a block quote, which are no sign of a figure."""
 _STRUCK = re.compile(r"~~|(?<![\w/:])~(?=\w)[^~\n]*(?<=\w)~(?!\w)")
 _MARKS = "\"'\u00ab\u00bb"
 
 _WIDE_PUNCTUATION = "\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f"
 _BEFORE = re.compile(
-    rf"(?:(?<![^\s-]-)[\s\u2014]|[{_WIDE_PUNCTUATION}\u300c\u300e\uff08])[{_MARKS}(\[\u00bf\u00a1\u2022]*\Z"
+    rf"(?:(?<![^\s-][-\u00ac\uff0d])[\s\u2014]|[{_WIDE_PUNCTUATION}\u300c\u300e\uff08])[{_MARKS}(\[\u00bf\u00a1\u2022]*\Z"
 )
 """What stands before the first word of a quote: no word that goes on, nor its hyphen."""
 _AFTER = re.compile(
@@ -67,8 +68,6 @@ _ENDS = re.compile(r"\n?\Z|[.?;](?:[\"')]|\[\d{1,3}\])*\s(?!\d)|,\s(?=[^\W\d_]{2
 _SIGN_BEFORE = re.compile(r"[^\w\s.,;:!?\"'()\[\]\u2014]\s?\Z")
 _SIGN_BEHIND = re.compile(r"\s?[^\w\s.,;:?)\]\u2014]")
 """What may make another term of a single letter: `n!`, `f'`."""
-_NO_BLOCK = "\u2060"
-"""Begins a line that begins no block; it is not seen, and left out of what is compared."""
 _NEIGHBOURS = 30
 """Characters beside a quote that are looked at."""
 
@@ -117,8 +116,8 @@ def _small(run: re.Match[str], sign: str) -> str:
 
 def comparable_quote(quote: str) -> str:
     """A quote, or a part of one, in the same form, without quotation marks around it and punctuation at its end."""
-    # The sign at the beginning of a quote is no mark of a block, unless it can't be a minus.
-    text = comparable(paragraphs(_NO_BLOCK + _BULLET.sub("", quote.strip(), count=1)))
+    # A quote is shown as it was written, so that each of its signs counts, also at the beginning of a line.
+    text = comparable("\n".join(" ".join(block.split()) for block in re.split(r"\n[^\S\n]*\n", quote)))
     return _unmarked(_unmarked(text).rstrip(".,;: "))
 
 
@@ -213,13 +212,13 @@ def _are_letters_alone(one: str, other: str) -> bool:
 
 
 def _begins_whole(word: str, before: str, begins_text: bool) -> bool:
-    if any(map(str.isdigit, word)):
+    if any(map(str.isnumeric, word)):
         return begins_text or _BEGINS.search(before) is not None
     return not _is_letter(word) or not _SIGN_BEFORE.search(before)
 
 
 def _ends_whole(word: str, after: str) -> bool:
-    if any(map(str.isdigit, word)):
+    if any(map(str.isnumeric, word)):
         return _ENDS.match(after) is not None
     return not _is_letter(word) or not _SIGN_BEHIND.match(after)
 

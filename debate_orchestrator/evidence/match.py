@@ -79,7 +79,7 @@ def why_unusable(quote: str) -> str:
 
 def _parts(quote: str) -> list[str]:
     """What stands between the ellipses of a quote, in the form in which it is compared."""
-    return [part for part in map(comparable_quote, _ELLIPSIS.split(quote)) if words_of(part)]
+    return [part for part in map(comparable_quote, _ELLIPSIS.split(quote)) if part.strip(_AROUND_FIGURE)]
 
 
 def _is_enough(part: str) -> bool:

@@ -43,6 +43,11 @@ _INLINE = {
     "kbd", "label", "mark", "nobr", "q", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong",
     "sub", "sup", "time", "tt", "u", "var", "wbr", *_PLACEHOLDERS,
 }  # fmt: skip
+_RAISES = re.compile(
+    r"vertical-align\s*:\s*(?!baseline|middle|inherit|initial|unset|revert|\s)|position\s*:\s*relative(?s:.*)\b(?:top|bottom)",
+    re.IGNORECASE,
+)
+_LOWERS = re.compile(r"vertical-align\s*:\s*(?:sub|bottom|text-bottom|-)", re.IGNORECASE)
 _ORDINALS = {"st", "nd", "rd", "th", "er", "re", "\u00e8re", "\u00e8me", "eme"}
 _STRUCK = {"del", "s", "strike"}
 _HIDES = re.compile(r"(?<![\w-])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
@@ -113,18 +118,16 @@ def _read(node: Any, pieces: list[str]) -> None:
     if tag in _DROPPED or node.get("hidden") is not None or _HIDES.search(node.get("style") or ""):
         return
     if tag in _PLACEHOLDERS:
-        decoration = (tag == "img" and node.get("alt") == "") or node.get("type") == "hidden"
+        decoration = (tag == "img" and node.get("alt") == "") or (tag == "input" and node.get("type") == "hidden")
         pieces.append("" if decoration else f"[{_PLACEHOLDERS[tag]}]")
         return
-    before, after = "", ""
-    style = node.get("style") or ""
-    raised = re.search(r"vertical-align\s*:\s*(super|sub|top|bottom|-?[.\d])", style, re.IGNORECASE)
-    if tag not in _INLINE:
-        before = after = "\n"
-    elif tag in _STRUCK or "line-through" in style.lower():
-        before, after = "[struck: ", "]"
-    elif tag in ("sup", "sub") or raised:
+    before, after, style = "", "", node.get("style") or ""
+    if tag in ("sup", "sub") or _RAISES.search(style):
         before, after = _raised_marks(node, next((piece for piece in reversed(pieces) if piece), ""))
+    if tag in _STRUCK or "line-through" in style.lower():
+        before, after = f"[struck: {before}", f"{after}]"
+    if tag not in _INLINE:
+        before, after = f"\n{before}", f"{after}\n"
     pieces += [before, _fold_spaces(node.text)]
     for child in node:
         _read(child, pieces)
@@ -139,10 +142,10 @@ def _raised_marks(node: Any, preceding: str) -> tuple[str, str]:
         return "", ""
     if node.tag == "sup" and text.isdecimal() and any(_is_link_of(link, text) for link in links):
         return "[", "]"
-    lowered = node.tag == "sub" or re.search(
-        r"vertical-align\s*:\s*(?:sub|bottom|-)", node.get("style") or "", re.IGNORECASE
-    )
-    return _marks_of_small(text, LOWERED if lowered else RAISED, preceding[-1:], node.tail or "")
+    lowered = node.tag == "sub" or _LOWERS.search(node.get("style") or "")
+    following = node.getnext()
+    behind = node.tail or ("" if following is None or following.tag not in _INLINE else following.text_content())
+    return _marks_of_small(text, LOWERED if lowered else RAISED, preceding[-1:], behind)
 
 
 def _marks_of_small(text: str, sign: str, before: str, behind: str) -> tuple[str, str]:
