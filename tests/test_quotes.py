@@ -132,6 +132,8 @@ def test_no_sign_or_block_is_left_out() -> None:
     """Signs of formulas, brackets, units and the ends of cells and paragraphs are part of a quote, in both ways."""
     for there, quoted in FORMULAS:
         for text, quote in ((there, quoted), (quoted, there)):
+            if quote.split() == text.split() and "\n" in quote:
+                continue  # a quote may be broken into lines anywhere
             passage = "The report of the year says {} in all of the towns"
             page, asked = f"There. {passage.format(text)}.", passage.format(quote)
             assert is_verified(asked, page) == (False, False), (asked, page)
@@ -144,7 +146,7 @@ ENDS = [
     ("5 % of the patients died of it", "We saw few losses.\n> 5 % of the patients died of it."),
     ("the rate of growth in it is \u00bd", "The rate of growth in it is \u00bd million people."),
     ("safe drugs are sold here by us", "In it un\u00ac\nsafe drugs are sold here by us."),
-    ("the value of the bonds ... \u2260 ... the profit of the firm", "The value of the bonds, and the profit of the firm."),
+    ("the value of the bonds ... \u2260 ... the profit of it", "The value of the bonds, and the profit of it."),
     ("In the year the fund lost 5", "In the year the fund lost 5 million dollars."),
     ("7 percent of the people were asked", "Only 1.5 to 7 percent of the people were asked."),
     ("the rating of the state was A", "The rating of the state was A-"),
