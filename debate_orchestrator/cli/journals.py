@@ -38,7 +38,7 @@ def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unf
         return beside
     if suffix in FILE_TYPES and not transcripts and os.path.isfile(path):
         hint = "name the journal, where it is elsewhere; `debate check JOURNAL REPORT` compares this report with it"
-        raise BadJournal(f"{path} is a report, and its journal {beside} is not there.", hint=hint)
+        raise BadJournal(f"{path}: if this is a report, its journal {beside} is not there.", hint=hint)
     if not os.path.lexists(path):
         raise BadJournal(f"No such file: {short_repr(path)}.", hint=journal.NAME_ONE)
     return path
