@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import html
-import html.entities
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from operator import is_
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from debate_orchestrator.util.escaped_key import EscapedKey
 from debate_orchestrator.util.sanitize import UNSEEN
 
 KEY = "[key]"
@@ -234,52 +234,6 @@ class _Reading(NamedTuple):
         return _Reading(self.text[:end], self.starts[:end], self.stops[:end])
 
 
-@lru_cache(maxsize=512)
-def _written(char: str) -> str:
-    """A pattern for a character of a bare text: as it is, or in any escape of its own."""
-    code = ord(char)
-    digits = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{code:02x}")
-    ways = [re.escape(char), f"%{digits}", rf"\\x{digits}"]
-    if char.isascii():
-        ways += [
-            rf"\\u00{digits}",
-            rf"\\U000000{digits}",
-            f"&#0*{code}(?:;|(?!\\d))",
-            f"&#[xX]0*{digits}(?:;|(?![0-9a-fA-F]))",
-        ]
-        ways += [f"&{name}" for name, meaning in html.entities.html5.items() if meaning == char and name.endswith(";")]
-    return f"(?:{'|'.join(ways)})"
-
-
-_LEFT_OUT = r"[*`~\\]{0,4}"
-"""What markdown leaves out between two characters."""
-
-
-class _EscapedKey:
-    """Finds a secret of whose characters some are escaped, also right behind what only looks like an escape: in
-    `%deadb%65ef` the secret `deadbeef`."""
-
-    def __init__(self, bare: str):
-        written = [_written(char) for char in bare]
-        self.whole = re.compile(_LEFT_OUT.join(written))
-        begun = rf"{written[_SHORTEST - 1]}(?s:.{{0,{12 * len(bare)}}})"
-        for way in written[_SHORTEST - 2 :: -1]:
-            begun = f"{way}{_LEFT_OUT}(?:{begun})?"
-        self._begun = re.compile(rf"{begun}\Z")
-        self._window = 16 * (_SHORTEST + len(bare))
-
-    def begun(self, text: str) -> int:
-        """Where an end of a text begins that may go on as the secret, but for the whole of it; its length if there is
-        none."""
-        place = max(0, len(text) - self._window)
-        while match := self._begun.search(text, place):
-            whole = self.whole.match(text, match.start())
-            if whole is None:
-                return match.start()
-            place = whole.end()
-        return len(text)
-
-
 class Redactor:
     """Takes certain secrets out of texts."""
 
@@ -294,8 +248,8 @@ class Redactor:
                 self._begins.setdefault(form[:length], []).append(form)
 
     @cached_property
-    def _escaped_keys(self) -> list[_EscapedKey]:
-        return [*map(_EscapedKey, self._keys)]
+    def _escaped_keys(self) -> list[EscapedKey]:
+        return [*map(EscapedKey, self._keys)]
 
     def _holds_escaped(self, text: str) -> bool:
         return _has_escapes(text) and any(key.whole.search(text) for key in self._escaped_keys)
