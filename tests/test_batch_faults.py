@@ -23,8 +23,10 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.tournament import batch_file
 from debate_orchestrator.tournament import batches as batches_module
-from debate_orchestrator.tournament.batches import Batches, BatchFile
+from debate_orchestrator.tournament.batch_file import BatchFile
+from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.util.errors import ExternalError, JournalWriteError, Paused, ProviderFailed, ReplyPending
 
 KINDS = ("anthropic", "openai")
@@ -281,8 +283,8 @@ class SmallDisk:
     """A disk that takes no line on how the creation of a batch ended."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self._append = batches_module.append_line
-        monkeypatch.setattr(batches_module, "append_line", self.append_line)
+        self._append = batch_file.append_line
+        monkeypatch.setattr(batch_file, "append_line", self.append_line)
 
     def append_line(self, handle: int, line: bytes, *more: Any, **options: Any) -> int:
         if b'"id": ' in line:

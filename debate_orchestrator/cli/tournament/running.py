@@ -168,7 +168,8 @@ def _must_be_callable(spec: TournamentSpec, arguments: argparse.Namespace) -> No
 
 def _batches(tournament: Tournament, arguments: argparse.Namespace) -> Batches | None:
     """The batches of a run; without --batch, those of an earlier run, whose results are paid for."""
-    from debate_orchestrator.tournament.batches import Batches, has_batches
+    from debate_orchestrator.tournament.batch_file import has_batches
+    from debate_orchestrator.tournament.batches import Batches
 
     if not arguments.batch and not has_batches(tournament.folder):
         return None
@@ -190,7 +191,7 @@ async def _run(run: TournamentRun, progress: Progress, arguments: argparse.Names
 
 def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str) -> int:
     """The same with workers: queues the debates, shows how far they are, and fetches their journals."""
-    from debate_orchestrator.tournament.batches import has_batches
+    from debate_orchestrator.tournament.batch_file import has_batches
     from debate_orchestrator.tournament.cluster.database import must_be_installed
 
     folder = run.tournament.folder
