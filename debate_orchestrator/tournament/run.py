@@ -94,7 +94,6 @@ class RunCounts(NamedTuple):
     unusable: int = 0
     calls: int = 0
     in_flight: int = 0
-    """0 where workers make the calls."""
     failed_calls: int = 0
     throttled: int = 0
     """Calls that were throttled."""
@@ -142,10 +141,10 @@ class TournamentRun:
         retry_failed: bool = False,
         on_change: OnChange = lambda scheduled, debate_status, event: None,
         batches: Batches | None = None,
-        wrap: Callable[[Mapping[str, Provider]], Mapping[str, Provider]] = lambda providers: providers,
+        wrap: Callable[[str, Mapping[str, Provider]], Mapping[str, Provider]] = lambda debate_id, providers: providers,
     ):
         """Without a `store` journals are files in the folder. `batches` are closed at the end of `run`.
-        `wrap` gets the providers of a debate, and returns those that are called."""
+        `wrap` gets a debate's id and its providers, and returns those that are called."""
         self.tournament, self._store = tournament, store or FileJournals(tournament)
         self._permissions, self._concurrency, self._retry_failed = permissions, concurrency, retry_failed
         self._on_change = on_change
@@ -290,7 +289,7 @@ class TournamentRun:
 
         pages_folder = self._store.pages_folder(scheduled.id)
         plain = casting.make_providers(session.current, pages_folder, self._permissions)
-        providers = self._wrap(self.limiters.wrap_providers(plain))
+        providers = self._wrap(scheduled.id, self.limiters.wrap_providers(plain))
         if self._batches is not None:
             providers = self._batches.wrap_providers(plain, providers, session.current)
         reserve = self._reserve(scheduled, session.journal.events)

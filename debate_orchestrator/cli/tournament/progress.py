@@ -100,8 +100,7 @@ class Progress:
 def status_line(numbers: RunCounts) -> str:
     """One line on how far a run is."""
     parts = [f"{numbers.complete:,} of {numbers.debates:,} debates"]
-    calls = f"{numbers.in_flight:,} calls in flight" if numbers.workers is None else plural(numbers.calls, "call")
-    parts.append(f"{calls}, {numbers.calls_a_minute:,.0f} a minute")
+    parts.append(f"{numbers.in_flight:,} calls in flight, {numbers.calls_a_minute:,.0f} a minute")
     cap = f" of ${numbers.max_cost:.2f}" if numbers.max_cost is not None else ""
     if numbers.usd or cap:
         parts.append(f"${numbers.usd:.2f}{cap}")

@@ -50,7 +50,7 @@ _STATUSES = """
 SELECT debate, coalesce(status, 'stopped'), winner, cost, why, for_good FROM journals WHERE tournament = %(id)s
 """
 _COUNTS = """
-SELECT calls, failed_calls, spent, max_cost,
+SELECT calls, failed_calls, spent, max_cost, (SELECT count(*) FROM calls WHERE tournament = tournaments.id),
     (SELECT count(*) FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status = 'doing')
 FROM tournaments WHERE id = %(id)s
 """
@@ -198,7 +198,7 @@ class Coordinator:
         """Reads how the debates stand, and how far they are."""
         for debate_id, status, winner, cost, why, permanent in await self.database.rows(_STATUSES, id=self.id):
             self.statuses[debate_id] = DebateStatus(status, winner, cost, tuple(why), permanent)
-        ((calls, failed, spent, cap, running),) = await self.database.rows(_COUNTS, id=self.id)
+        ((calls, failed, spent, cap, in_flight, running),) = await self.database.rows(_COUNTS, id=self.id)
         kinds = [debate_status.status for debate_status in self.statuses.values()]
         self._before = self._before or RunCounts(
             0, complete=count_completed(self.statuses.values()), calls=calls, failed_calls=failed
@@ -213,6 +213,7 @@ class Coordinator:
             stopped=max(0, kinds.count("stopped") - running),
             unusable=kinds.count("unusable"),
             calls=calls,
+            in_flight=in_flight,
             failed_calls=failed - self._before.failed_calls,
             calls_a_minute=round(calls * 60 / max(1.0, seconds), 1),
             usd=round(spent, 6),

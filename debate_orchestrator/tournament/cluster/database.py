@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 SCHEMA = "debate_orchestrator"
 """The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
-VERSION = 6
+VERSION = 7
 """The version of the tables below."""
 _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
@@ -60,6 +60,13 @@ CREATE TABLE tournaments (
     spent double precision NOT NULL DEFAULT 0,         -- US dollars of all calls; those under way as expected
     calls bigint NOT NULL DEFAULT 0,                   -- those under way too
     failed_calls bigint NOT NULL DEFAULT 0
+);
+
+CREATE TABLE calls (                                   -- under way
+    id uuid PRIMARY KEY,
+    tournament text NOT NULL REFERENCES tournaments,
+    debate text NOT NULL,
+    price double precision NOT NULL                    -- US dollars, as expected
 );
 
 CREATE TABLE journals (

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.reply import Reply
@@ -149,48 +150,55 @@ async def append_lines(
     return await fetch_rows(connection, _DIFFERENT, **values) == [(0,)]
 
 
-_CAP = "SELECT max_cost, spent FROM tournaments WHERE id = %(id)s FOR NO KEY UPDATE"
-_COUNT_CALL = "UPDATE tournaments SET spent = spent + %(price)s, calls = calls + 1 WHERE id = %(id)s"
+_CAP = "SELECT max_cost, spent FROM tournaments WHERE id = %(tournament)s FOR NO KEY UPDATE"
+_BEGIN_CALL = """
+INSERT INTO calls (id, tournament, debate, price) VALUES (%(id)s, %(tournament)s, %(debate)s, %(price)s)
+ON CONFLICT DO NOTHING RETURNING 1
+"""
+_COUNT_CALL = "UPDATE tournaments SET spent = spent + %(price)s, calls = calls + 1 WHERE id = %(tournament)s"
 _END_CALL = """
-UPDATE tournaments SET spent = spent + %(more)s, calls = calls - %(unmade)s, failed_calls = failed_calls + %(failed)s
-WHERE id = %(id)s
+WITH ended AS (DELETE FROM calls WHERE id = %(id)s RETURNING tournament, price)
+UPDATE tournaments SET spent = spent + coalesce(%(cost)s::float - price, 0), calls = calls - %(unmade)s,
+    failed_calls = failed_calls + %(failed)s
+FROM ended WHERE tournaments.id = tournament
 """
 
 
 class SharedCap:
     """The cap on the costs of a tournament, which all workers share. A call counts from its beginning, with what it is
-    expected to cost; so does one whose worker was killed."""
+    expected to cost; so does one whose worker was killed. A call that is under way has a row in the database, so that
+    it begins and ends once even where the answer to a COMMIT was lost."""
 
     def __init__(self, database: Database, tournament: str):
         self._database, self._tournament = database, tournament
         self.ending: set[asyncio.Task[None]] = set()
 
-    def wrap_providers(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:
+    def wrap_providers(self, debate_id: str, providers: Mapping[str, Provider]) -> dict[str, Provider]:
         """The providers of a debate, those that call a model behind the cap."""
         wrapped: dict[int, Provider] = {}
         for provider in providers.values():
             if model_spec.is_called(provider.name):
-                wrapped[id(provider)] = CappedProvider(provider, self)
+                wrapped[id(provider)] = CappedProvider(provider, self, debate_id)
         return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
 
-    async def begin(self, turn: str, model: str, price: float | None) -> float:
-        """Counts a call that is about to be made, and returns its price. OverBudget if it would exceed the cap."""
-        counted = price or 0.0
+    async def begin(self, call: UUID, debate_id: str, turn: str, model: str, price: float | None) -> None:
+        """Counts a call that is about to be made. OverBudget if it would exceed the cap."""
+        values = {"id": call, "tournament": self._tournament, "debate": debate_id, "price": price or 0.0}
 
         async def admit() -> None:
             async with self._database.transaction() as connection:
                 # The row stays locked until the call is counted, so that no two workers see the same room.
-                ((cap, committed),) = await fetch_rows(connection, _CAP, id=self._tournament)
-                check_cap(cap, lambda: committed, turn, model, price, RUN_AGAIN)
-                await connection.execute(_COUNT_CALL.encode(), {"id": self._tournament, "price": counted})
+                ((cap, spent),) = await fetch_rows(connection, _CAP, tournament=self._tournament)
+                if await fetch_rows(connection, _BEGIN_CALL, **values):  # else an earlier attempt has counted it
+                    check_cap(cap, lambda: spent, turn, model, price, RUN_AGAIN)
+                    await connection.execute(_COUNT_CALL.encode(), values)
 
         await self._database.retried_until_reached(admit)
-        return counted
 
-    def end(self, price: float, cost: float | None, *, was_made: bool, failed: bool) -> None:
-        """Counts what a call did cost instead of its price, soon; None if that is unknown."""
-        more = 0.0 if cost is None else cost - price
-        values = {"id": self._tournament, "more": more, "unmade": int(not was_made), "failed": int(failed)}
+    def end(self, call: UUID, cost: float | None, *, was_made: bool, failed: bool) -> None:
+        """Counts what a call did cost instead of its price, soon; None if that is unknown. Nothing if the call was not
+        counted."""
+        values = {"id": call, "cost": cost, "unmade": int(not was_made), "failed": int(failed)}
         work = self._database.retried_until_reached(lambda: self._database.execute(_END_CALL, **values))
         task = asyncio.create_task(work)
         self.ending.add(task)
@@ -205,20 +213,21 @@ class SharedCap:
 class CappedProvider(Provider):
     """A provider of one debate whose calls count towards the cap."""
 
-    def __init__(self, provider: Provider, cap: SharedCap):
+    def __init__(self, provider: Provider, cap: SharedCap, debate_id: str):
         self.name, self.caches = provider.name, provider.caches
-        self._provider, self._cap = provider, cap
-        self._prices: dict[str, float] = {}
-        """Turn id to what its call was counted with. A turn has one call at a time."""
+        self._provider, self._cap, self._debate_id = provider, cap, debate_id
+        self._calls: dict[str, UUID] = {}
+        """Turn id to the id of its call. A turn has one call at a time."""
 
     async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
         if not await self._provider.acquire(brief, stop):
             return False
+        call = self._calls[brief.turn_id] = uuid4()
         try:
             price = cost_before_call(self.name, brief)
-            self._prices[brief.turn_id] = await self._cap.begin(brief.turn_id, self.name, price)
+            await self._cap.begin(call, self._debate_id, brief.turn_id, self.name, price)
         except BaseException:
-            self._provider.release(brief)
+            self.release(brief)  # it may have been counted, as where the debate is cancelled meanwhile
             raise
         return True
 
@@ -242,8 +251,8 @@ class CappedProvider(Provider):
             self._end(brief, cost, was_made=True, failed=failed)
 
     def _end(self, brief: Brief, cost: float | None, *, was_made: bool, failed: bool) -> None:
-        if (price := self._prices.pop(brief.turn_id, None)) is not None:
-            self._cap.end(price, cost, was_made=was_made, failed=failed)
+        if (call := self._calls.pop(brief.turn_id, None)) is not None:
+            self._cap.end(call, cost, was_made=was_made, failed=failed)
 
     async def close(self) -> None:
         await self._provider.close()

@@ -43,7 +43,11 @@ SELECT id, tag, round FROM tournaments WHERE EXISTS (
     SELECT FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status IN ('todo', 'doing')
 ) ORDER BY id
 """
-_BEGUN = "SELECT count(*) FROM lines WHERE tournament = %(tournament)s AND debate = %(debate)s"
+_TAKE_OVER = """
+WITH left_over AS (DELETE FROM calls WHERE tournament = %(tournament)s AND debate = %(debate)s)
+SELECT count(*) FROM lines WHERE tournament = %(tournament)s AND debate = %(debate)s
+"""
+"""How many lines a debate has. Calls that a dead worker has left of it are under way no more, and count as expected."""
 _RECORD_STATUS = """
 INSERT INTO journals (tournament, debate, status, winner, cost, why, for_good)
 VALUES (%(tournament)s, %(debate)s, %(status)s, %(winner)s, %(cost)s, %(why)s, %(permanent)s)
@@ -244,7 +248,7 @@ class Worker:
             _LOG.warning("%s is no debate of the tournament %s.", short_repr(debate_id), tournament)
             return
         ((lines,),) = await self._database.retried_until_reached(
-            lambda: self._database.rows(_BEGUN, tournament=tournament, debate=debate_id)
+            lambda: self._database.rows(_TAKE_OVER, tournament=tournament, debate=debate_id)
         )
         current.run.statuses[debate_id] = DebateStatus("stopped" if lines else "waiting")
         debate_status = await current.run.run_debate(scheduled, self._stop)
