@@ -247,15 +247,16 @@ def test_what_the_database_takes_later(error: psycopg.Error) -> None:
         asyncio.run(failing(error).execute(""))
 
 
-def job(arguments: Any, task: str = "run_debate") -> Job:
-    return Job(queue="debates-t", lock=None, queueing_lock=None, task_name=task, task_kwargs=arguments)
+def job(arguments: Any, task: str = "run_debate", queue: str = "debates-t") -> Job:
+    return Job(queue=queue, lock=None, queueing_lock=None, task_name=task, task_kwargs=arguments)
 
 
 def test_the_debate_of_a_job() -> None:
-    """A job that this program made names its debate."""
+    """A job that this program made names its debate, and not one in the queue of another tournament."""
     made_here = database_module._job("t", "d", 1)
     assert database_module._debate_of(made_here) == "d"
     assert database_module._debate_of(job({"tournament": "t", "debate": "x" * 1_000})) == "x" * 1_000
+    assert database_module._debate_of(job({"tournament": "u", "debate": "d"})) is None
 
 
 @pytest.mark.parametrize(
@@ -264,7 +265,6 @@ def test_the_debate_of_a_job() -> None:
         ({}, "run_debate"),
         ({"tournament": "t"}, "run_debate"),
         ({"debate": "d"}, "run_debate"),
-        ({"tournament": "u", "debate": "d"}, "run_debate"),
         ({"tournament": ["t"], "debate": "d"}, "run_debate"),
         ({"tournament": "t", "debate": ["d"]}, "run_debate"),
         ({"tournament": "t", "debate": "x" * 1_001}, "run_debate"),
@@ -272,8 +272,9 @@ def test_the_debate_of_a_job() -> None:
     ],
 )
 def test_a_job_that_names_no_debate(arguments: dict[str, Any], task: str) -> None:
-    """A job with other arguments, of another tournament than its queue's, or of another task names none."""
+    """A job with other arguments or of another task names none, whatever its queue is."""
     assert database_module._debate_of(job(arguments, task)) is None
+    assert database_module._debate_of(job(arguments, task, f"debates-{arguments.get('tournament')}")) is None
 
 
 @pytest.mark.parametrize(("text", "arguments"), [('{"debate": "d"}', {"debate": "d"}), ("[1]", {}), ('"text"', {})])
