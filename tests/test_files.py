@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic, write_new, write_over
+from debate_orchestrator.storage import files
+from debate_orchestrator.storage.files import Ours, make_folder, move_aside, write_atomic, write_new, write_over
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadFile
 
@@ -50,6 +53,48 @@ def test_what_is_saved_while_a_file_is_replaced_is_kept(here: Path, renamed: boo
     for saved, kept in (("theirs", "x.edited.md"), ("", "x.edited-2.md")):
         assert write_atomic("x.md", f"new, not {saved}", ours=is_ours) == kept
     assert listing(here) == {"x.md": "new, not ", "x.edited.md": "theirs", "x.edited-2.md": ""}
+
+
+@pytest.mark.parametrize("there", [None, "a person's"], ids=["nothing there", "moved aside"])
+def test_what_is_saved_where_nothing_stands_is_kept(
+    here: Path, monkeypatch: pytest.MonkeyPatch, there: str | None
+) -> None:
+    """A file that another program saves while a new one is written is moved aside as any other."""
+    if there is not None:
+        Path("x.md").write_text(there)
+    saved = iter(["saved meanwhile"])
+
+    def is_moved(path: Path, why: str) -> str:
+        aside = move_aside(path, why)
+        for text in saved:
+            Path("x.md").write_text(text)
+        return aside
+
+    def sync(handle: int, sync: Callable[[int], None] = os.fsync) -> None:
+        for text in saved if there is None else ():
+            Path("x.md").write_text(text)
+        sync(handle)
+
+    monkeypatch.setattr(files, "move_aside", is_moved)
+    monkeypatch.setattr(os, "fsync", sync)
+    assert write_atomic("x.md", "new", ours=lambda data: data == b"new") is not None
+    assert sorted(listing(here).values()) == sorted(filter(None, ["new", there, "saved meanwhile"]))
+
+
+@pytest.mark.parametrize("ours", [None, lambda _: True], ids=["any", "ours"])
+def test_nothing_is_left_of_a_replace_that_failed(
+    here: Path, monkeypatch: pytest.MonkeyPatch, ours: Ours | None
+) -> None:
+    """Where a file can't be replaced, it stays, and nothing is beside it."""
+    Path("x.md").write_text("old")
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(BadFile):
+        write_atomic("x.md", "new", ours=ours)
+    assert listing(here) == {"x.md": "old"}
 
 
 def test_the_same_bytes_are_not_moved(here: Path) -> None:

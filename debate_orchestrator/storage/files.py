@@ -66,9 +66,9 @@ def write_bytes_atomic(
     file that is replaced passes its mode on.
 
     With `ours`, an existing file that this program did not write, a read-only file and a link are moved aside as
-    `NAME.edited`, and the new name is returned; so is what another program saves there meanwhile. Without `ours`, a
-    read-only file and a link are refused. A folder, a pipe and a device are always refused. Raises BadFile if nothing
-    was written.
+    `NAME.edited`, and the new name is returned; so is what another program saves there meanwhile, where the file
+    system has hard links. Without `ours`, a read-only file and a link are refused. A folder, a pipe and a device are
+    always refused. Raises BadFile if nothing was written.
     """
     target, temporary, held, aside = Path(path), "", "", None
     try:
@@ -88,8 +88,16 @@ def write_bytes_atomic(
         temporary = _temporary(target, data, mode)
         if keep:
             aside = move_aside(target, "edited")
-        held = "" if keep or old is None else _second_name(target)
-        os.replace(temporary, target)
+        if status is None or keep:
+            try:
+                _place(temporary, target)
+            except FileExistsError:  # another program saved a file here meanwhile, which is judged as any other
+                os.unlink(temporary)
+                temporary = ""
+                return write_bytes_atomic(path, data, ours=ours, mode=mode) or aside
+        else:
+            held = "" if old is None else _second_name(target)
+            os.replace(temporary, target)
         temporary = ""
         if held:
             aside = _remove_unless_changed(held, old, target)
@@ -117,15 +125,27 @@ def create(target: Path, data: bytes, *, mode: int | None = None) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary(target, data, mode)
     try:
+        _place(temporary, target)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _place(temporary: str, target: Path) -> None:
+    """Gives a temporary file its name, which must be free: FileExistsError if it is taken."""
+    try:
         # A hard link fails if the name is taken, in one step: a check before a rename would leave a gap.
         os.link(temporary, target, follow_symlinks=False)
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links
         _reserve(str(target), folder=False)
-        os.replace(temporary, target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+        try:
+            os.replace(temporary, target)
+        except OSError:
+            os.unlink(target)
+            raise
+    else:
+        os.unlink(temporary)
 
 
 def write_over(path: str | os.PathLike[str], text: str, begins: bytes, what: str) -> str | None:
