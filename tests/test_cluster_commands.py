@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 from pathlib import Path
@@ -14,8 +15,11 @@ from postgres import Postgres
 from started import started
 
 from debate_orchestrator.tournament import folder
+from debate_orchestrator.tournament.cluster.database import open_database
+from debate_orchestrator.tournament.cluster.shared import append_lines
 from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.util.data import to_yaml
+from debate_orchestrator.util.errors import LockedJournal
 
 RUN = ("tournament", "run", "spec.yaml", "--rehearse", "--no-reports", "--to")
 
@@ -70,6 +74,26 @@ def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str)
     assert other.code == 2 and "whole has other journals than postgresql://" in other.err
     assert added.code == 0 and "12 debates complete" in added.out, added.err
     assert behind.code == 2 and "has models in this tournament that empty lacks: late" in behind.err
+
+
+@pytest.mark.slow
+def test_an_upload_beside_a_worker_writes_nothing(url: str) -> None:
+    """Where a worker has written a line meanwhile, no line of the folder is mixed with its own."""
+    before = [(1, b"one"), (2, b"two"), (3, b"a worker's")]
+
+    async def lines_after_an_upload() -> list[tuple[Any, ...]]:
+        async with open_database(url, print) as database:
+            await database.execute("INSERT INTO tournaments (id, tag, spec, max_cost) VALUES ('t', 't', '{}', 1.0)")
+            await database.execute("INSERT INTO journals (tournament, debate) VALUES ('t', 'd')")
+            for n, line in before:
+                insert = "INSERT INTO lines (tournament, debate, n, line) VALUES ('t', 'd', %(n)s, %(line)s)"
+                await database.execute(insert, n=n, line=line)
+            with pytest.raises(LockedJournal, match="another worker"):
+                async with database.transaction() as connection:
+                    await append_lines(connection, "t", "d", 2, [b"ours", b"ours too"], "d")
+            return await database.rows("SELECT n, line FROM lines ORDER BY n")
+
+    assert asyncio.run(lines_after_an_upload()) == before
 
 
 @pytest.mark.slow

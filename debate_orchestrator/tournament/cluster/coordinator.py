@@ -137,12 +137,13 @@ class Coordinator:
                 cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
                 ((spent,),) = await fetch_rows(connection, cost, **names)
             await connection.execute(_UPLOAD.encode(), {**names, **debate_status._asdict()})
-            if await append_lines(connection, self.id, debate_id, before, lines[before:]):
-                update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"
-                await connection.execute(update, {"id": self.id, "cost": max(0.0, debate_status.cost - spent)})
-                status = b"""UPDATE journals SET status = %(status)s, winner = %(winner)s, cost = %(cost)s
-                    WHERE tournament = %(id)s AND debate = %(debate)s"""
-                await connection.execute(status, {**names, **debate_status._asdict()})
+            name = f"{self.database.where}: {debate_id}"
+            await append_lines(connection, self.id, debate_id, before, lines[before:], name)
+            update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"
+            await connection.execute(update, {"id": self.id, "cost": max(0.0, debate_status.cost - spent)})
+            status = b"""UPDATE journals SET status = %(status)s, winner = %(winner)s, cost = %(cost)s
+                WHERE tournament = %(id)s AND debate = %(debate)s"""
+            await connection.execute(status, {**names, **debate_status._asdict()})
 
     async def run(self) -> None:
         """Returns when no more debates can be completed for now."""

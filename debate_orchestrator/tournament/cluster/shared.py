@@ -125,9 +125,7 @@ class DatabaseJournal(JournalWriter):
 
     async def _append(self, lines: Sequence[bytes]) -> None:
         async with self._database.transaction() as connection:
-            if not await append_lines(connection, self._tournament, self._debate_id, self.stored, lines):
-                problem = f"{self.path}: another worker has taken this debate over; "
-                raise LockedJournal(f"{problem}its own answers are kept, and no others.")
+            await append_lines(connection, self._tournament, self._debate_id, self.stored, lines, self.path)
 
     async def wait_until_synced(self) -> None:
         await self.wait_until_handed_over()
@@ -140,14 +138,18 @@ class DatabaseJournal(JournalWriter):
 
 
 async def append_lines(
-    connection: AsyncConnection, tournament: str, debate_id: str, before: int, lines: Sequence[bytes]
-) -> bool:
-    """Writes lines after the first `before` ones. False if others are in their places. Lines that an earlier attempt
-    wrote without its answer coming through count as written."""
+    connection: AsyncConnection, tournament: str, debate_id: str, before: int, lines: Sequence[bytes], name: str
+) -> None:
+    """Writes lines after the first `before` ones of a journal with this `name`, in a transaction. LockedJournal, which
+    must end the transaction, if others are in their places. Lines that an earlier attempt wrote without its answer
+    coming through count as written."""
     numbers = list(range(before + 1, before + len(lines) + 1))
     values = {"id": tournament, "debate": debate_id, "numbers": numbers, "lines": list(lines)}
     await connection.execute(_APPEND.encode(), values)
-    return await fetch_rows(connection, _DIFFERENT, **values) == [(0,)]
+    if await fetch_rows(connection, _DIFFERENT, **values) != [(0,)]:
+        raise LockedJournal(
+            f"{name}: another worker has taken this debate over; its own answers are kept, and no others."
+        )
 
 
 _CAP = "SELECT max_cost, spent FROM tournaments WHERE id = %(tournament)s FOR NO KEY UPDATE"
