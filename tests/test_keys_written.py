@@ -59,6 +59,7 @@ def run_all(debate: Run) -> list[CommandResult]:
     return ran
 
 
+@pytest.mark.slow
 def test_a_key_in_any_place_is_in_nothing_that_is_made(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Journals and an imported tournament that were written where it was no key are reported, compared, rated, imported
     again and served."""
