@@ -12,7 +12,7 @@ tr th td article footer code pre q br details summary fieldset legend input labe
 """
 _ATTRIBUTES = """
 lang class charset name content http-equiv href id datetime rel aria-label aria-labelledby aria-hidden tabindex role
-scope colspan title start viewbox xmlns x x1 x2 y y1 y2 cx cy r width height fill text-anchor patternunits
+scope colspan title value viewbox xmlns x x1 x2 y y1 y2 cx cy r width height fill text-anchor patternunits
 patterntransform property type name checked for preserveaspectratio
 """
 VOID = {"meta", "br", "line", "rect", "circle", "hr", "img", "input", "link"}

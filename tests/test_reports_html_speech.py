@@ -65,7 +65,7 @@ def test_a_speech_keeps_its_shape() -> None:
 
     assert made == (
         "<p>One <strong>two</strong> <em>three</em> <code>four</code>.</p>\n<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n"
-        '<ol start="3">\n<li>c</li>\n</ol>\n<blockquote>\n<p>d</p>\n</blockquote>\n<pre><code>e\n</code></pre>\n'
+        '<ol>\n<li value="3">c</li>\n</ol>\n<blockquote>\n<p>d</p>\n</blockquote>\n<pre><code>e\n</code></pre>\n'
         '<p><a href="https://example.org/g" rel="nofollow noopener noreferrer">f</a> “h”</p>\n'
     )
 
@@ -159,6 +159,31 @@ def test_no_cell_is_dropped(begin: str, end: str) -> None:
 
     assert "HIDDEN" in block(text)
     assert "HIDDEN" in block(f"{text}\n\nHIDDEN").replace("HIDDEN", "", 1)
+
+
+@for_each(
+    [
+        "<https://e.example/HIDDEN>",
+        "[](https://e.example/HIDDEN)",
+        "[a](https://e.example 'HIDDEN')",
+        "``` HIDDEN\nx\n```",
+    ]
+)
+def test_words_that_are_shown_once_pay_for_no_other(words: str) -> None:
+    """A word that a link or the name of code shows once is no reason to drop it from a table."""
+    assert block(f"{words}\n\n{TABLE.format('')}").count("| HIDDEN") == 1
+
+
+@for_each([("<https://e.example/>", "auto"), ("\\* b", "escape"), ("&amp;", "entity"), ("01. x", "01")])
+def test_what_a_parser_notes_is_not_shown(row: tuple[str, str]) -> None:
+    """The parser's own words for a link, a sign or an item are none that the page shows."""
+    words, note = row
+    assert f"| {note}" in block(f"{words}\n\n{TABLE.format('').replace('HIDDEN', note)}")
+
+
+def test_numbers_of_a_list_are_those_that_were_written() -> None:
+    """Each item has its own number, whichever stands before it."""
+    assert block("1929. a\n1945. b\n") == '<ol>\n<li value="1929">a</li>\n<li value="1945">b</li>\n</ol>\n'
 
 
 @for_each(NASTY)

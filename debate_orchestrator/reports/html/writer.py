@@ -221,9 +221,9 @@ def speech(text: str, quotes: markup.Tags = None) -> Markup:
     """A whole speech; `quotes` are the tags of what was looked up in the context files, found and not."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     tokens = _parser().parse(safe_text, {"quotes": quotes}) if _is_laid_out(safe_text) else []
-    _restyle(tokens)
     if not tokens or _is_deep(tokens) or not _shows_all(tokens, safe_text, quotes or ()):
         return Markup('<pre class="whole"><code>{}</code></pre>\n').format(safe_text)
+    _restyle(tokens)
     return _render(tokens)
 
 
@@ -233,12 +233,17 @@ def _render(tokens: Sequence[Token]) -> Markup:
 
 
 def _restyle(tokens: Sequence[Token]) -> None:
-    """Makes paragraphs of headings, which belong to the report alone, and lets links lead out of it."""
+    """Makes paragraphs of headings, which belong to the report alone, lets links lead out of it, and gives each item
+    of an ordered list the number that was written."""
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag, token.attrs = "p", {"class": "headed"} if token.nesting > 0 else {}
         elif token.type in ("th_open", "td_open"):
             token.attrs = {"scope": "col"} if token.tag == "th" else {}
+        elif token.type == "ordered_list_open":
+            token.attrs = {}
+        elif token.type == "list_item_open" and token.info:
+            token.attrs = {"value": token.info}
         elif token.children:
             token.children = list(_with_plain_links(token.children))
 
@@ -271,16 +276,19 @@ def _shows_all(tokens: Sequence[Token], text: str, quotes: Sequence[str]) -> boo
 
 
 def _shown(tokens: Sequence[Token]) -> Iterator[str]:
-    """What is seen of each token, and the addresses that its links lead to."""
+    """What a page shows of each token once it is restyled, and the addresses that links lead to; nothing twice."""
     for token in tokens:
         if token.children is not None:
             yield from _shown(token.children)
         elif token.type == "quote":
             yield f"<{token.markup}>{token.content}</{token.markup}>"
-        elif token.type == "link_open":
-            yield str(token.attrs.get("href", ""))
+        elif token.type == "link_open" and token.markup != "autolink":  # the address of one is its text
+            yield from (str(token.attrs.get("href", "")), str(token.attrs.get("title", "")))
+        elif token.type == "list_item_open" and token.info:
+            yield str(int(token.info))
         else:
-            yield from (token.info, token.content.replace("<", "< ") if token.type == "text" else token.content)
+            yield token.info if token.type == "fence" else ""
+            yield token.content.replace("<", "< ") if token.type == "text" else token.content
 
 
 def _words(text: str) -> list[str]:
