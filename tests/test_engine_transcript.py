@@ -87,7 +87,7 @@ def test_rounds() -> None:
     "words",
     [
         "- For: it is cheap\n- Against: it is dear", "> **AGAINST:** as they said.\n> ### Bo",
-        "1. **Con:** as they said.", "```\n### Bo (Con)\n**AGAINST:** x\nAGAINST: y\n```", "    AGAINST: in code",
+        "1. **Con:** as they said.", "```\n### Bo\n**AGAINST:** x\nAGAINST: y\n```", "    AGAINST: in code",
         "No: nothing else works.", "**Bo** is what they are, *Bo:* never.", "The others, AGAINST: it is said.",
         "| a |\n|---|\n| Bo: |", "Text\n---\nand more.",
     ],
@@ -101,27 +101,62 @@ def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
     assert speeches(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=own))[0][2] == f"One.\n\n{own}\n\nMore."
 
 
+@for_each(["> ```\n> {}\n> ```", "- > {}", "> {}", "- {}", "| {} |\n|---|"])
+def test_an_example_is_no_speech(words: str) -> None:
+    """A heading in a list, a table or a quotation is a word of the speech that it stands in."""
+    example = words.format("### Bo (Con)")
+    text = document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=example)
+
+    assert speeches(text) == [("a", 1, f"One.\n\n{example}\n\nMore."), *FOUR[1:]]
+
+
 @for_each(
     [
         "```\n{}\n```",
         "   ```\n{}\n   ```",
         " ~~~\n{}\n~~~~",
-        "> ```\n> {}\n> ```",
-        "<!--\n{}\n-->",
-        "<pre>\n\n{}\n</pre>",
-        "- > {}",
-        "> {}",
         "- ```\n  {}\n  ```",
-        "    {}",
+        "<!--\n{}\n-->",
         "<!-- x\n\n{} -->",
+        "<pre>\n\n{}\n</pre>",
+        "<script>\n{}\n</script>",
+        "<![CDATA[\n{}\n]]>",
+        "    {}",
+        "- x\n   {}",
     ]
 )
-def test_an_example_is_no_speech(words: str) -> None:
-    """A heading in code, HTML, a list or a quotation is a word of the speech that it stands in."""
-    example = words.format("### Bo (Con)")
-    text = document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=example)
+def test_what_may_hide_a_speech_is_refused(words: str) -> None:
+    """A heading of a speech in code, in HTML or below an item of a list is refused with its line, named or not."""
+    for heading in ("### Bo (Con)", "### Con", "###\u00a0Con", "## Con"):
+        example = words.format(heading)
+        found = errors(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=example))
+        line = 8 + example[: example.index(heading)].count("\n") + 1
+        assert f"line {line}: " in found and "names a side within a speech" in found
 
-    assert speeches(text) == [("a", 1, f"One.\n\n{example}\n\nMore."), *FOUR[1:]]
+
+@for_each(
+    [
+        "###\u00a0Bo (Con)",
+        "\t### Bo (Con)",
+        "###Bo (Con)",
+        "#### Bo (Con)",
+        "#### Other (Con)",
+        "**Bo (Con):**",
+        "Bo (Con)",
+        "<h3>Bo (Con)</h3>",
+        "\uff03 Bo (Con)",
+    ]
+)
+def test_what_looks_like_a_heading_is_refused(line: str) -> None:
+    """A line of a speech that names a speaker with a side is refused with its line, whatever its signs."""
+    assert "line 9: " in errors(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=line))
+
+
+def test_a_heading_above_a_rule() -> None:
+    """A line above a rule is a heading where it names a side, and a word of its speech otherwise."""
+    assert speeches(document("Ann (Pro)\n---\n", "Bo (Con)\n---\n")) == FOUR
+    text = document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words="Bo (Con)\n---")
+    assert "line 9: 'Bo (Con)' has text below it" in errors(text)
 
 
 PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -172,6 +172,10 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
 # Markdown
 
 _HEADING_LINE = re.compile(r"^ {0,3}#{1,6}[ \t]", re.MULTILINE)
+_LABEL_SIGNS = re.compile(r"\s*(?:[->+|]|\*\s)|\s*(#*)")
+"""What a line begins with: the sign of a quotation, a list or a table, or the signs of a heading."""
+_TAG = re.compile(r"<[^<>]*>")
+_WORDS = re.compile(r"(?:[^\W_]|[()])+")
 _TOPIC = re.compile(r"(?:\*\*)?topic:(?:\*\*)?\s+(\S.*)", re.IGNORECASE)
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _ROUND = re.compile(r"round (\d{1,3})\b.*", re.IGNORECASE)
@@ -180,6 +184,8 @@ _ROUND = re.compile(r"round (\d{1,3})\b.*", re.IGNORECASE)
 class _Heading(NamedTuple):
     line: int
     """Its index in the document."""
+    end: int
+    """The index of the first line below it."""
     level: int
     text: str
 
@@ -193,15 +199,17 @@ def _parser() -> MarkdownIt:
 
 
 def _headings(text: str, problems: list[str]) -> list[_Heading]:
-    """The headings that begin with `#` and stand in no code, HTML, list or quotation. Code and HTML that are never
-    closed would hide every heading below them: that is a problem."""
+    """The headings that stand in no code, HTML, list or quotation. A line above a rule is one only where it names a
+    side. Code and HTML that are never closed would hide every heading below them: that is a problem."""
     headings, tokens = list[_Heading](), _parser().parse(f"{text}\n")
     for token, following in pairwise([*tokens, Token("", "", 0)]):
         if token.map is None:
             continue
         where = f"line {token.map[0] + 1}"
-        if token.type == "heading_open" and token.markup.startswith("#") and not token.level:
-            headings.append(_Heading(token.map[0], len(token.markup), following.content))
+        if token.type == "heading_open" and not token.level:
+            if token.markup.startswith("#") or _speaker(following.content):
+                first, end = token.map
+                headings.append(_Heading(first, end, int(token.tag[1:]), following.content))
         elif token.type == "fence" and token.map[1] - token.map[0] < token.content.count("\n") + 2:
             problems.append(f"{where}: this code block is never closed. Close it with a line {token.markup}.")
         elif token.type == "html_block" and _hides_headings(token.content.lstrip(" ")):
@@ -222,17 +230,22 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     headings = [heading for heading in headings if heading.level <= level]  # deeper ones belong to a speech
     topic = _read_above(lines[: headings[0].line if headings else len(lines)], 0, problems)
     speakers, speeches, number = list[_Speaker](), list[TranscriptSpeech](), 0
-    for heading, following in pairwise([*headings, _Heading(len(lines), 1, "")]):
+    labels = {_plain(heading.text).casefold() for heading in headings if heading.level == level}
+    for heading, following in pairwise([*headings, _Heading(len(lines), len(lines), 1, "")]):
         where, name = f"line {heading.line + 1}", short_repr(heading.text, 40)
-        body = lines[heading.line + 1 : following.line]
+        body = lines[heading.end : following.line]
         speaker = _speaker(heading.text) if heading.level == level else None
         if speaker is not None:
             speech = _speech(body)
             speakers.append(speaker)
             speeches.append(TranscriptSpeech(side=speaker.side, round=number, text=speech))
+            for index, line in enumerate(body, start=heading.end + 1):
+                if _is_label(line, level, labels):
+                    names = f"line {index}: {short_repr(line.strip(), 40)} names a side within a speech"
+                    problems.append(f"{names}. Begin a speech with {'#' * level}, or quote the line behind `>`.")
             problems += [] if speech.strip() else [f"{where}: {name} says nothing."]
         elif heading is headings[0] and heading.level == 1:
-            topic = _read_above(body, heading.line + 1, problems) or topic or heading.text
+            topic = _read_above(body, heading.end, problems) or topic or heading.text
         elif any(map(str.strip, body)):
             problems.append(f"{where}: {name} has text below it and names no side.")
         elif match := _ROUND.fullmatch(heading.text):
@@ -240,6 +253,22 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     if not any(speech.round for speech in speeches):
         speeches = _numbered(speeches)
     return Transcript(topic=topic, positions={}, speakers=_names(speakers, problems), speeches=tuple(speeches))
+
+
+def _plain(line: str) -> str:
+    """The words and brackets of a line, without its signs and tags."""
+    return " ".join(_WORDS.findall(_TAG.sub("", line)))
+
+
+def _is_label(line: str, level: int, labels: Container[str]) -> bool:
+    """Whether a line of a speech reads like the heading of another: it has the signs of a heading and names a side, in
+    brackets where it is a deeper one, or its words are a heading in `labels` with a side in brackets."""
+    signs, plain = _LABEL_SIGNS.match(line), _plain(line)
+    if signs is None or signs[1] is None or (speaker := _speaker(plain)) is None:
+        return False
+    if signs[1]:
+        return len(signs[1]) <= level or bool(speaker.name)
+    return bool(speaker.name) and plain.casefold() in labels
 
 
 def _read_above(lines: list[str], first: int, problems: list[str]) -> str | None:
