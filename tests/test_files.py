@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,32 @@ def test_what_is_saved_where_nothing_stands_is_kept(
     monkeypatch.setattr(os, "fsync", sync)
     assert write_atomic("x.md", "new", ours=lambda data: data == b"new") is not None
     assert sorted(listing(here).values()) == sorted(filter(None, ["new", there, "saved meanwhile"]))
+
+
+def test_a_file_that_is_saved_again_and_again_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another program saves at every attempt, all of its files are kept, and the error is told."""
+    saved = count()
+
+    def moved(path: Path, why: str) -> str:
+        aside = move_aside(path, why)
+        Path("x.md").write_text(f"saved {next(saved)}")
+        return aside
+
+    Path("x.md").write_text("first")
+    monkeypatch.setattr(files, "move_aside", moved)
+    with pytest.raises(BadFile, match="exists"):
+        write_atomic("x.md", "new", ours=lambda _: False)
+    assert sorted(listing(here).values()) == ["first", "saved 0", "saved 1", "saved 2"]
+
+
+def test_json_from_which_a_secret_was_taken_is_still_text(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters beyond ASCII stay letters where JSON is written again because an escape looked like part of a key."""
+    monkeypatch.setenv("NVIDIA_API_KEY", "nvapi-Ab3dE5gH7jK9mN1p")
+    data = {"a": "\u00e9 \u4e2d", "text": "this is\nvapi-Ab3dE5gH7jK9mN1p, and nvapi-Ab3dE5gH7jK9mN1p"}
+    write_atomic("x.json", json.dumps(data, ensure_ascii=False))
+
+    text = Path("x.json").read_text(encoding="utf-8")
+    assert "\u00e9 \u4e2d" in text and json.loads(text)["a"] == "\u00e9 \u4e2d" and "and nvapi-" not in text
 
 
 @pytest.mark.parametrize("ours", [None, lambda _: True], ids=["any", "ours"])

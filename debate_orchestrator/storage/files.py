@@ -19,6 +19,8 @@ from debate_orchestrator.util.redact import redact, redact_json, redact_yaml
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """The errors of a disk that is full or fails, or takes no larger files, whatever the name of the file."""
+_ATTEMPTS = 3
+"""To write a file while another program saves to it."""
 Ours = Callable[[bytes], bool]
 """Whether this program wrote a file with these bytes."""
 
@@ -70,6 +72,11 @@ def write_bytes_atomic(
     system has hard links. Without `ours`, a read-only file and a link are refused. A folder, a pipe and a device are
     always refused. Raises BadFile if nothing was written.
     """
+    return _write(path, data, ours, mode, _ATTEMPTS)
+
+
+def _write(path: str | os.PathLike[str], data: bytes, ours: Ours | None, mode: int | None, attempts: int) -> str | None:
+    """As `write_bytes_atomic`; at most so many attempts where another program saves a file in each."""
     target, temporary, held, aside = Path(path), "", "", None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -92,9 +99,11 @@ def write_bytes_atomic(
             try:
                 _place(temporary, target)
             except FileExistsError:  # another program saved a file here meanwhile, which is judged as any other
+                if attempts == 1:
+                    raise
                 os.unlink(temporary)
                 temporary = ""
-                return write_bytes_atomic(path, data, ours=ours, mode=mode) or aside
+                return _write(path, data, ours, mode, attempts - 1) or aside
         else:
             held = "" if old is None else _second_name(target)
             os.replace(temporary, target)
