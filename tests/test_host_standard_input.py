@@ -169,6 +169,54 @@ def test_a_signal_comes_when_standard_input_is_in_its_file(
     )
 
 
+@pytest.mark.parametrize("calls", range(1, 25))
+def test_a_second_signal_loses_no_reply(
+    debate: Run,
+    opened: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    standard_input: Callable[[str], None],
+    calls: int,
+) -> None:
+    """Where the folder of turns takes no file, what has come is printed, however many calls after the first signal
+    another one comes."""
+    shutil.rmtree("report.turns")
+    Path("report.turns").write_text("no folder", encoding="utf-8")
+    waits, made = count(), count(1)
+
+    def at_call(frame: object, event: str, argument: object) -> None:
+        if event == "call" and next(made) == calls:
+            sys.setprofile(None)
+            os.kill(os.getpid(), signal.SIGHUP)
+
+    def wait(*_: object) -> None:
+        if next(waits) == 1:
+            sys.setprofile(at_call)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(piped.select, "select", wait)
+    ran = hand_in(debate, standard_input, "1.opening.a", "Said A.")
+    sys.setprofile(None)
+    assert ran.code == 130 and "Said A.\n" in ran.err
+    assert "the part that had come of the reply on standard input is lost but for its text on stderr" in ran.err
+
+
+@pytest.mark.parametrize(("size", "is_cut"), [(7, False), (6, True)])
+def test_a_reply_that_is_cut_off_is_not_called_whole(
+    debate: Run,
+    opened: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    standard_input: Callable[[str], None],
+    size: int,
+    is_cut: bool,
+) -> None:
+    """What is longer than is read of standard input is told as its beginning; what is as long is whole."""
+    monkeypatch.setattr(piped, "_MAX_SIZE", size)
+    ran = hand_in(debate, standard_input, "1.opening.b", "Said B.")
+    part = "the beginning, cut off at 6 bytes, of the" if is_cut else "the"
+    assert f"1.opening.b: {part} reply on standard input was kept as" in ran.err
+    assert ("shorten it: " in ran.err) == is_cut and ran.code == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_two_signals_at_open_standard_input(opened: dict[str, Any], sign: signal.Signals) -> None:

@@ -37,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     piped, source = Piped("answer", partial(_hand_in, arguments.file)), consent.source_of_file(arguments.file)
     piped.folder = setup_folder(arguments.file)
-    with piped.kept_on_failure([]):
+
+    def answer() -> AskResult:
         answers = _read_answers(arguments.given, piped)
         result = ask_host(
             arguments.file,
@@ -48,7 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
             agree=lambda risks_found: not consent.open_risks(source, risks_found),
         )
         piped.forget(answers.keys() - result.refused)
-        result = result.model_copy(update={"problems": (*result.problems, *piped.keep())})
+        return result.model_copy(update={"problems": (*result.problems, *piped.keep())})
+
+    result = piped.kept_on_failure(answer, [])
     unconfirmed_risks = consent.open_risks(source, risks.of_settings(result.given))
     with printing_problems(result.problems):
         if isinstance(result.now, Ready) and not unconfirmed_risks:

@@ -8,9 +8,9 @@ import select
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Set
-from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from collections.abc import Callable, Set
+from contextlib import suppress
+from typing import BinaryIO, TypeVar
 
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.host.turns_folder import TurnsFolder
@@ -19,7 +19,9 @@ from debate_orchestrator.storage.journal import WRITE_AGAIN
 from debate_orchestrator.util.data import error_text
 from debate_orchestrator.util.errors import BadFile, DebateError, DiskFull, reason, with_hint
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.signals import deferred
+from debate_orchestrator.util.signals import Interrupts, deferred, handled_by, interrupting
+
+Result = TypeVar("Result")
 
 _MAX_SIZE = 64_000_000
 """Bytes that are read of standard input."""
@@ -31,12 +33,24 @@ class _Input:
     """What has come on standard input under one name: in memory, and in a file where that can be written."""
 
     def __init__(self, name: str, folder: TurnsFolder):
-        self.name, self.data, self.is_whole = name, bytearray(), False
+        self.name, self.data, self.is_whole, self.is_cut = name, bytearray(), False, False
         self.path = ""
         """Of the file; empty while there is none."""
         self._folder, self._file_size = folder, 0
         self._file: BinaryIO | None = None
         self._makes_folder = not os.path.lexists(folder.folder)
+
+    @property
+    def part(self) -> str:
+        """What of the reply or answer this is, for a sentence."""
+        if self.is_cut:
+            return f"the beginning, cut off at {_MAX_SIZE:,} bytes, of the"
+        return "the" if self.is_whole else "the part that had come of the"
+
+    @property
+    def remedy(self) -> str:
+        """What is to be done to it before it can be handed in, for a hint."""
+        return "shorten it: " if self.is_cut else "" if self.is_whole else "complete it: "
 
     @property
     def is_blank(self) -> bool:
@@ -45,11 +59,11 @@ class _Input:
     def read_piece(self, descriptor: int) -> None:
         """Reads what is there. Raises BadFile if that can't be read."""
         try:
-            piece = os.read(descriptor, _PIECE_SIZE)
+            piece = os.read(descriptor, min(_PIECE_SIZE, _MAX_SIZE + 1 - len(self.data)))
         except OSError as error:
             raise BadFile(f"Standard input can't be read ({error_text(error)}).") from None
         self.data += piece
-        self.is_whole = not piece or len(self.data) >= _MAX_SIZE
+        self.is_whole, self.is_cut = not piece, len(self.data) > _MAX_SIZE
         with suppress(BadFile, OSError):  # `Piped.keep` tries again, and says why it fails
             self.save()
 
@@ -63,7 +77,7 @@ class _Input:
             self._file.write(self.data[self._file_size :])
             self._file.flush()
             self._file_size = len(self.data)
-            if self.is_whole:
+            if self.is_whole or self.is_cut:
                 os.fsync(self._file.fileno())
         except OSError:
             self.remove()
@@ -100,7 +114,7 @@ class Piped:
         if sys.stdin is None:  # it is closed
             return b""
         self._untaken.append(new)
-        while not new.is_whole:
+        while not (new.is_whole or new.is_cut):
             select.select([sys.stdin], [], [])  # an interrupt comes here, where no bytes are on their way
             with deferred():
                 new.read_piece(sys.stdin.fileno())
@@ -115,52 +129,49 @@ class Piped:
 
     def keep(self, *, wait: bool = True) -> list[str]:
         """Leaves the files of what is left; a sentence on each. What can't be written, on a full disk, waits for room,
-        unless `wait` is false. KeyboardInterrupt ends the wait. What is in no file then is printed."""
+        unless `wait` is false. What is in no file then is printed. Where KeyboardInterrupt ends it, all of it is still
+        left."""
         left, sentences = [one for one in self._untaken if not one.is_blank], list[str]()
-        interrupts = list[KeyboardInterrupt]()
         for one in left:
-            whole = "the" if one.is_whole else "the part that had come of the"
-            about = f"{one_line(one.name)}: {whole} {self._what} on standard input"
+            about = f"{one_line(one.name)}: {one.part} {self._what} on standard input"
             try:
-                _save(one, about, interrupts, wait=wait)
+                _save(one, about, wait=wait)
             except (BadFile, OSError) as error:
-                with deferred():
-                    print_status(*one.data.decode("utf-8", "backslashreplace").splitlines())
+                print_status(*one.data.decode("utf-8", "backslashreplace").splitlines())
                 sentences.append(f"{about} is lost but for its text on stderr, since it can't be kept: {reason(error)}")
                 continue
             hint = f"`{self.hand_in(shlex.quote(one.name), shlex.quote(one.path))}` once it can be taken"
-            sentences.append(
-                with_hint(f"{about} was kept as {one.path}.", hint if one.is_whole else f"complete it: {hint}")
-            )
+            sentences.append(with_hint(f"{about} was kept as {one.path}.", f"{one.remedy}{hint}"))
         self._untaken.clear()
-        if interrupts:
-            print_status(*sentences)
-            raise interrupts[0]
         return sentences
 
-    @contextmanager
-    def kept_on_failure(self, problems: list[str]) -> Iterator[None]:
-        """Where the block fails, tells the `problems` until then too, and keeps what is left."""
-        try:
-            yield
-        except DebateError as error:
-            error.problems[:0] = problems
+    def kept_on_failure(self, work: Callable[[], Result], problems: list[str]) -> Result:
+        """What `work` returns. Where it fails, what is left is kept, and the `problems` until then are told too.
+
+        No signal interrupts this once `work` was interrupted or has failed for good, however soon it follows. While an
+        error of this program waits for room on a full disk, the first one ends the wait.
+        """
+        interrupts = Interrupts()
+        with handled_by(interrupts, interrupting()):
             try:
-                error.problems += self.keep()
-            except KeyboardInterrupt:
-                print_status(*error.problems)
-                raise
-            raise
-        except BaseException:
-            with deferred():
+                try:
+                    return work()
+                except DebateError as error:
+                    problems += error.problems
+                    problems += self.keep()
+                    error.problems[:] = problems
+                    problems.clear()
+                    raise
+            except BaseException:
+                interrupts.is_ending = True
                 if told := [*problems, *self.keep(wait=False)]:
                     print_status(*told)
-            raise
+                raise
 
 
-def _save(one: _Input, about: str, interrupts: list[KeyboardInterrupt], *, wait: bool) -> None:
-    """Writes it to its file, if it is not there yet, and waits for room where the disk is full. An interrupt ends the
-    wait, and is added to `interrupts`. Raises BadFile or OSError if it can't be written."""
+def _save(one: _Input, about: str, *, wait: bool) -> None:
+    """Writes it to its file, if it is not there yet, and waits for room where the disk is full. Raises BadFile or
+    OSError if it can't be written."""
     is_told = False
     while True:
         try:
@@ -168,14 +179,11 @@ def _save(one: _Input, about: str, interrupts: list[KeyboardInterrupt], *, wait:
                 one.save()
         except (BadFile, OSError) as error:
             is_full = isinstance(error, DiskFull) or getattr(error, "errno", None) in DISK_ERRORS
-            if not (is_full and wait) or interrupts:
+            if not (is_full and wait):
                 raise
             if not is_told:
                 print_status(f"{about} waits for room on the disk ({reason(error)}). Ctrl-C prints it instead.")
                 is_told = True
         else:
             return
-        try:
-            time.sleep(WRITE_AGAIN)
-        except KeyboardInterrupt as interrupt:  # it is tried a last time
-            interrupts.append(interrupt)
+        time.sleep(WRITE_AGAIN)

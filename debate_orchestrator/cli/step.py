@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     piped, problems = Piped("reply", lambda turn, path: f"debate step JOURNAL {turn}={path}"), list[str]()
     if "=" in (arguments.journal or "") and not os.path.lexists(arguments.journal):
         arguments.given, arguments.journal = [arguments.journal, *arguments.given], None
-    with piped.kept_on_failure(problems):
+
+    def read_and_step() -> int:
         try:
             arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
             piped.folder, again = DebateFiles.of_journal(arguments.journal).turns, command("step", arguments.journal)
@@ -62,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         finally:  # a reply that comes is kept, with a journal and without
             replies = _read_replies(arguments.given, piped, problems)
         return _step(replies, piped, problems, arguments)
+
+    return piped.kept_on_failure(read_and_step, problems)
 
 
 def _step(replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace) -> int:
@@ -103,7 +106,8 @@ def _take(
             piped.forget({reply.turn for reply in stepper.accepted})  # the journal has them
         raise
     piped.forget(replies.keys() - stepper.rejected)
-    problems += [*stepper.problems, *piped.keep()]
+    problems += stepper.problems
+    problems += piped.keep()
     stepper.problems.clear()
     return stepper
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from debate_orchestrator.util.errors import ExternalError
 from debate_orchestrator.util.messages import Tell, ignore
-from debate_orchestrator.util.signals import terminating
+from debate_orchestrator.util.signals import interrupting
 
 Result = TypeVar("Result")
 
@@ -30,8 +30,7 @@ def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = Non
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(coroutine)
-    signs = (signal.SIGINT, *terminating())
-    raising = [sign for sign in signs if signal.getsignal(sign) is signal.default_int_handler]
+    raising = {sign: signal.getsignal(sign) for sign in interrupting()}
     interrupt = _Interrupt(stop, tell)
     try:
         for sign in raising:
@@ -47,8 +46,8 @@ def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = Non
             tell(problem)
     finally:
         coroutine.close()  # where a signal came before it began
-        for sign in raising:
-            signal.signal(sign, signal.default_int_handler)
+        for sign, handler in raising.items():
+            signal.signal(sign, handler)
     if interrupt.came:
         raise KeyboardInterrupt
     return result

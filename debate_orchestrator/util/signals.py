@@ -21,6 +21,24 @@ def in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
+class Interrupts:
+    """A handler of signals that raises KeyboardInterrupt until `is_ending` is set. It can be set without a call, as the
+    first statement of an `except` block: Python handles no signal before it."""
+
+    is_ending = False
+
+    def __call__(self, *_: object) -> None:
+        if not self.is_ending:
+            raise KeyboardInterrupt
+
+
+def interrupting() -> list[signal.Signals]:
+    """Those of SIGINT, SIGTERM and SIGHUP that raise KeyboardInterrupt now."""
+    handlers = {sign: signal.getsignal(sign) for sign in (signal.SIGINT, *terminating())}
+    raising = signal.default_int_handler
+    return [sign for sign, handler in handlers.items() if handler is raising or isinstance(handler, Interrupts)]
+
+
 @contextmanager
 def handled_by(handler: Any, signs: Iterable[signal.Signals]) -> Iterator[None]:
     """These signals have that handler, in the main thread; afterwards the one that they had."""
