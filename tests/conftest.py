@@ -145,6 +145,15 @@ def stream_text(*pieces: str) -> str:
     return "".join(heard)
 
 
+@pytest.fixture
+def opened(debate: Run, answers: Path) -> dict[str, Any]:
+    """A debate whose first brief is on the desk."""
+    ran = debate("open", "--answers", "answers.yaml", "--json")
+    assert ran.code == 0, ran.err
+    told: dict[str, Any] = ran.json
+    return told
+
+
 def finish(debate: Run, told: dict[str, Any], say: Any = None, **terms: Any) -> dict[str, Any]:
     """Plays a host-run debate to its end from what `open` or `step` printed; every step must be clean."""
     import puppets

@@ -57,7 +57,7 @@ def whole(made: Brief) -> str:
 
 
 def test_a_brief_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever makes it, and for whatever: what is estimated, shown, recorded and sent is the same text."""
+    """What is estimated, shown, recorded and sent is the same text, without the secret."""
     monkeypatch.setenv("DEBATE_KEY_MINE", "sk-a1b2c3d4e5f6")
     opened = opened_event().model_copy(update={"context": (ContextFile(name="a.md", text="sk-a1b2c3d4e5f6"),)})
     debate = fold([opened])

@@ -28,15 +28,6 @@ from debate_orchestrator.util.errors import JournalWriteError
 J = "report.journal.jsonl"
 
 
-@pytest.fixture
-def opened(debate: Run, answers: Path) -> dict[str, Any]:
-    """A debate whose first brief is on the desk."""
-    ran = debate("open", "--answers", "answers.yaml", "--json")
-    assert ran.code == 0, ran.err
-    told: dict[str, Any] = ran.json
-    return told
-
-
 def test_standard_input(debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None]) -> None:
     """`TURN=-` takes the reply from standard input, also for the newest debate."""
     standard_input("Grüße, said A.")

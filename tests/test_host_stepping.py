@@ -18,15 +18,6 @@ from conftest import Run, finish
 J = "report.journal.jsonl"
 
 
-@pytest.fixture
-def opened(debate: Run, answers: Path) -> dict[str, Any]:
-    """A debate whose first brief is on the desk."""
-    ran = debate("open", "--answers", "answers.yaml", "--json")
-    assert ran.code == 0, ran.err
-    told: dict[str, Any] = ran.json
-    return told
-
-
 def test_open_prints_the_contract(opened: dict[str, Any]) -> None:
     """`open --json` prints the fields of the contract, the setup as confirmed and the first banner."""
     assert list(opened) == [

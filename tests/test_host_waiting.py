@@ -17,13 +17,6 @@ from debate_orchestrator.storage.journal import read
 J = "report.journal.jsonl"
 
 
-@pytest.fixture
-def opened(debate: Run, answers: Path) -> dict[str, Any]:
-    """A debate whose first brief is on the desk."""
-    told: dict[str, Any] = debate("open", "--answers", "answers.yaml", "--json").json
-    return told
-
-
 def test_a_reply_is_saved_before_the_wait(
     debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
 ) -> None:

@@ -161,8 +161,8 @@ def test_positions_are_awaited_when_the_server_ends() -> None:
 
 @pytest.mark.usefixtures("deriving")
 def test_positions_that_a_full_disk_loses_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that ends names and counts positions that were derived and could not be saved, and says to whoever sent
-    the form that nothing was opened. It takes no further form."""
+    """A server that ends names and counts positions that were derived and could not be saved, and tells the
+    sender of the form that nothing was opened. It takes no further form."""
 
     def full(*_: object) -> int:
         raise JournalWriteError("full", "no room")
