@@ -55,7 +55,8 @@ _TAG = re.compile("<[^<>]*>?")
 _NAME = re.compile("[?&;][^?&;=]*=")
 """The name of a parameter in an address."""
 _ENDING = ".,;:!?\"'"
-_AROUND_FIGURE = "\"'()[]\u00ab\u00bb.,;:!?*_"
+_AROUND_FIGURE = "\"'()[]\u00ab\u00bb,;:!?*_"
+"""Punctuation on both sides of a figure. A full stop stands behind it only: ".5" is not "5"."""
 
 
 class Match(NamedTuple):
@@ -79,7 +80,7 @@ def why_unusable(quote: str) -> str:
 
 def _parts(quote: str) -> list[str]:
     """What stands between the ellipses of a quote, in the form in which it is compared."""
-    return [part for part in map(comparable_quote, _ELLIPSIS.split(quote)) if part.strip(_AROUND_FIGURE)]
+    return [part for part in map(comparable_quote, _ELLIPSIS.split(quote)) if part.strip(_AROUND_FIGURE + ".")]
 
 
 def _is_enough(part: str) -> bool:
@@ -199,7 +200,8 @@ def _closest(parts: Sequence[str], source: Source) -> Match:
 
 def _figures(text: str) -> list[str]:
     """The words with a digit, without the punctuation around them."""
-    return [word.strip(_AROUND_FIGURE) for word in words_of(text) if any(map(str.isdigit, word))]
+    words = (word for word in words_of(text) if any(map(str.isdigit, word)))
+    return [word.lstrip(_AROUND_FIGURE).rstrip(_AROUND_FIGURE + ".") for word in words]
 
 
 def _most_like(part: str, source: Source, begin: int) -> tuple[float, int, int]:
