@@ -8,9 +8,9 @@ interprets it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict, ModelWrapValidatorHandler, model_validator
 from pydantic import Field as Default
 
 from debate_orchestrator.core.phases import (
@@ -175,17 +175,21 @@ class Format(FrozenModel):
         title = f"{title} ({self.name_of(turn.seat)})" if "-" in turn.seat else title
         return f"{title}, Mirrored" if turn.mirrored else title
 
-    @model_validator(mode="after")
-    def _check(self) -> Format:
-        problems = list(self._count_problems()) or [
-            *self._seat_problems(),
-            *self._phase_problems(),
-            *self._shape_problems(),
-            *self._rubric_problems(),
+    @model_validator(mode="wrap")
+    @classmethod
+    def _check(cls, data: object, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(data, cls):
+            return data  # checked when it was made, and frozen
+        format = validate(data)
+        problems = list(format._count_problems()) or [
+            *format._seat_problems(),
+            *format._phase_problems(),
+            *format._shape_problems(),
+            *format._rubric_problems(),
         ]
         if problems:
             raise InvalidFormat(problems)
-        return self
+        return format
 
     def _count_problems(self) -> Iterator[LocatedProblem]:
         """What the format has more of than any debate uses. Every brief looks through these."""
