@@ -17,7 +17,7 @@ from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.styles import style as styles
 
 from debate_orchestrator.cli.answers_and_flags import setup_questions
-from debate_orchestrator.providers.discovery import Available, FoundModels
+from debate_orchestrator.providers.discovery import FoundModels, ModelSource
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
@@ -33,7 +33,7 @@ ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
 _ENDING = (BACK, CTRL_C, CTRL_D, "\x1b[201~")
 BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": "anthropic:claude-opus-5-5"}
-NO_MODELS = FoundModels((Available(spec="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
+NO_MODELS = FoundModels((ModelSource(spec="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
 TOPIC = "Tabs are better than spaces."
 SETUP = (TOPIC, "rehearse", "yes", "none")
 """Answers to every question up to the last confirmation, where no model is asked."""

@@ -160,7 +160,7 @@ DAMAGES = {
 
 def test_results_have_a_limit_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Results with more lines than a response may have are refused, empty ones too; as many as allowed are skipped."""
-    monkeypatch.setattr(batch_answers, "LIMITS", LIMITS._replace(lines=1_000))
+    monkeypatch.setattr(batch_answers, "LIMITS", LIMITS._replace(max_response_lines=1_000))
     line = json.dumps(result_line("c", "x")).encode()
 
     def lines(data: bytes) -> Any:
@@ -183,9 +183,9 @@ def test_empty_lines_of_results_take_no_time(monkeypatch: pytest.MonkeyPatch) ->
         await sleep(seconds)
 
     monkeypatch.setattr(batch_answers.asyncio, "sleep", counted)
-    data = b"\n" * LIMITS.lines
+    data = b"\n" * LIMITS.max_response_lines
     assert asyncio.run(batch_answers.result_lines("x", data, batch_answers.ResultLine, {"c"})) == {}
-    assert 100 < turns < LIMITS.lines / 100
+    assert 100 < turns < LIMITS.max_response_lines / 100
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,7 +14,7 @@ from test_cli_converse import Person, person  # noqa: F401
 
 from debate_orchestrator.cli import driving, resume, run
 from debate_orchestrator.cli import judge as judge_verb
-from debate_orchestrator.cli.driving import person_here
+from debate_orchestrator.cli.driving import terminal_people
 from debate_orchestrator.engine.debate import continue_debate, seat_providers
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.messages import ignore
@@ -71,14 +71,14 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     """Every seat for a person gets the one at this terminal; where there is no such seat, there is no person."""
     with open(os.devnull) as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
-        person = person_here(PEOPLE, "r.drafts")
+        person = terminal_people(PEOPLE, "r.drafts")
         JournalWriter.create("r.journal.jsonl", opened_event(cast=PEOPLE)).close()
         with continue_debate("r.journal.jsonl", ignore) as session:
             providers = seat_providers(session, turn_taker=person)
 
     assert person is not None
     assert {human.turn_taker for human in providers.values()} == {person}
-    assert person_here({"a": ("host",), "judge": ("rehearse",)}, "r.drafts") is None
+    assert terminal_people({"a": ("host",), "judge": ("rehearse",)}, "r.drafts") is None
 
 
 def test_the_conversation_offers_a_person(person: Person) -> None:  # noqa: F811

@@ -93,7 +93,7 @@ def test_a_scorecard_is_written(debate: Run, few: None, tmp_path_factory: pytest
 
 def laid(spec: str) -> Path:
     """A ballot that a stranger put into the folder for the judge `rehearse`, and in which another one is to go on."""
-    ballot = probe.ProbeRun(probe.load(), ["rehearse"], "judge-probe").ballots[0]
+    ballot = probe.ProbeRun(probe.load(), ["rehearse"], "judge-probe").tasks[0]
     opened, speeches = probe.make_opened(ballot.case, ballot.judge)
     Path(ballot.path).parent.mkdir(parents=True)
     with JournalWriter.create(ballot.path, opened) as writer:

@@ -268,16 +268,16 @@ def test_the_limits_are_told() -> None:
     told = [
         f"{LIMITS.max_answer_chars:,} characters of text",
         f"{LIMITS.max_received_chars:,} with thinking",
-        f"{LIMITS.stream // mib} MiB of a response, {LIMITS.lines:,} lines",
-        f"{LIMITS.event // mib} MiB of one event in it",
-        f"{LIMITS.event_parts:,} lists, objects and commas",
-        f"{LIMITS.nesting} levels of nesting",
-        f"{LIMITS.error // 1024} KiB of the body",
+        f"{LIMITS.max_response_bytes // mib} MiB of a response, {LIMITS.max_response_lines:,} lines",
+        f"{LIMITS.max_event_bytes // mib} MiB of one event in it",
+        f"{LIMITS.max_event_parts:,} lists, objects and commas",
+        f"{LIMITS.max_nesting} levels of nesting",
+        f"{LIMITS.max_error_bytes // 1024} KiB of the body",
         f"{LIMITS.first_token_seconds / minutes:g} minutes until the first word",
         f"{LIMITS.silence_seconds / minutes:g} minutes from one word",
         f"{LIMITS.total_seconds / minutes:g} minutes for an answer in all; "
         f"{LIMITS.program_seconds / minutes:g} minutes for a program",
-        f"{LIMITS.lookup:g} seconds and {LIMITS.listing:,} bytes",
+        f"{LIMITS.lookup_seconds:g} seconds and {LIMITS.max_listing_bytes:,} bytes",
     ]
 
     assert [one for one in told if one not in PAGE] == []

@@ -264,7 +264,7 @@ def test_a_mistake_is_told_where_it_stands(here: Path, file: str, old: str, new:
 
 def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format whose trials take too long is told so, and no longer tried."""
-    monkeypatch.setattr(dry_run, "SECONDS", 0)
+    monkeypatch.setattr(dry_run, "MAX_SECONDS", 0)
     write_format(here / "mine")
     ran = debate("formats", "./mine")
 
@@ -273,7 +273,7 @@ def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyP
 
 def test_templates_that_compute_long_are_named(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rehearsals end where its templates take too long together; the one that takes the most is named."""
-    monkeypatch.setattr(dry_run, "TEMPLATE_SECONDS", 0.3)
+    monkeypatch.setattr(dry_run, "MAX_TEMPLATE_SECONDS", 0.3)
     write_format(here / "mine")
     slow = next(iter(sorted((here / "mine").glob("*.j2"))))
     rows = "{%- for j in range(2000) -%}{%- if i == j + 5000 -%}x{%- endif -%}{%- endfor -%}"

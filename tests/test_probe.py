@@ -178,7 +178,7 @@ def test_a_second_run_asks_only_for_what_is_missing(tmp_path: Path) -> None:
 def test_a_ballot_on_something_else_is_refused(here: Path, change: str) -> None:
     """A journal with another topic (as after an upgrade), seats, prompts or speeches, or another file in its place, is
     refused and left alone."""
-    ballot = ProbeRun(FEW, ["rehearse"], "out").ballots[2]
+    ballot = ProbeRun(FEW, ["rehearse"], "out").tasks[2]
     opened, speeches = probe.make_opened(ballot.case, ballot.judge)
     cast = {"a": ("command:touch marker",), "b": ("host",), "judge": ("rehearse",)}
     updates = {
@@ -224,7 +224,7 @@ def test_no_more_are_asked_at_once_than_the_limit(tmp_path: Path) -> None:
         most.append(len(under_way))
 
     asyncio.run(run.run(asyncio.Event(), on_event))
-    assert max(most) == CONCURRENCY < len(run.ballots) and run.pending() == []
+    assert max(most) == CONCURRENCY < len(run.tasks) and run.pending() == []
 
 
 PROBES_BY_NAME = {case.probe.name: case.probe for case in load() if case.probe}
@@ -310,7 +310,7 @@ def test_a_ballot_that_is_lost_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
     write = journal_module.append_line
 
     def full(handle: int, line: bytes, size: int, name: str) -> int:
-        if name == run.ballots[0].path and b'"kind":"voted"' in line:
+        if name == run.tasks[0].path and b'"kind":"voted"' in line:
             raise JournalWriteError("no room", why="no room")
         return write(handle, line, size, name)
 
@@ -324,5 +324,5 @@ def test_a_ballot_that_is_lost_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
     asyncio.run(cancelled())
     again = ProbeRun(FEW, ["rehearse"], str(tmp_path))
 
-    assert run.ballots[0] in run.pending() and run.scorecard()["status"] == "stopped"
+    assert run.tasks[0] in run.pending() and run.scorecard()["status"] == "stopped"
     assert (run.pending(), run.scorecard()) == (again.pending(), again.scorecard())

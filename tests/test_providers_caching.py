@@ -19,8 +19,8 @@ from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.caching import (
     CachePlan,
     breakpoints,
+    cache_key,
     cache_plans,
-    family,
 )
 
 SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
@@ -83,7 +83,7 @@ def test_families_hear_the_same(changed: dict[str, object]) -> None:
     one = fold([opened.model_copy(update={"format": rules.model_copy(update=changed)})])
     opening = one.format.round[0]
 
-    assert family(one, opening, "a") != family(one, opening, "b")
+    assert cache_key(one, opening, "a") != cache_key(one, opening, "b")
 
 
 @given(blocks=st.integers(0, 200))
@@ -111,9 +111,9 @@ def test_the_table_is_whole() -> None:
     assert {table.defaults.debater, table.defaults.judge, table.defaults.moderator} <= set(table.vendors["anthropic"])
     for model in table.vendors["anthropic"].values():
         assert 0 < model.input < model.output < 1000
-        assert 0 < model.read < 1
+        assert 0 < model.cache_read_factor < 1
         assert model.min_cacheable_tokens >= 512
-        assert (model.most_output or 0) < (model.context or 0)
+        assert (model.max_output or 0) < (model.context or 0)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_what_may_be_billed_is_not_free(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
 
-    assert not pricing.free(spec)
+    assert not pricing.is_free(spec)
     assert pricing.cost(spec, Usage(uncached_input=10)) is None
     assert unpriced_seats({"a": (spec,)})
     assert estimate_debate(opened_event(cast={"a": (spec,), "b": ("host",), "judge": ("host",)})).unknown == (spec,)
@@ -203,4 +203,4 @@ def test_a_server_of_ones_own_stays_free(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
 
-    assert pricing.free(spec)
+    assert pricing.is_free(spec)

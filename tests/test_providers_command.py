@@ -181,7 +181,7 @@ def test_nothing_is_left_when_it_is_called_off(
 ) -> None:
     """When a turn is cancelled its program and what that started end, even where they would not, and no file stays
     open; cancelled once more, they end at once."""
-    monkeypatch.setattr(command, "GRACE", grace)
+    monkeypatch.setattr(command, "GRACE_SECONDS", grace)
     pids = tmp_path / "pids"
     speaker = provider(program(FORKS.format(ignore=ignore, pids=str(pids))))
 
@@ -286,11 +286,11 @@ def test_a_reply_is_kept_while_children_are_ended(tmp_path: Path, pipes: str) ->
 
     async def cancelled() -> None:
         asking, begun = asyncio.create_task(turn()), time.monotonic()
-        await asyncio.sleep(command.GRACE / 2)
+        await asyncio.sleep(command.GRACE_SECONDS / 2)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        assert time.monotonic() - begun < command.GRACE
+        assert time.monotonic() - begun < command.GRACE_SECONDS
 
     asyncio.run(cancelled())
     assert [reply.text for reply in replies_made] == ["So it is."]

@@ -31,13 +31,13 @@ def server() -> Iterator[str]:
         yield url
 
 
-def found(seat: str) -> discovery.Available:
-    return next(one for one in discovery.available() if one.spec.startswith(seat))
+def found(seat: str) -> discovery.ModelSource:
+    return next(one for one in discovery.model_sources() if one.spec.startswith(seat))
 
 
 def test_nothing_is_there() -> None:
     """Each way that is not there says what is missing; a host and a recording are always there."""
-    found = discovery.available()
+    found = discovery.model_sources()
     ways = {one.spec.partition(":")[0]: one for one in reversed(found)}
 
     assert {one.spec for one in found if one.ready} >= {"host", "human", "replay:JOURNAL", "rehearse"}

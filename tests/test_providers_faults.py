@@ -94,7 +94,7 @@ def listened(leaping: asyncio.Runner, clock: SilenceClock, words: int, between: 
             async with clock.listening():
                 for _ in range(words):
                     await asyncio.sleep(between)
-                    clock.heard()
+                    clock.restart_silence()
                 await asyncio.sleep(5)
         return leaped() - begun
 
@@ -189,7 +189,7 @@ def test_events_wherever_pieces_are_cut() -> None:
 )
 def test_streams_have_limits(pieces: list[bytes], problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event of too many bytes, too many lines in all, and JSON that is too deep are over a limit."""
-    monkeypatch.setattr(event_stream, "LIMITS", LIMITS._replace(lines=1_000, event=100_000))
+    monkeypatch.setattr(event_stream, "LIMITS", LIMITS._replace(max_response_lines=1_000, max_event_bytes=100_000))
     with pytest.raises(OverLimit, match=problem):
         events_of(*pieces)
 
@@ -197,7 +197,7 @@ def test_streams_have_limits(pieces: list[bytes], problem: str, monkeypatch: pyt
 def test_a_key_that_a_limit_cuts_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of a server that is cut in the middle of a key loses what there is of it."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789-abcdefghijk")
-    said = call_errors.quote(" " * (LIMITS.error - 15) + "sk-0123456789-abcdefghijk tail")
+    said = call_errors.quote(" " * (LIMITS.max_error_bytes - 15) + "sk-0123456789-abcdefghijk tail")
     assert "0123" not in said
 
 

@@ -80,7 +80,7 @@ def test_the_toy_is_discovered(toy: Callable[..., Any], debate: Run, monkeypatch
         monkeypatch.setenv("TOY_URL", url)
         (found,) = [one for one in debate("models", "--json").json["models"] if one["seat"] == "toy:MODEL"]
     monkeypatch.delenv("TOY_API_KEY")
-    (without,) = [one for one in discovery.available() if one.spec == "toy:MODEL"]
+    (without,) = [one for one in discovery.model_sources() if one.spec == "toy:MODEL"]
 
     assert (found["ready"], found["models"], keys) == (True, ["small"], [f"Bearer {KEY}"])
     assert (without.ready, without.about) == (False, "no key: set TOY_API_KEY")

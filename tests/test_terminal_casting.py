@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from persons import BACK, BEST, TOPIC, SetupResult, run_setup
 
-from debate_orchestrator.providers.discovery import Available, FoundModels
+from debate_orchestrator.providers.discovery import FoundModels, ModelSource
 from debate_orchestrator.terminal.prompt import Prompter, Question
 
-CLAUDE = Available(spec="command:claude -p", ready=True, about="claude is installed")
-LOCAL = Available(spec="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
+CLAUDE = ModelSource(spec="command:claude -p", ready=True, about="claude is installed")
+LOCAL = ModelSource(spec="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
 FULL = FoundModels((LOCAL, CLAUDE), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
 STAND_INS = {seat: f"rehearse:{model}" for seat, model in BEST.items()}
 

@@ -32,7 +32,7 @@ def visitor(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
     """A user at the dashboard of an empty folder, where no model can be called."""
     for name in [name for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr(discovery, "available", lambda *_: [])
+    monkeypatch.setattr(discovery, "model_sources", lambda *_: [])
     with visiting() as visitor:
         yield visitor
 

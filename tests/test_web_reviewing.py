@@ -190,7 +190,7 @@ def test_the_desk_has_the_links_of_reviewers(here: Path) -> None:
 @pytest.mark.parametrize("format", ["panel", "question", "claim"])
 def test_every_format_can_be_reviewed(here: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     """The form asks for what the format's judges vote on, and a ballot with an answer to every field is filed."""
-    monkeypatch.setattr(discovery, "available", lambda *_: [])
+    monkeypatch.setattr(discovery, "model_sources", lambda *_: [])
     with visiting() as dashboard:
         setup = {"topic": "Should we move to gRPC?", "rounds": "1", "format": format, "action": "start"}
         started = dashboard.send("/new", setup)

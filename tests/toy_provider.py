@@ -35,7 +35,7 @@ class Toy(Provider):
             async with asyncio.timeout(LIMITS.total_seconds):
                 answer = await asyncio.to_thread(self._post, brief)
         except urllib.error.HTTPError as error:
-            message = call_errors.quote(error.read(LIMITS.error).decode("utf-8", "replace"))
+            message = call_errors.quote(error.read(LIMITS.max_error_bytes).decode("utf-8", "replace"))
             raise call_errors.http_error(self.name, error.code, message, dict(error.headers)) from None
         except (OSError, ValueError, TimeoutError) as error:
             raise call_errors.broken_answer(self.name, call_errors.quote(error)) from None
@@ -57,7 +57,7 @@ class Toy(Provider):
         with servers.opener(url).open(
             urllib.request.Request(url, body, headers), timeout=LIMITS.first_token_seconds
         ) as response:
-            answer = json.loads(response.read(LIMITS.event))
+            answer = json.loads(response.read(LIMITS.max_event_bytes))
         return answer if isinstance(answer, dict) else {}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
-from debate_orchestrator.cli.flags import given_settings
+from debate_orchestrator.cli.flags import settings_from_flags
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.phases import DEBATING_SEATS
@@ -54,10 +54,10 @@ def settings_with_consent(
 
     `default_model` gives the model of a seat that has none. Raises BadSettings with every problem, also if the user
     does not consent, or if the file is a setup conversation that is not finished."""
-    answers, flags = read_answers(arguments), given_settings(arguments)
+    answers, flags = read_answers(arguments), settings_from_flags(arguments)
     if arguments.answers:
-        typed = {*flags.get("cast", {}), *(DEBATING_SEATS if arguments.model else ())}
-        cast = {seat: specs for seat, specs in file_cast(answers).items() if seat not in typed}
+        typed_seats = {*flags.get("cast", {}), *(DEBATING_SEATS if arguments.model else ())}
+        cast = {seat: specs for seat, specs in file_cast(answers).items() if seat not in typed_seats}
         from_file = {key: value for key, value in answers.items() if key not in flags}
         from_file |= {"cast": {} if getattr(arguments, "rehearse", False) else cast}
         consent.agree_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
@@ -70,7 +70,7 @@ def settings_with_consent(
 
 def settings_from_arguments(arguments: argparse.Namespace, default_model: Callable[[str], str]) -> Settings:
     """The settings of `settings_with_consent`, before it is asked for. Raises BadSettings with every problem."""
-    answers, flags = read_answers(arguments), given_settings(arguments)
+    answers, flags = read_answers(arguments), settings_from_flags(arguments)
     format_name = flags["format"] if "format" in flags else format_of(answers)
     problems: list[str] = []
     model = arguments.model
@@ -93,10 +93,10 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
         keys_from_flags = [key for key in flags if key in SETTINGS_WITH_SOURCE]
         values["sources"] = (sources or {}) | dict.fromkeys(keys_from_flags, "flag")
     try:
-        settings = make_settings(values, format, REPORT, default_model, _places_of_keys(arguments.answers))
+        settings = make_settings(values, format, REPORT, default_model, _locations_of_keys(arguments.answers))
     except BadSettings as error:
         cast_flags = {
-            seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in flags.get("cast", {}).items()
+            seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in flags.get("cast", {}).items()
         }
         raise BadSettings(problems + (casting.cast_problems(cast_flags) or error.problems)) from None
     if problems:
@@ -104,7 +104,7 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
     return settings
 
 
-def _places_of_keys(path: str | None) -> Callable[[str], str]:
+def _locations_of_keys(path: str | None) -> Callable[[str], str]:
     """Tells where a key of an answers file stands: `PATH:LINE`. The file is read for the first key."""
 
     @cache
@@ -114,13 +114,13 @@ def _places_of_keys(path: str | None) -> Callable[[str], str]:
         except BadFile:  # JSON that is no YAML
             return {}
 
-    def place(key: str) -> str:
+    def location(key: str) -> str:
         if not path or path == STANDARD_INPUT:
             return STDIN if path else "answers"
         line = lines().get((key,))
         return f"{name_of(path)}:{line}" if line else name_of(path)
 
-    return place
+    return location
 
 
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -183,9 +183,9 @@ def setup_lines(arguments: argparse.Namespace, settings: Settings, files: Debate
     answers = read_answers(arguments)
     is_confirmed = "setup" in answers and not _has_auto_positions(answers)
     lines = questions.risk_lines(values) if is_confirmed else questions.confirmed(values).split("\n")
-    chosen_values = {**answers, **given_settings(arguments)}
-    unwanted = chosen_values.get("issues") is False and chosen_values.get("brief") is False
-    note = "" if unwanted else rapporteur_note(settings, questions.format)
+    chosen_values = {**answers, **settings_from_flags(arguments)}
+    no_rapporteur = chosen_values.get("issues") is False and chosen_values.get("brief") is False
+    note = "" if no_rapporteur else rapporteur_note(settings, questions.format)
     return [*lines, *([note] if note else [])]
 
 
@@ -215,11 +215,13 @@ def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
     if derived:
         positions = dict.fromkeys(questions.format.sides, "not derived yet")
         state = with_progress(with_answers(state, "derived", positions=positions), positions_ok=True)
-    now = questions.next(state)
-    if isinstance(now, Ready):
+    next_item = questions.next(state)
+    if isinstance(next_item, Ready):
         return
     open_questions = (
-        f"{now.turn} is still to be answered" if isinstance(now, ModeratorTask) else f"the question `{now.key}` is open"
+        f"{next_item.turn} is still to be answered"
+        if isinstance(next_item, ModeratorTask)
+        else f"the question `{next_item.key}` is open"
     )
     raise BadSettings(
         f"{path} holds a setup conversation in which {open_questions}. Go on with `{command('ask', path)}`."
@@ -242,5 +244,5 @@ def cap_change(
     """The event that gives a debate the cap of --max-cost, if that is another one, and a problem if the cap, old or
     new, can't be held with this cast. Raises BadSettings if the text is no cap."""
     max_cost = debate.max_cost if text is None else cap(text)
-    changed: list[Event] = [] if max_cost == debate.max_cost else [BudgetChanged(max_cost=max_cost)]
-    return changed, [] if max_cost is None else budget.unpriced_seats(cast)
+    events: list[Event] = [] if max_cost == debate.max_cost else [BudgetChanged(max_cost=max_cost)]
+    return events, [] if max_cost is None else budget.unpriced_seats(cast)

@@ -48,13 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.wait or 0.0,
             agree=lambda risks_found: not consent.open_risks(source, risks_found),
         )
-        piped.forget(answers.keys() - result.refused)
+        piped.forget(answers.keys() - result.rejected_keys)
         return result.model_copy(update={"problems": (*result.problems, *piped.keep())})
 
     result = piped.kept_on_failure(answer, [])
     unconfirmed_risks = consent.open_risks(source, risks.of_settings(result.given))
     with printing_problems(result.problems):
-        if isinstance(result.now, Ready) and not unconfirmed_risks:
+        if isinstance(result.next_item, Ready) and not unconfirmed_risks:
             _check_opening(result)
         print_json(_as_json(arguments, result, unconfirmed_risks))
     return 2 if result.problems else 0
@@ -96,12 +96,12 @@ def _as_json(
 ) -> dict[str, Any]:
     """An exchange as JSON; `unconfirmed_risks` holds the risks to which the user has not yet agreed."""
     fields: dict[str, Any] = {"answers": arguments.file}
-    match result.now:
+    match result.next_item:
         case Ready(show=show):
             fields |= {"status": "ready", "show": show.split("\n")}
         case SetupQuestion() as question:
             fields |= {"status": "ask"} | ({} if arguments.dialog else {"question": _single(question)})
-            fields |= {"questions": [_for_a_tool(question) for question in result.together]}
+            fields |= {"questions": [_for_a_tool(question) for question in result.questions_to_ask]}
         case ModeratorTask() as work if result.turn_files is not None:
             turn: dict[str, Any] = {"turn": work.turn, "seat": "moderator", "title": f"Setup: {work.name}"}
             turn |= {"brief": result.turn_files.brief, "reply": result.turn_files.reply, "wants": "json"}
@@ -109,7 +109,7 @@ def _as_json(
                 "status": "propose",
                 "turns": [turn | ({"json_schema": work.json_schema} if arguments.schemas else {})],
             }
-    ready = isinstance(result.now, Ready)
+    ready = isinstance(result.next_item, Ready)
     if not (ready or arguments.dialog):  # what is shown when it is ready holds all of it
         fields |= {"settled": result.given}
     if unconfirmed_risks or ready or not arguments.dialog:

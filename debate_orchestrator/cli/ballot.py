@@ -127,8 +127,8 @@ def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     if arguments.name and fields.get("reviewer") is None:
         fields["reviewer"] = arguments.name
     elif arguments.name and fields["reviewer"] != arguments.name:
-        signed = short_repr(fields["reviewer"])
-        raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {signed}.")
+        signed_name = short_repr(fields["reviewer"])
+        raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {signed_name}.")
     review = reviews.checked_review(fields, STDIN if piped else name_of(path), reviewed.form, reviewed.entries)
     ballot = reviews.file_ballot(reviewed.folder, fields)
     if review.seen:

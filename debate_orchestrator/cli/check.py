@@ -43,17 +43,17 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print_facts(facts)
         if names := stand_ins(debate, debate.opened.cast):
-            what = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "A rehearsal"
-            say(f"{what}: stand-ins spoke for {', '.join(names)}. {wording.FILLER}")
+            rehearsal_kind = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "A rehearsal"
+            say(f"{rehearsal_kind}: stand-ins spoke for {', '.join(names)}. {wording.FILLER}")
         for report in verifications:
             say(f"{name_of(report.path)}: {report.text}")
-        waits = f"`{wording.next_command(debate, arguments.journal)}` continues it."
-        again = wording.asking_again(debate, arguments.journal)
-        reports_again = f"`{command('report', arguments.journal)}` makes its reports again."
-        others = [name_of(report.path) for report in verifications if report.state == "no checksum"]
-        if others and not arguments.given:
-            reports_again = f"Give {and_joined(others)} another name. Then {reports_again}"
-        next_step(waits if facts["due"] else again or reports_again)
+        continue_hint = f"`{wording.next_command(debate, arguments.journal)}` continues it."
+        ask_again_hint = wording.asking_again(debate, arguments.journal)
+        report_hint = f"`{command('report', arguments.journal)}` makes its reports again."
+        unmarked_reports = [name_of(report.path) for report in verifications if report.state == "no checksum"]
+        if unmarked_reports and not arguments.given:
+            report_hint = f"Give {and_joined(unmarked_reports)} another name. Then {report_hint}"
+        next_step(continue_hint if facts["due"] else ask_again_hint or report_hint)
     if not all(report.ok or report.inconclusive for report in verifications):
         return 2
     turns_left = facts["due"] or schedule.turns_to_reopen(debate)

@@ -158,7 +158,7 @@ def existing_debate(
 ) -> Iterator[OpenDebate]:
     """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
     remembered as agreed to. A journal that another process has locked is tried again for `lock_seconds`."""
-    until = time.monotonic() + lock_seconds
+    deadline = time.monotonic() + lock_seconds
 
     def ask_consent(journal: JournalWriter, risks: Sequence[Risk]) -> None:
         agree(source_of_journal(journal.path, journal.entries), risks, trusted=trusted)
@@ -168,7 +168,7 @@ def existing_debate(
             try:
                 return continue_debate(path, ask_consent, changes)
             except LockedJournal:
-                if time.monotonic() >= until:
+                if time.monotonic() >= deadline:
                     raise
             time.sleep(_LOCK_POLL)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @contextmanager
 def handled_signals(interrupted: Callable[[], None], terminated: Callable[[], None]) -> Iterator[None]:
     """Calls `interrupted` in the running event loop for each SIGINT, and `terminated` for each SIGTERM and
-    SIGHUP, instead of ending the process. Afterwards the signals do again what they did before."""
+    SIGHUP, instead of ending the process. Restores the previous handlers at the end."""
     # The loop's own `remove_signal_handler` sets a default first, with which such a signal would end the process.
     loop, before = asyncio.get_running_loop(), {}
     handlers = {signal.SIGINT: interrupted} | dict.fromkeys(terminating(), terminated)
@@ -52,9 +52,9 @@ def handled_signals(interrupted: Callable[[], None], terminated: Callable[[], No
 
 
 class Interruption:
-    """Whether the user has interrupted what runs."""
+    """Whether the user has asked to stop what runs."""
 
-    came = False
+    requested = False
 
 
 @contextmanager
@@ -66,15 +66,15 @@ def graceful_stop(
     interruption = Interruption()
 
     def interrupted() -> None:
-        again, interruption.came = interruption.came, True
-        if again:
+        second_interrupt, interruption.requested = interruption.requested, True
+        if second_interrupt:
             cancel()
         else:
             tell(message)
             stop()
 
     def terminated() -> None:
-        interruption.came = True
+        interruption.requested = True
         cancel()
 
     with handled_signals(interrupted, terminated):
@@ -96,10 +96,11 @@ def graceful_stop_of_calls(stop: asyncio.Event, message: str = STOPPING) -> Iter
         yield interruption
 
 
-_OFFERED_FOR = 120
+_OFFER_SECONDS = 120
 """Seconds for which the list of issues may be changed before the debate continues by itself."""
-_CANCELLED_AFTER = 0.1
-"""Seconds after SIGTERM at which the loop is cancelled: before, what waits for room on the disk says what is lost."""
+_CANCEL_DELAY = 0.1
+"""Seconds between SIGTERM and the cancellation of the loop, in which a wait for room on the disk can report what is
+lost."""
 
 
 class Mode(Enum):
@@ -143,7 +144,7 @@ class Controls:
         self._offered = False
         """Whether the list of issues could be changed before."""
         self._prompting: asyncio.Task[None] | None = None
-        """What the user is asked meanwhile: a question from the floor, or a change of the list of issues."""
+        """The task that asks the user for a question from the floor or a changed list of issues."""
 
     @property
     def user_quit(self) -> bool:
@@ -225,7 +226,7 @@ class Controls:
             self._person_input.quit()
 
     def _ask_question(self) -> None:
-        """Has a question from the floor typed."""
+        """Asks the user to type a question from the floor."""
         names = {seat: self._debate.format.name_of(seat) for seat in schedule.seats_open_to_questions(self._debate)}
 
         async def question(prompter: Prompter) -> Event | None:
@@ -239,7 +240,7 @@ class Controls:
         self._prompt(question, resumes=not self.stop.is_set())
 
     def _change_issues(self) -> None:
-        """Has the list of issues changed."""
+        """Asks the user to change the list of issues."""
         self._mode = Mode.RUN
 
         async def change(prompter: Prompter) -> Event:
@@ -295,16 +296,16 @@ class Controls:
             self._message("Not on record: " + " ".join(error.problems))
 
     def _offer_issues(self, *, print_list: bool = False) -> None:
-        """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to. A
-        rehearsal's list is not worth it."""
+        """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to. Not
+        in a rehearsal, whose list means nothing."""
         is_wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
         if not is_wanted or self.user_quit or not schedule.can_change_issues(self._debate):
             return
         self._offered, self._mode = True, Mode.OFFER
-        asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
+        asyncio.get_running_loop().call_later(_OFFER_SECONDS, self._go_on)
         for number, issue in enumerate(current_issues(self._debate) if print_list else (), start=1):
             self._message(f"I{number}. {issue}")
-        minutes = _OFFERED_FOR // 60
+        minutes = _OFFER_SECONDS // 60
         self._message(f"Enter goes on with this list, c changes it. After {minutes} minutes the debate goes on.")
         self.pause()
 
@@ -329,7 +330,7 @@ class Controls:
         keeps the part of each reply that has come."""
         self._leave()
         if self._task is not None:
-            asyncio.get_running_loop().call_later(_CANCELLED_AFTER, self._task.cancel)
+            asyncio.get_running_loop().call_later(_CANCEL_DELAY, self._task.cancel)
 
     # What the engine calls
 
@@ -365,7 +366,7 @@ class Controls:
         notes = {
             Mode.QUIT: "stopping when the replies under way are in",
             Mode.CONFIRM: "end the debate early, and go to the verdict?",
-            Mode.OFFER: f"the debate goes on by itself in {_OFFERED_FOR // 60} minutes",
+            Mode.OFFER: f"the debate goes on by itself in {_OFFER_SECONDS // 60} minutes",
         }
         paused = "paused" if self._idle else "pausing after this turn" if self.stop.is_set() else ""
         return notes.get(self._mode, paused)

@@ -21,7 +21,7 @@ from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
-_FIRST = "postgres-queue"
+_DEFAULT_DEBATE = "postgres-queue"
 """The debate that is replayed where none is named."""
 _DEMO_PACE = 2_000.0
 """Words a minute of a demo by default: the first is played in less than two minutes."""
@@ -38,36 +38,36 @@ def run(arguments: argparse.Namespace) -> int:
     journals = {path.parent.name: path for path in sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))}
     if arguments.list:
         return _print_list(journals, as_json=arguments.json)
-    name = arguments.name or (_FIRST if _FIRST in journals else next(iter(journals), ""))
+    name = arguments.name or (_DEFAULT_DEBATE if _DEFAULT_DEBATE in journals else next(iter(journals), ""))
     if name not in journals:
         problem = f"{short_repr(name)} is not one of the recorded debates: {', '.join(journals)}."
         raise BadSettings(problem, hint="`debate demo --list`")
     pace = checked_pace(arguments)
     data = journals[name].read_bytes()
-    beside = f"{os.path.splitext(arguments.to)[0]}{JOURNAL}" if arguments.to else ""
-    if beside and os.path.lexists(beside) and not _holds(beside, data):
-        raise BadFile(f"{name_of(beside)} already exists, and is another journal.", hint="give --to another name")
+    journal_copy = f"{os.path.splitext(arguments.to)[0]}{JOURNAL}" if arguments.to else ""
+    if journal_copy and os.path.lexists(journal_copy) and not _has_content(journal_copy, data):
+        raise BadFile(f"{name_of(journal_copy)} already exists, and is another journal.", hint="give --to another name")
     quiet = arguments.quiet or arguments.json
     # A pipe is read by a program, or cut off by one: the whole text is there where it is asked for.
     arguments.quiet = quiet or not (at_terminal(sys.stdout) or arguments.no_pace or arguments.pace)
     if not arguments.quiet:
         say(f"A recorded debate, played again ({name}; `debate demo --list` has more).", "")
-    again = f"debate demo --name {name}" if arguments.name else "debate demo"
+    replay_command = f"debate demo --name {name}" if arguments.name else "debate demo"
     if arguments.pace is None and pace is not None:
         pace = _DEMO_PACE
-    finished = play_journal(arguments, str(journals[name]), pace, again)
-    if beside and not os.path.lexists(beside):
-        create(Path(beside), data)
+    finished = play_journal(arguments, str(journals[name]), pace, replay_command)
+    if journal_copy and not os.path.lexists(journal_copy):
+        create(Path(journal_copy), data)
     if not quiet and finished:
-        text = f" `{again} --no-pace` prints the debate." if arguments.quiet else ""
-        report = f" `{again} --to report.md` writes its report."
-        if beside:
-            report = f" `{command('check', beside)}` checks the report against its journal."
+        text = f" `{replay_command} --no-pace` prints the debate." if arguments.quiet else ""
+        report = f" `{replay_command} --to report.md` writes its report."
+        if journal_copy:
+            report = f" `{command('check', journal_copy)}` checks the report against its journal."
         next_step(f"`debate` begins one of your own.{text}{report}")
     return 0
 
 
-def _holds(path: str, data: bytes) -> bool:
+def _has_content(path: str, data: bytes) -> bool:
     try:
         return read_regular(path, maximum=len(data)) == data
     except OSError:

@@ -178,8 +178,8 @@ def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate
     tell_reports(reports, quiet=quiet)
     rehearsal = model_spec.is_rehearsal(session.state.cast) or getattr(arguments, "rehearse", False)
     if reports.page and not quiet and not rehearsal:
-        first = f"`{command('resume', files.journal)}` asks for what is missing; then " if code else ""
-        next_step(f"{first}open {reports.page} in a browser.")
+        ask_first = f"`{command('resume', files.journal)}` asks for what is missing; then " if code else ""
+        next_step(f"{ask_first}open {reports.page} in a browser.")
     return code
 
 
@@ -216,7 +216,7 @@ async def _drive(session: OpenDebate, arguments: argparse.Namespace) -> None:
         on_event = ProgressLines(debate)
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast)))
     folder = TurnsFolder(files.turns, live.message if live else print_status)
-    turn_taker = person_here(debate.cast, files.drafts)
+    turn_taker = terminal_people(debate.cast, files.drafts)
     async with control(session, live, on_event, turn_taker) as controls:
         providers = seat_providers(session, flags.permissions_of(arguments), turn_taker, controls.on_event)
         options = RunOptions(
@@ -229,7 +229,7 @@ async def _drive(session: OpenDebate, arguments: argparse.Namespace) -> None:
         await drive(session, providers, options)
 
 
-def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> TerminalPeople | None:
+def terminal_people(cast: Mapping[str, tuple[str, ...]], drafts: str) -> TerminalPeople | None:
     """The person at this terminal, whose unfinished replies are kept in the folder `drafts`; None if the cast has no
     seat for a person."""
     if model_spec.HUMAN not in model_spec.specs_of(cast):
@@ -264,9 +264,9 @@ def write_reports(session: OpenDebate) -> WrittenReports:
 def tell_reports(reports: WrittenReports, *, quiet: bool = False) -> None:
     """Prints how a debate ended and where its report is; with `quiet`, the closing line alone."""
     say(reports.summary)
-    behind = reports.report.verdict is not None and reports.report.verdict.behind
-    more = (wording.BEHIND if behind else "", f"HTML report: {reports.page}" if reports.page else "")
-    for line in () if quiet else filter(None, more):
+    winner_is_behind = reports.report.verdict is not None and reports.report.verdict.winner_is_behind
+    more_lines = (wording.BEHIND if winner_is_behind else "", f"HTML report: {reports.page}" if reports.page else "")
+    for line in () if quiet else filter(None, more_lines):
         print_status(line)
 
 
@@ -281,7 +281,7 @@ def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Nam
     ]
 
 
-_DECIDED = ("winner", "strength", "label", "score", "probability", "votes", "swing", "totals")
+_VERDICT_FIELDS = ("winner", "strength", "label", "score", "probability", "votes", "swing", "totals")
 """What a program is told of a verdict, by its names in the JSON report."""
 
 
@@ -289,12 +289,12 @@ def outcome(report: ReportModel) -> dict[str, Any]:
     """The decision and the costs, as JSON. A value is null if the format does not have it, or if only stand-ins judged.
     For a rehearsal, `estimate` says in words what the real debate would take."""
     verdict = None if report.stand_ins_judged else report.verdict
-    decided = verdict.model_dump(mode="json", by_alias=True) if verdict else {}
-    decided = {name: value for name, value in decided.items() if value != {}}
+    verdict_fields = verdict.model_dump(mode="json", by_alias=True) if verdict else {}
+    verdict_fields = {name: value for name, value in verdict_fields.items() if value != {}}
     rounds = [judged.model_dump(mode="json", include={"number", "scores"}) for judged in report.rounds]
     judging, total = report.judging, report.costs.total if report.costs else None
     return {
-        **{name: decided.get(name) for name in _DECIDED},
+        **{name: verdict_fields.get(name) for name in _VERDICT_FIELDS},
         "scores": {judged["number"]: judged["scores"] for judged in rounds if judged["scores"]},
         "flips": {"changed": judging.flipped, "of": judging.mirrored} if judging.mirrored else None,
         "missing": [note.text for note in report.notes if note.kind == UNWRITTEN],

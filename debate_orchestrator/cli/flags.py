@@ -81,7 +81,7 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
             parser.add_argument(flag, metavar=texts.metavar, action=action, help=texts.help)
 
 
-def given_settings(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+def settings_from_flags(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Those of these settings, or else of all, that flags were given for. A mapping has only the keys with flags."""
     from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text
 

@@ -34,13 +34,17 @@ def run(arguments: argparse.Namespace) -> int:
     debate = record(arguments, lambda debate: audience_question(debate, arguments.question, arguments.to or ()))
     question_event = debate.questions[-1]
     # A turn whose brief was sent already is not asked again, so it does not hear the question.
-    before = [turn.id for turn in debate.due if debate.calls_intended(turn.id) and turn.role in question_event.to]
+    briefed_turns = [
+        turn.id for turn in debate.due if debate.calls_intended(turn.id) and turn.role in question_event.to
+    ]
     if arguments.json:
-        print_json({**status(debate, arguments.journal), "to": list(question_event.to), "briefs_put_before": before})
+        print_json(
+            {**status(debate, arguments.journal), "to": list(question_event.to), "briefs_put_before": briefed_turns}
+        )
         return 0
     say(wording.user_event_text(debate, question_event) or "")
-    if before:
-        say(f"These turns were briefed before the question and will not see it: {', '.join(before)}.")
+    if briefed_turns:
+        say(f"These turns were briefed before the question and will not see it: {', '.join(briefed_turns)}.")
     say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")
     return 0
 

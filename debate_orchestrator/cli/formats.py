@@ -109,10 +109,10 @@ def _setting_flag(setting: str, value: bool) -> str:
 
 
 def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:
-    last = ""
+    previous_part = ""
     for part, order, turns in stages:
-        if part != last:
-            last = part
+        if part != previous_part:
+            previous_part = part
             say(part)
         say(f"  {', '.join(turns):44} {order if len(turns) > 1 or _CONDITION.search(order) else ''}".rstrip())
 
@@ -120,9 +120,11 @@ def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:
 def _rules(format: Format) -> Iterator[str]:
     """How many rounds there may be, how judges vote, and what wins."""
     limits = format.rounds
-    long = f", to {limits.maximum_if_insisted} with --insist" if limits.maximum_if_insisted > limits.maximum else ""
-    several = f"Rounds: {limits.default} by default, 1 to {limits.maximum}{long}."
-    yield several if limits.maximum > 1 else "Rounds: one."
+    more_if_insisted = (
+        f", to {limits.maximum_if_insisted} with --insist" if limits.maximum_if_insisted > limits.maximum else ""
+    )
+    round_limits = f"Rounds: {limits.default} by default, 1 to {limits.maximum}{more_if_insisted}."
+    yield round_limits if limits.maximum > 1 else "Rounds: one."
     if JUDGE not in format.seats:
         yield "It has no judge; `debate judge` judges what was said, separately."
         return

@@ -32,13 +32,13 @@ def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unf
     if len(f"{path}.".splitlines()) > 1:  # what follows the line break could pass for the program's words
         raise BadFile(f"{short_repr(path)} has a line break in its name.", hint="give it another name")
     stem, suffix = os.path.splitext(path)
-    beside = f"{stem}{JOURNAL}"
-    if suffix in FILE_TYPES and not (transcripts and suffix == ".md") and os.path.isfile(beside):
-        print_status(f"{path} is a report; using its journal {beside}.")
-        return beside
+    journal_path = f"{stem}{JOURNAL}"
+    if suffix in FILE_TYPES and not (transcripts and suffix == ".md") and os.path.isfile(journal_path):
+        print_status(f"{path} is a report; using its journal {journal_path}.")
+        return journal_path
     if suffix in FILE_TYPES and not transcripts and os.path.isfile(path):
         hint = "name the journal, where it is elsewhere; `debate check JOURNAL REPORT` compares this report with it"
-        raise BadJournal(f"{path}: if this is a report, its journal {beside} is not there.", hint=hint)
+        raise BadJournal(f"{path}: if this is a report, its journal {journal_path} is not there.", hint=hint)
     if not os.path.lexists(path):
         raise BadJournal(f"No such file: {short_repr(path)}.", hint=journal.NAME_ONE)
     return path
@@ -60,12 +60,12 @@ def _newest(unfinished: Unfinished | None) -> str:
     if not journals:
         raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
     paths = [path for _, path in journals]
-    path, which = next(
-        ((path, " that is not finished") for path in paths if _continues(path, unfinished)), (paths[0], "")
+    path, qualifier = next(
+        ((path, " that is not finished") for path in paths if _can_be_continued(path, unfinished)), (paths[0], "")
     )
-    if unfinished is not None and not which:
-        which = ": none of them waits for this command"
-    print_status(f"Using {name_of(path)}, the newest debate of this folder{which}.")
+    if unfinished is not None and not qualifier:
+        qualifier = ": none of them waits for this command"
+    print_status(f"Using {name_of(path)}, the newest debate of this folder{qualifier}.")
     return path
 
 
@@ -80,7 +80,7 @@ def _journals() -> list[tuple[float, str]]:
     return journals
 
 
-def _continues(path: str, unfinished: Unfinished | None) -> bool:
+def _can_be_continued(path: str, unfinished: Unfinished | None) -> bool:
     if unfinished is None:
         return False
     try:

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadSettings(problems)
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
-    vote_settings = flags.given_settings(arguments, *VOTE_SETTINGS)
+    vote_settings = flags.settings_from_flags(arguments, *VOTE_SETTINGS)
     judging = rejudge.rejudging_from_file(path, judges, arguments.strictness, arguments.topic, positions, vote_settings)
     if not is_quiet(arguments):
         for note in judging.notes:
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, Any]:
     """How the judges are called, as far as flags say. Raises BadSettings with every problem."""
-    from_flags = flags.given_settings(arguments, *CALL_SETTINGS)
+    from_flags = flags.settings_from_flags(arguments, *CALL_SETTINGS)
     problems: list[str] = []
     if arguments.max_cost is not None:
         from_flags["max_cost"] = cap(arguments.max_cost)

@@ -19,19 +19,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    available = discovery.available(flags.permissions_of(arguments))
+    model_sources = discovery.model_sources(flags.permissions_of(arguments))
     if arguments.json:
-        print_json({"models": [{"seat": way.spec} | way.model_dump(exclude={"spec"}) for way in available]})
+        print_json(
+            {"models": [{"seat": source.spec} | source.model_dump(exclude={"spec"}) for source in model_sources]}
+        )
         return 0
-    for way in available:
-        say(f"{'yes' if way.ready else ' no'}  {way.spec:26} {way.about}")
-        if way.models:
-            more_count = len(way.models[_SHOWN:]) + way.more
-            say(f"     {', '.join(way.models[:_SHOWN])}{f' and {more_count:,} more' if more_count else ''}")
+    for source in model_sources:
+        say(f"{'yes' if source.ready else ' no'}  {source.spec:26} {source.about}")
+        if source.models:
+            more_count = len(source.models[_SHOWN:]) + source.more
+            say(f"     {', '.join(source.models[:_SHOWN])}{f' and {more_count:,} more' if more_count else ''}")
     table = pricing.table()
     names = [name for models in table.vendors.values() for name in models]
     say("", f"Models with known prices (as of {table.date}): {', '.join(names)}.")
     say(f"By default: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
-    program = next((way.spec for way in available if way.ready and way.about.endswith("is installed")), "MODEL")
+    program = next(
+        (source.spec for source in model_sources if source.ready and source.about.endswith("is installed")), "MODEL"
+    )
     next_step(f'`debate run --topic "..." --model {shlex.quote(program)}` is a debate by one of them.')
     return 0

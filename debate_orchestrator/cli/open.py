@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_output(settings.output)
     permissions = flags.permissions_of(arguments)
     start.check_settings(settings, files, permissions=permissions)
-    if takes := start.estimate_before_positions(settings):
-        print_status(takes)
+    if estimate_text := start.estimate_before_positions(settings):
+        print_status(estimate_text)
     stop = asyncio.Event()
     opening = start.opened_with_positions(settings, print_status, permissions, stop)
     with new_debate(opening, files, lambda opened: start.notes_after_opened(settings), stop) as session:

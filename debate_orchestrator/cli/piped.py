@@ -100,49 +100,51 @@ class _Input:
 class Piped:
     """The replies or answers from standard input that are not taken yet, by name."""
 
-    def __init__(self, what: str, hand_in: Callable[[str, str], str]):
-        """`what` they are, in a word; `hand_in` makes the command that hands in the one of that name from that
-        file, both quoted for a shell."""
+    def __init__(self, noun: str, hand_in: Callable[[str, str], str]):
+        """`noun` says what they are, in a word; `hand_in` makes the command that hands in the one of that name from
+        that file, both quoted for a shell."""
         self.folder = os.curdir
         """Where they are kept."""
         self.hand_in = hand_in
-        self._what, self._untaken = what, list[_Input]()
+        self._noun, self._pending = noun, list[_Input]()
 
     def read(self, name: str) -> bytes:
         """What is on standard input, which now has this name. Raises BadFile if that can't be read."""
-        new = _Input(name, TurnsFolder(self.folder))
+        piped_input = _Input(name, TurnsFolder(self.folder))
         if sys.stdin is None:  # it is closed
             return b""
-        self._untaken.append(new)
-        while not (new.is_whole or new.is_cut):
+        self._pending.append(piped_input)
+        while not (piped_input.is_whole or piped_input.is_cut):
             select.select([sys.stdin], [], [])  # an interrupt comes here, where no bytes are on their way
             with deferred():
-                new.read_piece(sys.stdin.fileno())
-        return bytes(new.data)
+                piped_input.read_piece(sys.stdin.fileno())
+        return bytes(piped_input.data)
 
     def forget(self, taken: Set[str]) -> None:
-        """These are on record, or were named as lost."""
-        for one in self._untaken:
-            if one.name in taken:
-                one.remove()
-        self._untaken = [one for one in self._untaken if one.name not in taken]
+        """Removes the files of those that are on record, or were reported as lost."""
+        for piped_input in self._pending:
+            if piped_input.name in taken:
+                piped_input.remove()
+        self._pending = [piped_input for piped_input in self._pending if piped_input.name not in taken]
 
     def keep(self, *, wait: bool = True) -> list[str]:
         """Leaves the files of what is left; a sentence on each. What can't be written, on a full disk, waits for room,
         unless `wait` is false. What is in no file then is printed. Where KeyboardInterrupt ends it, all of it is still
         left."""
-        left, sentences = [one for one in self._untaken if not one.is_blank], list[str]()
-        for one in left:
-            about = f"{one_line(one.name)}: {one.part} {self._what} on standard input"
+        unsaved, sentences = [piped_input for piped_input in self._pending if not piped_input.is_blank], list[str]()
+        for piped_input in unsaved:
+            about = f"{one_line(piped_input.name)}: {piped_input.part} {self._noun} on standard input"
             try:
-                _save(one, about, wait=wait)
+                _save(piped_input, about, wait=wait)
             except (BadFile, OSError) as error:
-                print_status(*one.data.decode("utf-8", "backslashreplace").splitlines())
+                print_status(*piped_input.data.decode("utf-8", "backslashreplace").splitlines())
                 sentences.append(f"{about} is lost but for its text on stderr, since it can't be kept: {reason(error)}")
                 continue
-            hint = f"`{self.hand_in(shlex.quote(one.name), shlex.quote(one.path))}` once it can be taken"
-            sentences.append(with_hint(f"{about} was kept as {one.path}.", f"{one.remedy}{hint}"))
-        self._untaken.clear()
+            hint = (
+                f"`{self.hand_in(shlex.quote(piped_input.name), shlex.quote(piped_input.path))}` once it can be taken"
+            )
+            sentences.append(with_hint(f"{about} was kept as {piped_input.path}.", f"{piped_input.remedy}{hint}"))
+        self._pending.clear()
         return sentences
 
     def kept_on_failure(self, work: Callable[[], Result], problems: list[str]) -> Result:
@@ -164,26 +166,26 @@ class Piped:
                     raise
             except BaseException:
                 interrupts.is_ending = True
-                if told := [*problems, *self.keep(wait=False)]:
-                    print_status(*told)
+                if messages := [*problems, *self.keep(wait=False)]:
+                    print_status(*messages)
                 raise
 
 
-def _save(one: _Input, about: str, *, wait: bool) -> None:
+def _save(piped_input: _Input, about: str, *, wait: bool) -> None:
     """Writes it to its file, if it is not there yet, and waits for room where the disk is full. Raises BadFile or
     OSError if it can't be written."""
-    is_told = False
+    is_announced = False
     while True:
         try:
             with deferred():
-                one.save()
+                piped_input.save()
         except (BadFile, OSError) as error:
             is_full = isinstance(error, DiskFull) or getattr(error, "errno", None) in DISK_ERRORS
             if not (is_full and wait):
                 raise
-            if not is_told:
+            if not is_announced:
                 print_status(f"{about} waits for room on the disk ({reason(error)}). Ctrl-C prints it instead.")
-                is_told = True
+                is_announced = True
         else:
             return
         time.sleep(WRITE_AGAIN)

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     _agree(run, trusted=arguments.trust)
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
-        print_status(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().sentence()}")
+        print_status(f"{len(run.pending())} of {len(run.tasks)} ballots to go: {run.estimate().sentence()}")
     failures = coroutines.run(_run(run, quiet=quiet))
     card = run.scorecard()
     for path, text in _documents(card, report).items():
@@ -90,13 +90,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
     """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
-    sources = [consent.source_of_journal(path, entries) for path, entries in run.asked.items()]
-    of_others = [source for source in sources if consent.open_risks(source, _BALLOT)]
-    if of_others and not trusted:
-        count = plural(len(of_others), "ballot")
+    sources = [consent.source_of_journal(path, entries) for path, entries in run.earlier_journals.items()]
+    made_elsewhere = [source for source in sources if consent.open_risks(source, _BALLOT)]
+    if made_elsewhere and not trusted:
+        count = plural(len(made_elsewhere), "ballot")
         hint = "Add --trust to count them, name another --output, or move the folder away."
         raise BadFile(f"The folder holds {count} that `debate probe` did not make there for you. {hint}")
-    for source in of_others:
+    for source in made_elsewhere:
         consent.remember(source, _BALLOT)
 
 
@@ -157,15 +157,15 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
             result = tally.result(debate, debate.rounds)
             text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
         if text and not quiet and debate.opened.earlier_debate:
-            where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.earlier_debate.source}"
-            print_status(f"  {where}: {text}; {len(run.pending())} ballots to go")
+            judging = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.earlier_debate.source}"
+            print_status(f"  {judging}: {text}; {len(run.pending())} ballots to go")
 
     def remember(journal: JournalWriter) -> None:
         consent.remember(consent.source_of_journal(journal.path, journal.entries), _BALLOT)
 
     with graceful_stop_of_calls(stop) as interruption:
         failures = await run.run(stop, on_event, remember)
-    if interruption.came:
+    if interruption.requested:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         print_problems(list(problems))
         raise Interrupted(_saved_sentence(run))
@@ -173,6 +173,6 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
 
 
 def _saved_sentence(run: ProbeRun) -> str:
-    saved_count = len(run.ballots) - len(run.pending())
+    saved_count = len(run.tasks) - len(run.pending())
     next_step = "to go on with the others" if run.pending() else "for the scorecard"
-    return f"{saved_count} of {len(run.ballots)} ballots are saved. Run the same command again {next_step}."
+    return f"{saved_count} of {len(run.tasks)} ballots are saved. Run the same command again {next_step}."

@@ -10,7 +10,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cap_change
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems
-from debate_orchestrator.cli.flags import given_settings
+from debate_orchestrator.cli.flags import settings_from_flags
 from debate_orchestrator.cli.journals import find_journal, is_unfinished
 from debate_orchestrator.cli.output import at_terminal
 from debate_orchestrator.core import schedule
@@ -44,10 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     """The events that the flags ask for. Raises BadSettings with every problem."""
-    models = given_settings(arguments, "cast").get("cast", {})
+    models = settings_from_flags(arguments, "cast").get("cast", {})
     if arguments.model:
-        everywhere = cast_of(debate.format, lambda seat: arguments.model)
-        models = {seat: specs for seat, specs in everywhere.items() if seat in debate.cast} | models
+        models_for_all = cast_of(debate.format, lambda seat: arguments.model)
+        models = {seat: specs for seat, specs in models_for_all.items() if seat in debate.cast} | models
     cast_changes = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     problems = casting.cast_problems(cast_changes)
     reopened = schedule.turns_to_reopen(debate)
@@ -59,13 +59,13 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     if debate.due or reopened:
         problems += casting.key_problems(cast, flags.permissions_of(arguments))
         problems += [*start.people_problems(cast, at_terminal(sys.stderr)), *events_problems(cast, arguments)]
-    capped, unpriced = cap_change(arguments.max_cost, debate, cast)
-    if problems := problems + unpriced:
+    cap_events, cap_problems = cap_change(arguments.max_cost, debate, cast)
+    if problems := problems + cap_problems:
         raise BadSettings(problems)
     retry_for = debate.retry_for
-    if from_flags := given_settings(arguments, "retry_for"):
+    if from_flags := settings_from_flags(arguments, "retry_for"):
         retry_for = judging_settings(from_flags, debate.format, 1).retry_for
-    changes = [*reopening(debate), *capped]
+    changes = [*reopening(debate), *cap_events]
     changes += [] if retry_for == debate.retry_for else [RetryForChanged(retry_for=retry_for)]
     return [*changes, *(Reassigned(seat=seat, specs=specs) for seat, specs in cast_changes.items())]
 
@@ -78,8 +78,8 @@ def _in_place_of_failed(
     turns = reopened or [
         turn for turn in debate.due if debate.failed_calls(turn.id) or debate.rejected_replies(turn.id)
     ]
-    failed = {turn.seat for turn in turns}
-    if len(new_specs) != 1 or len(panel) < 2 or not failed & {*debate.judges}:
+    failed_seats = {turn.seat for turn in turns}
+    if len(new_specs) != 1 or len(panel) < 2 or not failed_seats & {*debate.judges}:
         return cast_changes
     pairs = zip(debate.judges, panel, strict=True)
-    return cast_changes | {JUDGE: tuple(new_specs[0] if seat in failed else spec for seat, spec in pairs)}
+    return cast_changes | {JUDGE: tuple(new_specs[0] if seat in failed_seats else spec for seat, spec in pairs)}

@@ -67,42 +67,50 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     """Opens the debate of these settings and takes it to its report. Of the arguments it reads those that made the
     settings, `rehearse`, `real_debate` (the command of it where this one is another), `quiet`, `events`, `json`,
     `insecure` and `command_env`."""
-    files, real = DebateFiles.of_output(settings.output), settings
+    files, real_settings = DebateFiles.of_output(settings.output), settings
     if rehearse := arguments.rehearse or model_spec.is_rehearsal(settings.cast):
         settings = start.as_rehearsal(settings, people=at_terminal(sys.stderr))
         files = free_files(files.with_suffix(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permissions_of(arguments)
-    more = events_problems(settings.cast, arguments)
-    start.check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions, more=more)
+    more_problems = events_problems(settings.cast, arguments)
+    start.check_settings(
+        settings, files, people=at_terminal(sys.stderr), permissions=permissions, more_problems=more_problems
+    )
     for question in discovery.misspelling_questions(settings.cast):
         print_status(f"debate: {question}")
     quiet = is_quiet(arguments)
     if not is_silent(arguments) and (first := start.estimate_before_positions(settings)):
         print_status(first)
-    expected = ""
+    estimate_text = ""
     if rehearse:
-        first_by, settings = start.positions_by(real), start.without_model(settings)[0]
-        takes = estimate_debate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
-        expected = takes.model_copy(update={"positions_by": first_by}).sentence()
+        positions_spec, settings = start.positions_by(real_settings), start.without_model(settings)[0]
+        estimate = estimate_debate(
+            start.make_opened(real_settings.model_copy(update={"positions": settings.positions}))
+        )
+        estimate_text = estimate.model_copy(update={"positions_by": positions_spec}).sentence()
     stop = asyncio.Event()
     opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions, stop)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected), stop) as session:
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, estimate_text), stop) as session:
         settings = start.with_positions_of(settings, session.state.opened)
         if not quiet:
             for line in (*setup_lines(arguments, settings, session.files), cast_line(settings)):
                 print_status(line)
-        code = drive_to_report(session, arguments, expected)
+        code = drive_to_report(session, arguments, estimate_text)
         if code == 0 and rehearse and not quiet:
             print_status(f"Every brief is in {session.files.turns}.")
-            next_step(_real_debate(arguments, real))
+            next_step(_real_debate(arguments, real_settings))
         return code
 
 
-def _real_debate(arguments: argparse.Namespace, real: Settings) -> str:
+def _real_debate(arguments: argparse.Namespace, real_settings: Settings) -> str:
     """What the real debate of a rehearsal takes: a key, where one is missing, and its command."""
-    called = [spec for specs in model_spec.unrehearsed_cast(real.cast).values() for spec in specs]
-    needed = list(dict.fromkeys(filter(None, map(discovery.variable_to_set, called))))
-    first = f"set {and_joined(needed)}, or name other models (`debate models` lists them). Then " if needed else ""
+    model_specs = [spec for specs in model_spec.unrehearsed_cast(real_settings.cast).values() for spec in specs]
+    missing_variables = list(dict.fromkeys(filter(None, map(discovery.variable_to_set, model_specs))))
+    first = (
+        f"set {and_joined(missing_variables)}, or name other models (`debate models` lists them). Then "
+        if missing_variables
+        else ""
+    )
     if not arguments.rehearse:
         return f"{first}name models in place of `{model_spec.REHEARSE}` for the real debate."
     return f"{first}{arguments.real_debate or 'the same command without --rehearse'} is the real debate."

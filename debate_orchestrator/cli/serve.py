@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
             print_status("No browser could be opened. Open that link yourself.")
 
     def ending() -> None:
-        threads.exit_in_time(130, lambda: print_status(_LEFT.format(threads.EXIT_SECONDS)))
+        threads.exit_in_time(130, lambda: print_status(_WORK_LEFT.format(threads.EXIT_SECONDS)))
 
     if public:
         rules = _rules(arguments.public, trusted=arguments.trust)
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_LEFT = "debate: some work did not end within {:g} s and was left."
+_WORK_LEFT = "debate: some work did not end within {:g} s and was left."
 
 
 def _rules(path: str, *, trusted: bool) -> SiteRules:

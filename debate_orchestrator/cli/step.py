@@ -58,8 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
     def read_and_step() -> int:
         try:
             arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
-            piped.folder, again = DebateFiles.of_journal(arguments.journal).turns, command("step", arguments.journal)
-            piped.hand_in = lambda turn, path: f"{again} {turn}={path}"
+            piped.folder, step_command = (
+                DebateFiles.of_journal(arguments.journal).turns,
+                command("step", arguments.journal),
+            )
+            piped.hand_in = lambda turn, path: f"{step_command} {turn}={path}"
         finally:  # a reply that comes is kept, with a journal and without
             replies = _read_replies(arguments.given, piped, problems)
         return _step(replies, piped, problems, arguments)
@@ -70,15 +73,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _step(replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace) -> int:
     """Takes the replies, and prints what is due then. `problems` are those of other replies."""
     changes: ChangeEvents = partial(_changes, arguments)
-    opened = partial(existing_debate, arguments.journal, trusted=arguments.trust, lock_seconds=_LOCK_SECONDS)
+    open_session = partial(existing_debate, arguments.journal, trusted=arguments.trust, lock_seconds=_LOCK_SECONDS)
     stepper = None
     if arguments.wait:
         if replies:  # they are saved before the wait, in which the step may be ended
-            with opened(changes) as session:
+            with open_session(changes) as session:
                 stepper = _take(session, replies, piped, problems, arguments)
             changes = _no_changes
         wait(arguments.journal, arguments.wait, replies)
-    with opened(changes) as session:
+    with open_session(changes) as session:
         if not (session.state.due or arguments.json):
             print_status(finished_sentence(session.files.journal))
         if stepper is None:
@@ -146,7 +149,7 @@ def _changed_list(debate: DebateState, arguments: argparse.Namespace) -> list[st
 def _read_replies(pairs: list[str], piped: Piped, problems: list[str]) -> dict[str, str]:
     """The replies of TURN=FILE arguments by turn. What is wrong with those that are none is added to `problems`. Raises
     BadSettings for turns to which several replies are given."""
-    replies, twice = dict[str, str](), list[str]()
+    replies, duplicates = dict[str, str](), list[str]()
     turns = [turn for turn, equals, _ in (pair.partition("=") for pair in pairs) if equals]
     for pair in pairs:
         turn, equals, path = pair.partition("=")
@@ -154,13 +157,13 @@ def _read_replies(pairs: list[str], piped: Piped, problems: list[str]) -> dict[s
             problems.append(f"{pair!r} is not a reply. Try: TURN=FILE, as in 1.opening.a=speech.md.")
             continue
         if turns.count(turn) > 1:
-            twice.append(f"{one_line(turn)} is given twice.")
+            duplicates.append(f"{one_line(turn)} is given twice.")
         try:
             replies[turn] = decode(turn, piped.read(turn)) if path == "-" else read_reply(turn, path)
         except BadReply as error:
             problems += error.problems
-    if twice:
-        raise BadSettings(dict.fromkeys(twice), hint="one TURN=FILE for each turn")
+    if duplicates:
+        raise BadSettings(dict.fromkeys(duplicates), hint="one TURN=FILE for each turn")
     return replies
 
 

@@ -12,7 +12,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 
 SETUP = "setup"
-"""The phase of what was asked for before the first turn."""
+"""The phase under which calls before the first turn are counted."""
 
 
 class CostLine(FrozenModel):
@@ -41,11 +41,11 @@ class Costs(FrozenModel):
 
     @classmethod
     def of_calls(cls, calls: Iterable[CostLine]) -> Costs:
-        """The sums of calls by seat and phase, each in the place of its first call."""
+        """The sums of calls by seat and phase, in the order of their first calls."""
         lines: dict[tuple[str, str], CostLine] = {}
         for call in calls:
-            place = call.seat, call.phase
-            lines[place] = lines[place] + call if place in lines else call
+            key = call.seat, call.phase
+            lines[key] = lines[key] + call if key in lines else call
         return cls(lines=tuple(lines.values()))
 
     @property
@@ -77,7 +77,7 @@ class BilledCall(NamedTuple):
     """A call that was or may have been billed."""
 
     turn: Turn | None
-    """None for what was asked for before the first turn."""
+    """None for a call before the first turn."""
     spec: str
     """The spec that was called."""
     reply: Reply | None
@@ -116,9 +116,9 @@ def _paired(events: Iterable[CallIntended | _Outcome]) -> list[tuple[CallIntende
         if isinstance(event, CallIntended):
             without_outcome.setdefault(event.spec, []).append(len(pairs))
             pairs.append((event, None))
-        elif waiting := without_outcome.get(event.spec if isinstance(event, CallFailed) else event.reply.spec):
-            n = waiting.pop()
-            pairs[n] = pairs[n][0], event
+        elif open_indexes := without_outcome.get(event.spec if isinstance(event, CallFailed) else event.reply.spec):
+            index = open_indexes.pop()
+            pairs[index] = pairs[index][0], event
         else:
             pairs.append((None, event))
     return pairs
@@ -127,13 +127,13 @@ def _paired(events: Iterable[CallIntended | _Outcome]) -> list[tuple[CallIntende
 def _billed_in(turn: Turn, events: Iterable[CallIntended | _Outcome]) -> Iterator[BilledCall]:
     for intent, outcome in _paired(events):
         reply = None if outcome is None else outcome.reply
-        failed = outcome if isinstance(outcome, CallFailed) else None
-        if failed is not None and not failed.maybe_billed:
+        failure = outcome if isinstance(outcome, CallFailed) else None
+        if failure is not None and not failure.maybe_billed:
             continue
         if reply is not None:
-            if failed is not None or reply.called:
+            if failure is not None or reply.called:
                 yield BilledCall(turn, reply.spec, reply, reply.estimated_cost)
         elif intent is not None and intent.called:
             yield BilledCall(turn, intent.spec, None, intent.estimated_cost)
-        elif failed is not None:
-            yield BilledCall(turn, failed.spec, None, None)
+        elif failure is not None:
+            yield BilledCall(turn, failure.spec, None, None)

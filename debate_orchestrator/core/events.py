@@ -41,7 +41,7 @@ from debate_orchestrator.core.settings import (
 from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, JournaledModel, Text
 
 NONCE_PATTERN = r"^[A-Za-z0-9]{1,64}$"
-"""What may fence speech: nothing that could end a line or a block of its own."""
+"""The form of a nonce, which fences speech: no character of it can end a line or a delimited block."""
 MAX_CONTEXT = 400_000
 """Bytes that the context files of a debate may have, since they are in every brief; in a journal, characters."""
 MAX_FILES = 200
@@ -70,7 +70,7 @@ class EarlierRound(FrozenModel):
 
 
 class QuestionAsked(FrozenModel):
-    """A question was put from the floor. Those it is put to hear it from their next turn on."""
+    """A question was put from the floor. The seats that it is put to hear it from their next turn on."""
 
     kind: Literal["raised"] = "raised"
     question: Text = Field(pattern=r"\S", max_length=MAX_QUESTION_LENGTH)
@@ -123,7 +123,7 @@ class EarlierDebate(JournaledModel):
     speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
     notes: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """What weakens it, in sentences."""
+    """What weakens that debate, in sentences."""
     judges: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """Who judged it before; empty if it was not judged."""
     rounds: dict[int, EarlierRound] = {}
@@ -148,8 +148,8 @@ class EarlierDebate(JournaledModel):
             "winner": ([self.winner] if self.winner is not None else [], winners),
             "winners of rounds": ((result.winner for result in results), winners),
             "rounds": ((*self.rounds, *self.conceded, *self.interventions), numbers),
-            "questions": ((seat for one in self.questions for seat in one.asked.to), (*sides, JUDGE)),
-            "places of questions": ((one.before for one in self.questions), slot_ids),
+            "questions": ((seat for question in self.questions for seat in question.asked.to), (*sides, JUDGE)),
+            "slots of questions": ((question.before for question in self.questions), slot_ids),
         }
         return next(
             (name for name, (names, allowed) in fields.items() if any(key not in allowed for key in names)), None
@@ -166,7 +166,7 @@ _NAMES_OF_0_1 = {"course": "recording", "patience": "retry_for", "leader_first":
 
 
 class Opened(JournaledModel):
-    """The debate was set up. Always the first event, and all that a reader of the rest needs."""
+    """The debate was set up. Always the first event. It holds all that is needed to read the others."""
 
     kind: Literal["opened"] = "opened"
     schema_version: int
@@ -238,16 +238,18 @@ class Opened(JournaledModel):
             seat for seat in self.format.active_seats(self.settings.chosen_phases) if not self.cast.get(seat)
         ]:
             raise ValueError(f"no model in the seat {', '.join(empty_seats)}")
-        crowded = [seat for seat, specs in self.cast.items() if len(specs) > (MAX_JUDGES if seat == JUDGE else 1)]
-        if crowded:
-            raise ValueError(f"too many in the seat: {', '.join(crowded)}")
+        overfilled_seats = [
+            seat for seat, specs in self.cast.items() if len(specs) > (MAX_JUDGES if seat == JUDGE else 1)
+        ]
+        if overfilled_seats:
+            raise ValueError(f"too many in the seat: {', '.join(overfilled_seats)}")
         return self
 
     @model_validator(mode="after")
     def _can_be_run(self) -> Opened:
         settings, format = self.settings, self.format
-        if strangers := set(settings.positions) - set(format.sides):
-            raise ValueError(f"positions of no side of this format: {', '.join(sorted(strangers))}")
+        if unknown_sides := set(settings.positions) - set(format.sides):
+            raise ValueError(f"positions of no side of this format: {', '.join(sorted(unknown_sides))}")
         if len(self.context) > MAX_FILES:
             raise ValueError(f"context of {len(self.context):,} files; at most {MAX_FILES} are read")
         if sum(len(file.text) for file in self.context) > MAX_CONTEXT:
@@ -318,7 +320,7 @@ class StructuredReplyGiven(JournaledModel):
     data: Annotated[dict[str, Any], FREE_TEXT] = Field(alias="ballot")
     reply: Reply
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """How `data` differs from the reply as it was written, a short line each; empty if it does not."""
+    """How `data` differs from the reply as it was written, one short line for each change."""
 
 
 _FORMER_SENTENCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."

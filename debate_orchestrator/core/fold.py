@@ -67,7 +67,7 @@ def apply(debate: DebateState, event: Event) -> DebateState:
 
     Raises OutOfTurn for an event that is not due, or that is not what its brief asks for.
     """
-    return _changed(debate, event) if would_change(debate, event) else debate
+    return _state_after(debate, event) if would_change(debate, event) else debate
 
 
 class CurrentState:
@@ -79,7 +79,7 @@ class CurrentState:
 
     def apply(self, event: Event, *, checked: bool = False) -> None:
         """As the function `apply`; an event that is `checked` already is not checked again."""
-        self.state = _changed(self.state, event) if checked else apply(self.state, event)
+        self.state = _state_after(self.state, event) if checked else apply(self.state, event)
 
 
 def would_change(debate: DebateState, event: Event) -> bool:
@@ -134,7 +134,7 @@ def _check_cast(debate: DebateState, event: Reassigned) -> bool:
 
 def _check_question(debate: DebateState, event: QuestionAsked) -> bool:
     """True for a question from the floor. Raises OutOfTurn if a seat that it is put to will not hear it."""
-    seats = debate.askable
+    seats = debate.question_seats
     if unknown := [seat for seat in event.to if seat not in seats]:
         raise OutOfTurn(f"A question can't be put to {', '.join(unknown)}.", hint=f"one of {', '.join(seats)}")
     if finished := [seat for seat in event.to if not schedule.will_hear(debate, seat)]:
@@ -203,8 +203,8 @@ def _check_turn_event(debate: DebateState, event: TurnEvent) -> bool:
     ends_turn = isinstance(event, Spoke | Declined | StructuredReplyGiven) or (
         isinstance(event, Rejected) and event.absent
     )
-    most = MAX_TURN_EVENTS + (not isinstance(event, CallIntended))
-    if not ends_turn and len(debate.turn_events.get(event.turn_id, ())) >= most:
+    max_events = MAX_TURN_EVENTS + (not isinstance(event, CallIntended))
+    if not ends_turn and len(debate.turn_events.get(event.turn_id, ())) >= max_events:
         raise OutOfTurn(
             f"{event.turn_id}: this turn has {MAX_TURN_EVENTS:,} events, and no more calls are allowed in it."
         )
@@ -244,7 +244,7 @@ def _initial_state(opened: Opened) -> DebateState:
     return _advanced(debate)
 
 
-def _changed(debate: DebateState, event: Event) -> DebateState:
+def _state_after(debate: DebateState, event: Event) -> DebateState:
     """The state after an event that fits and changes it."""
     match event:
         case Noted():
@@ -265,18 +265,18 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
         case Reopened():
             return _reopened(debate)
         case CallIntended():
-            return _begun(_noted(debate, event))
+            return _with_stage_begun(_with_turn_event(debate, event))
         case Spoke() | Declined() | StructuredReplyGiven():
-            return _with_reply(_noted(debate, event), event)
+            return _with_reply(_with_turn_event(debate, event), event)
         case Rejected() if event.absent:
-            return _with_reply(_noted(debate, event), event)
+            return _with_reply(_with_turn_event(debate, event), event)
         case Rejected() | CallFailed():
-            return _noted(debate, event)
+            return _with_turn_event(debate, event)
         case Opened():
             raise AssertionError("no debate is opened twice")
 
 
-def _noted(debate: DebateState, event: TurnEvent) -> DebateState:
+def _with_turn_event(debate: DebateState, event: TurnEvent) -> DebateState:
     earlier = debate.turn_events.get(event.turn_id, ())
     return replace(debate, turn_events={**debate.turn_events, event.turn_id: (*earlier, event)})
 
@@ -305,14 +305,14 @@ def _rescheduled(debate: DebateState) -> DebateState:
     return _advanced(debate)
 
 
-def _begun(debate: DebateState) -> DebateState:
+def _with_stage_begun(debate: DebateState) -> DebateState:
     """The turns of the stage that is due have begun: one of their briefs is sent, or has its reply."""
     new = {turn.id: len(debate.questions) for turn in debate.stages[-1] if turn.id not in debate.question_counts}
     return replace(debate, question_counts={**debate.question_counts, **new}) if new else debate
 
 
 def _with_reply(debate: DebateState, event: ReplyEvent) -> DebateState:
-    debate = _begun(debate)
+    debate = _with_stage_begun(debate)
     turn = debate.turns[event.turn_id]
     debate = replace(debate, replies={**debate.replies, turn.id: event})
     if isinstance(event, Spoke | Declined):
@@ -362,7 +362,9 @@ def _with_earlier_questions(debate: DebateState) -> DebateState:
     earlier, slot_indexes = debate.opened.earlier_debate, debate.plan.slot_indexes
     more_questions = earlier.questions[debate.earlier_question_count :] if earlier else ()
     reached = (debate.cursor.slot_index, debate.cursor.stages_reached - 1)
-    questions = [*takewhile(lambda one: (slot_indexes[one.before], one.stage) <= reached, more_questions)]
+    questions = [
+        *takewhile(lambda question: (slot_indexes[question.before], question.stage) <= reached, more_questions)
+    ]
     return replace(
         debate,
         questions=(*debate.questions, *(question.asked for question in questions)),

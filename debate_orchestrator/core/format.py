@@ -52,8 +52,9 @@ from debate_orchestrator.core.shape_rules import (
 )
 from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 
-_ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
-"""What a phase may answer, to the field in which it is found and the section of the format in which both stand."""
+_TRIGGER_FIELDS = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
+"""What can trigger a phase, to the field of a reply that says so and the section of the format in which both must
+be."""
 
 
 class InvalidFormat(ValueError):
@@ -98,7 +99,7 @@ class Format(FrozenModel):
     judged_by: str = Default(default="", pattern=rf"{NAME_PATTERN}|^$")
     """The format in which a debate of this one, which has no judge of its own, is judged later."""
     report: Literal["report", "transcript"] = "report"
-    """What is left of a debate: a report, or the bare transcript."""
+    """What is written of a debate: a report, or only the transcript."""
     before: tuple[Phase, ...] = ()
     round: tuple[Phase, ...]
     after: tuple[Phase, ...] = ()
@@ -193,7 +194,7 @@ class Format(FrozenModel):
 
     def _count_problems(self) -> Iterator[LocatedProblem]:
         """What the format has more of than any debate uses. Every brief looks through these."""
-        counted: list[tuple[tuple[str | int, ...], int, int]] = [
+        counts: list[tuple[tuple[str | int, ...], int, int]] = [
             (("shapes",), len(self.shapes), MAX_PHASES),
             (("winner_of",), len(self.winner_of), MAX_ITEMS),
             (("rubric", "convergence"), len(self.rubric.convergence), MAX_ITEMS),
@@ -202,10 +203,10 @@ class Format(FrozenModel):
         for section, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
             for n, phase in enumerate(phases):
                 lists = {"seats": phase.seats, "heard_by": phase.heard_by, "refusals_heard_by": phase.declines_heard_by}
-                counted += [((section, n, key), len(items), len(SEATS)) for key, items in lists.items()]
-        for keys, count, most in counted:
-            if count > most:
-                yield keys, f"{keys[-1]} has {count:,} entries; at most {most}"
+                counts += [((section, n, key), len(items), len(SEATS)) for key, items in lists.items()]
+        for keys, count, maximum in counts:
+            if count > maximum:
+                yield keys, f"{keys[-1]} has {count:,} entries; at most {maximum}"
 
     def _seat_problems(self) -> Iterator[LocatedProblem]:
         for seat in self.seats:
@@ -221,13 +222,13 @@ class Format(FrozenModel):
 
     def _phase_problems(self) -> Iterator[LocatedProblem]:
         sections = (("before", self.before), ("round", self.round), ("after", self.after))
-        if crowded := [(section, len(phases)) for section, phases in sections if len(phases) > MAX_PHASES]:
-            yield from (((section,), f"{n:,} phases in `{section}`; at most {MAX_PHASES}") for section, n in crowded)
+        if too_long := [(section, len(phases)) for section, phases in sections if len(phases) > MAX_PHASES]:
+            yield from (((section,), f"{n:,} phases in `{section}`; at most {MAX_PHASES}") for section, n in too_long)
             return
         for section, phases in sections:
             if (turns := sum(len(set(phase.seats)) for phase in phases)) > MAX_SECTION_TURNS:
                 yield (section,), f"{turns:,} turns in `{section}`; at most {MAX_SECTION_TURNS}"
-            names, answerable = set[str](), set[str]()
+            names, earlier_fields = set[str](), set[str]()
             for n, phase in enumerate(phases):
                 if phase.name in names:
                     yield (section, n, "name"), f"two phases are called {phase.name!r}"
@@ -240,19 +241,22 @@ class Format(FrozenModel):
                     )
                 if section == "before" and phase.option != "blind" and self.is_vote(phase):
                     yield (section, n), f"phase {phase.name!r} votes before the rounds without the option blind"
-                if phase.triggered_by and _ANSWERED[phase.triggered_by] not in {
-                    (field, section) for field in answerable
+                if phase.triggered_by and _TRIGGER_FIELDS[phase.triggered_by] not in {
+                    (field, section) for field in earlier_fields
                 }:
-                    place = "of the round" if phase.triggered_by == "convergence" else "after the rounds"
-                    where = f"phase {phase.name!r} answers {phase.triggered_by}"
-                    problem = f"{where}, but no phase {place} before it looks for that"
+                    scope = "of the round" if phase.triggered_by == "convergence" else "after the rounds"
+                    claim = f"phase {phase.name!r} answers {phase.triggered_by}"
+                    problem = f"{claim}, but no phase {scope} before it looks for that"
                     yield (section, n, "on"), problem
-                answerable |= set(self.shapes.get(phase.reply, {}))
+                earlier_fields |= set(self.shapes.get(phase.reply, {}))
             voting = [n for n, phase in enumerate(phases) if self.is_vote(phase)]
             answering = next((n for n, phase in enumerate(phases) if phase.triggered_by), len(phases))
             if voting and voting[-1] > answering:
-                late, answer = phases[voting[-1]].name, phases[answering].name
-                yield (section, voting[-1]), f"phase {late!r} votes after phase {answer!r}, which answers a vote"
+                voting_name, answering_name = phases[voting[-1]].name, phases[answering].name
+                yield (
+                    (section, voting[-1]),
+                    f"phase {voting_name!r} votes after phase {answering_name!r}, which answers a vote",
+                )
         if self.decided_by == "swing" and not any(phase.option == "blind" for phase in self.before):
             problem = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
             yield ("decided_by",), problem
@@ -264,32 +268,32 @@ class Format(FrozenModel):
             yield ("each_round",), "each_round needs a phase with the option each round"
 
     def _problems_of_phase(self, phase: Phase) -> Iterator[LocatedProblem]:
-        which = f"phase {phase.name!r}"
+        phase_name = f"phase {phase.name!r}"
         if not phase.seats:
-            yield ("seats",), f"{which} has no seats"
+            yield ("seats",), f"{phase_name} has no seats"
         for n, seat in enumerate(phase.seats):
             if seat not in self.seats:
-                yield ("seats", n), f"{which} seats {seat!r}, which is not a seat"
+                yield ("seats", n), f"{phase_name} seats {seat!r}, which is not a seat"
         for key, seats in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.declines_heard_by)):
             for n, seat in enumerate(seats):
                 if seat not in SEATS:
-                    yield (key, n), f"{which} is heard by {seat!r}, which is not a seat"
+                    yield (key, n), f"{phase_name} is heard by {seat!r}, which is not a seat"
         if phase.reply != "text" and phase.reply not in self.shapes:
-            yield ("reply",), f"{which} wants the shape {phase.reply!r}, which is not among the shapes"
+            yield ("reply",), f"{phase_name} wants the shape {phase.reply!r}, which is not among the shapes"
         for seat in (CLERK, RAPPORTEUR):
             if seat in phase.seats and phase.reply == "text":
-                yield ("seats",), f"{which} has a {seat} speak; a {seat} gives a structured reply"
+                yield ("seats",), f"{phase_name} has a {seat} speak; a {seat} gives a structured reply"
         if phase.with_previous and (phase.triggered_by or set(phase.seats) != {RAPPORTEUR}):
             yield (
                 ("with_previous",),
-                f"{which} has `with_previous`, which is allowed only for a phase of the rapporteur without `on`",
+                f"{phase_name} has `with_previous`, which is allowed only for a phase of the rapporteur without `on`",
             )
         if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
-            problem = f"{which} asks for at least {phase.least_words} words and at most {phase.most_words}"
+            problem = f"{phase_name} asks for at least {phase.least_words} words and at most {phase.most_words}"
             yield ("least_words",), problem
         for key in ("least_words", "most_words"):
             if phase.reply != "text" and getattr(phase, key):
-                yield (key,), f"{which} limits the length of a structured reply; set `words` on its fields instead"
+                yield (key,), f"{phase_name} limits the length of a structured reply; set `words` on its fields instead"
 
     def _shape_problems(self) -> Iterator[LocatedProblem]:
         winners = ("a", "b", *OUTCOMES)
@@ -304,24 +308,24 @@ class Format(FrozenModel):
                 (("shapes", name, *keys), problem) for keys, problem in self._reserved_field_problems(name, shape)
             )
             yield from ((("shapes", name, key), problem) for key, problem in self._label_problems(name, shape))
-            for where, fields in _records((name,), shape):
-                called = ".".join(key for key in where if key != "fields")
-                if {"a", "b"} <= set(fields) and not _alike(fields["a"], fields["b"]):
-                    problem = f"{called}.a and {called}.b must be of one kind, since sides may be exchanged"
-                    yield ("shapes", *where, "b"), problem
+            for record_keys, fields in _records((name,), shape):
+                record_name = ".".join(key for key in record_keys if key != "fields")
+                if {"a", "b"} <= set(fields) and not _is_same_kind(fields["a"], fields["b"]):
+                    problem = f"{record_name}.a and {record_name}.b must be of one kind, since sides may be exchanged"
+                    yield ("shapes", *record_keys, "b"), problem
                 for key, field in fields.items():
-                    place = ("shapes", *where, key)
-                    for how in ("only_if", "unless"):
-                        for sibling in getattr(field, how):
+                    field_keys = ("shapes", *record_keys, key)
+                    for condition in ("only_if", "unless"):
+                        for sibling in getattr(field, condition):
                             if sibling not in fields:
                                 yield (
-                                    (*place, how),
-                                    f"{called}.{key} depends on {sibling!r}, which is not a field beside it",
+                                    (*field_keys, condition),
+                                    f"{record_name}.{key} depends on {sibling!r}, which is not a field beside it",
                                 )
                     if field.empty and not field.may_be_null:
-                        yield (*place, "empty"), f"{called}.{key} says when it is null, and it never is"
+                        yield (*field_keys, "empty"), f"{record_name}.{key} says when it is null, and it never is"
                     if field.when.round is not None:
-                        yield (*place, "when"), f"{called}.{key} depends on the round, which a field can't do"
+                        yield (*field_keys, "when"), f"{record_name}.{key} depends on the round, which a field can't do"
 
     def _reserved_field_problems(self, name: str, shape: Shape) -> Iterator[LocatedProblem]:
         """What is wrong with the fields of a shape that mean something to the engine, with the keys that lead there."""
@@ -373,7 +377,7 @@ def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, .
             yield from _records((*keys, key, "fields"), field.fields)
 
 
-def _alike(field: Field, other: Field) -> bool:
+def _is_same_kind(field: Field, other: Field) -> bool:
     """Whether what fits into one field fits into the other."""
     if (field.kind, field.of, field.per_side, set(field.fields)) != (
         other.kind,
@@ -382,7 +386,7 @@ def _alike(field: Field, other: Field) -> bool:
         set(other.fields),
     ):
         return False
-    return all(_alike(inner, other.fields[name]) for name, inner in field.fields.items())
+    return all(_is_same_kind(inner, other.fields[name]) for name, inner in field.fields.items())
 
 
 def slots_of(format: Format, rounds: int, strictness: str, chosen_phases: Collection[str]) -> Iterator[Slot]:
@@ -391,9 +395,9 @@ def slots_of(format: Format, rounds: int, strictness: str, chosen_phases: Collec
     sections: list[tuple[tuple[Phase, ...], int | None, bool]] = [(format.before, None, False)]
     sections += [(format.round, n, False) for n in range(1, rounds + 1)]
     sections.append((format.after, None, True))
-    for phases, round, closing in sections:
+    for phases, round, after_rounds in sections:
         for phase in phases:
             if phase.option is not None and phase.option not in chosen_phases:
                 continue
             if phase.when.holds(rounds=rounds, strictness=strictness, round=round, options=chosen_phases):
-                yield Slot(phase=phase, round=round, after_rounds=closing)
+                yield Slot(phase=phase, round=round, after_rounds=after_rounds)

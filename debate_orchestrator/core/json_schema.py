@@ -20,17 +20,21 @@ def json_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, 
 def _record_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
     """The schema of a record inside a reply: one alternative for each set of fields that must be filled in."""
     fields = fields_asked(shape, context)
-    deciding = {other for field in fields.values() for other in (*field.only_if, *field.unless)}
-    decisive = next(iter(deciding), "")
-    options = _options(fields[decisive], context) if len(deciding) == 1 and decisive in fields else ()
+    deciding_fields = {other for field in fields.values() for other in (*field.only_if, *field.unless)}
+    deciding_field = next(iter(deciding_fields), "")
+    options = (
+        _options(fields[deciding_field], context) if len(deciding_fields) == 1 and deciding_field in fields else ()
+    )
     branches: dict[tuple[str, ...], list[bool | str]] = {}
     for option in options:
-        present = tuple(name for name, field in fields.items() if applies(field, {decisive: option}))
+        present = tuple(name for name, field in fields.items() if applies(field, {deciding_field: option}))
         branches.setdefault(present, []).append(option)
     if len(branches) < 2:
         return json_schema(shape, context)
     return {
-        "anyOf": [_alternative(fields, present, {decisive: allowed}, context) for present, allowed in branches.items()]
+        "anyOf": [
+            _alternative(fields, present, {deciding_field: allowed}, context) for present, allowed in branches.items()
+        ]
     }
 
 
@@ -51,8 +55,8 @@ def _alternative(
     for name, field in fields.items():
         absent = name not in present and empty_value(field) is None
         unconditional = field.model_copy(update={"only_if": {}, "unless": {}})
-        plain = {"type": "null"} if absent else _schema(unconditional, context)
-        properties[name] = plain | ({"enum": allowed[name]} if name in allowed else {})
+        schema = {"type": "null"} if absent else _schema(unconditional, context)
+        properties[name] = schema | ({"enum": allowed[name]} if name in allowed else {})
         properties[name] |= {"description": field.description} if field.description else {}
     return _object(properties)
 
@@ -63,7 +67,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 def _schema(field: Field, context: ShapeContext) -> dict[str, Any]:
     """The schema of a field, also of one for each side or issue."""
-    schema = _plain(field, context)
+    schema = _value_schema(field, context)
     if keys := field.keys(context):
         schema = _object(dict.fromkeys(keys, schema))
     if field.may_be_null:
@@ -75,7 +79,7 @@ def _schema(field: Field, context: ShapeContext) -> dict[str, Any]:
     return schema | ({"description": field.description} if field.description else {})
 
 
-def _plain(field: Field, context: ShapeContext) -> dict[str, Any]:
+def _value_schema(field: Field, context: ShapeContext) -> dict[str, Any]:
     """The schema of a field's value for one side, when it is filled in."""
     match field.kind:
         case "text" | "url" | "turn":

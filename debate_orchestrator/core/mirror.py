@@ -91,7 +91,7 @@ class Mirror:
             else value
             for name, value in fields.items()
         }
-        # Fields that are named like the sides, such as what each holds on a claim, change places: they are alike.
+        # Fields that are named like the sides, such as what each holds on a claim, change places: they are of one kind.
         if set(self._other) <= set(swapped):
             swapped = {name: swapped[self.side(name)] for name in swapped}
         return swapped
@@ -137,8 +137,8 @@ def _names(first: str, second: str) -> dict[str, str]:
     ):
         spellings += [str.lower, lambda name: name[:1].lower() + name[1:]]
     names: dict[str, str] = {}
-    for spelled in spellings:
-        name, other = spelled(" ".join(first.split())), spelled(" ".join(second.split()))
+    for spell in spellings:
+        name, other = spell(" ".join(first.split())), spell(" ".join(second.split()))
         if name != other and not {name, other} & set(names):
             names |= {name: other, other: name}
     return names
@@ -148,10 +148,10 @@ def _letters(first: str, second: str) -> dict[str, str]:
     """The letters in which two names differ, each to the other: `A` and `B` of `Debater A` and `Debater B`; empty where
     they differ in more."""
     (stem, _, letter), (other_stem, _, other) = (" ".join(name.split()).rpartition(" ") for name in (first, second))
-    alike = (
+    differ_in_letter = (
         stem == other_stem and letter != other and all(len(word) == 1 and word.isupper() for word in (letter, other))
     )
-    return {letter: other, other: letter} if alike else {}
+    return {letter: other, other: letter} if differ_in_letter else {}
 
 
 @lru_cache(maxsize=16)
@@ -160,11 +160,13 @@ def _pattern(
 ) -> re.Pattern[str]:
     """What finds verified quotes, turn ids, tags, names and single letters in a text."""
     quote = f"(?P<quote>{f'<{verified}>[^<]*+</{verified}>' if verified else '(?!)'})"
-    same = len({len(name.split()) for name in names}) < 2
-    spelled = [(_GAP if same else " ").join(map(re.escape, name.split())) for name in sorted(names, key=len)[::-1]]
+    same_word_count = len({len(name.split()) for name in names}) < 2
+    name_patterns = [
+        (_GAP if same_word_count else " ").join(map(re.escape, name.split())) for name in sorted(names, key=len)[::-1]
+    ]
     turn_id = rf"\b(?P<id>(?:\d+|start|final)\.[a-z][a-z0-9-]*\.(?:{'|'.join(sides)}))\b"
     tag = rf"\[(?P<tag>{'|'.join(map(re.escape, tags))}) - (?=[A-Z])"
-    name = rf"(?<!\w)(?P<name>{'|'.join(spelled) or '(?!)'})(?!\w)"
+    name = rf"(?<!\w)(?P<name>{'|'.join(name_patterns) or '(?!)'})(?!\w)"
     letter = rf"(?<![\w.&/+-])(?P<letter>{'|'.join(letters) or '(?!)'})(?![\w&/+-]|\.\w)"
     return re.compile(f"{quote}|{turn_id}|{tag}|{name}|{letter}")
 
@@ -172,7 +174,7 @@ def _pattern(
 # A letter alone
 
 
-_NEAR = 40
+_CONTEXT_LENGTH = 40
 """Characters on either side that are looked at."""
 _LABEL = re.compile(
     r"\b(?:appendix|class|column|exhibit|figure|grade|group|item|level|list|model|option|part|phase|plan|question|row|"
@@ -200,7 +202,7 @@ which is seldom one of these."""
 def _names_a_side(match: re.Match[str]) -> bool:
     """Whether the letter that was found in a text names a side. The match has it as its group `letter`."""
     start, end = match.span("letter")
-    before, after = match.string[max(0, start - _NEAR) : start], match.string[end : end + _NEAR]
+    before, after = match.string[max(0, start - _CONTEXT_LENGTH) : start], match.string[end : end + _CONTEXT_LENGTH]
     if _LABEL.search(before):
         return False
     if _POSSESSIVE.match(after) or _NAME_BEFORE.match(after):

@@ -34,7 +34,7 @@ CONSENSUS = "consensus"
 NO_DECISION = "no decision"
 MAX_ROUNDS = 100
 MAX_WORDS = 20_000
-"""Words that may be asked for or held to: half of what a reply may have."""
+"""The highest number of words that a format may ask for or set as a limit: half of what a reply may have."""
 MAX_PHASES = 250
 """Phases before the rounds, in each and after them: a transcript that is judged has one for each speech."""
 MAX_SECTION_TURNS = 500
@@ -44,7 +44,7 @@ MAX_TURNS = 5_000
 MAX_STRICTNESS = 20
 MAX_FORMAT_COUNT = 10_000_000
 MAX_SCORE = 1_000_000
-"""The most that a scale may go to, and a criterion weigh."""
+"""The highest end of a scale, and the highest weight of a criterion."""
 MAX_FORMAT_LINE_LENGTH = 200
 OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
 """What a vote may be for instead of a side."""
@@ -184,14 +184,15 @@ class Intervention(FrozenModel):
     """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
 
 
-_HOLE = re.compile(r"\{\{|\}\}|\{rounds?\}")
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{rounds?\}")
 
 
 def filled_announcement(text: str, *, round: int, rounds: int | None = None) -> str:
-    """A text with its numbers filled in, and doubled braces made single; whatever else it holds stands as it is. It
-    may be a stranger's, so `str.format` is not for it: that reads attributes, and pads to any width."""
-    holes = {"{{": "{", "}}": "}", "{round}": str(round), "{rounds}": "{rounds}" if rounds is None else str(rounds)}
-    return _HOLE.sub(lambda match: holes[match[0]], text)
+    """A text with its numbers filled in, and doubled braces made single; all other text stays as it is. The
+    text may come from an untrusted format, so it is not given to `str.format`, which reads attributes and pads to any
+    width."""
+    values = {"{{": "{", "}}": "}", "{round}": str(round), "{rounds}": "{rounds}" if rounds is None else str(rounds)}
+    return _PLACEHOLDER.sub(lambda match: values[match[0]], text)
 
 
 class AnnouncementTexts(FrozenModel):
@@ -230,8 +231,8 @@ class ReservedLines(FrozenModel):
 
 
 class Turn(FrozenModel):
-    """One thing that a seat must do now. Its id is derived, never drawn, so the same journal always
-    awaits the same turns."""
+    """One thing that a seat must do now. Its id is derived, never random, so the same journal always
+    waits for the same turns."""
 
     id: str
     seat: str

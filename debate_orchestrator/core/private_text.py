@@ -62,16 +62,16 @@ _MODEL_TAGS = (
 _TOKENS = {"channel", "half", "token"}
 _FORMAT_TAG, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
-_BEGINS = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
+_TAG_START = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
 """The end of what stands before a tag that begins a line, or follows the end of a sentence."""
-_MOST_PAIRINGS = 20
-"""How often the fences of a text are paired anew behind working that holds one."""
-_NEAR = 40
+_MAX_PAIRINGS = 20
+"""How often the code fences of a text are paired again after private working that contains one."""
+_CONTEXT_LENGTH = 40
 """Characters beside a tag, and at the beginning of its line, that are looked at."""
 _UNFINISHED = re.compile(r"[<◁\[][^\n▷\]]{0,300}\Z")
 """The end of a text that may be the beginning of a tag."""
 _WAITING = re.compile(rf"(?s:.?)(?:\r|{JOINER}){{1,50}}\Z")
-"""What may be half of a line break, or hide in a tag, depending on what follows."""
+"""Characters that are half of a line break, or part of a tag, depending on what follows them."""
 
 
 class PublicText(NamedTuple):
@@ -152,7 +152,9 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
             continue
         opened = (match["name"] or kind).casefold()
         if opened in unclosed or not (
-            kind == _FORMAT_TAG or kind in _TOKENS or _begins(text[max(at, match.start() - _NEAR) : match.start()])
+            kind == _FORMAT_TAG
+            or kind in _TOKENS
+            or _begins(text[max(at, match.start() - _CONTEXT_LENGTH) : match.start()])
         ):
             continue
         closing = tags.closing_of(match).search(text, position)
@@ -167,7 +169,7 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
         public += [text[at : match.start()], "\n"] if closing else [text[at : match.start()]]
         at = position = closing.end() if closing else len(text)
         private = True
-        if pairings < _MOST_PAIRINGS and re.search("```|~~~", text[match.start() : at]):
+        if pairings < _MAX_PAIRINGS and re.search("```|~~~", text[match.start() : at]):
             outside_code, pairings = " " * at + with_code_blanked(text[at:]), pairings + 1
     return PublicText("".join((*public, text[at:])), private, restarted, bool(unclosed))
 
@@ -197,14 +199,14 @@ def with_code_blanked(text: str) -> str:
 
 def _begins(before: str) -> bool:
     """Whether a tag behind this text begins a line, or follows the end of a sentence."""
-    return not before.strip() or _BEGINS.search(before) is not None
+    return not before.strip() or _TAG_START.search(before) is not None
 
 
 def _stands_alone(text: str, tag: re.Match[str]) -> bool:
     """Whether a tag begins or ends a line that is no block quote."""
     line_start = text.rfind("\n", 0, tag.start()) + 1
-    before = text[line_start : min(line_start + _NEAR, tag.start())].strip()
-    after = text[tag.end() : tag.end() + _NEAR].partition("\n")[0].strip()
+    before = text[line_start : min(line_start + _CONTEXT_LENGTH, tag.start())].strip()
+    after = text[tag.end() : tag.end() + _CONTEXT_LENGTH].partition("\n")[0].strip()
     return not before or (not after and not before.startswith(">"))
 
 

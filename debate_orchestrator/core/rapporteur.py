@@ -96,9 +96,9 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
     leaders = {}
     for issue in issues.issues:
         on_issue = (rulings[issue] for rulings in rulings_by_ballot if isinstance(rulings.get(issue, 0), str | None))
-        (first, most), *others = Counter(on_issue).most_common() or [("", 0)]
-        if first:
-            leaders[issue] = "even" if others and others[0][1] == most else first
+        (leader, highest_count), *others = Counter(on_issue).most_common() or [("", 0)]
+        if leader:
+            leaders[issue] = "even" if others and others[0][1] == highest_count else leader
     return leaders
 
 
@@ -244,8 +244,8 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
         if not cited & _answering_turns(debate, other, side, cited & challenges):
             yield f"it is marked held: cite where {other} challenged it and where {side} answered, after that."
     elif not cited & challenges:
-        did = "granted it" if mark == "granted" else "shook it"
-        yield f"it is marked {mark}, and no turn of {other} is cited in which {other} had heard {side} and {did}."
+        effect = "granted it" if mark == "granted" else "shook it"
+        yield f"it is marked {mark}, and no turn of {other} is cited in which {other} had heard {side} and {effect}."
 
 
 def _why_impossible(debate: DebateState, mark: str, side: str, *, challenged: bool) -> str:
@@ -262,10 +262,10 @@ def marks_possible(debate: DebateState, side: str) -> tuple[str, ...]:
     """The marks that a point of a side can have, by which turns could answer which, and by who conceded."""
     other = _other(debate, side)
     challenges = _challenges(debate, side, other)
-    answered = ("granted", "weakened") if challenges else ()
-    held = ("held",) if _answering_turns(debate, other, side, challenges) else ()
-    left = () if side in tally.sides_conceded(debate) else (NOT_CHALLENGED,)
-    return (*held, *answered, *left)
+    challenged_marks = ("granted", "weakened") if challenges else ()
+    held_marks = ("held",) if _answering_turns(debate, other, side, challenges) else ()
+    unchallenged_marks = () if side in tally.sides_conceded(debate) else (NOT_CHALLENGED,)
+    return (*held_marks, *challenged_marks, *unchallenged_marks)
 
 
 def _challenges(debate: DebateState, side: str, other: str) -> set[str]:
@@ -282,10 +282,10 @@ def _other(debate: DebateState, side: str) -> str:
 def _answering_turns(debate: DebateState, side: str, other: str, among: Collection[str] | None = None) -> set[str]:
     """The speeches of `other` after it had heard a speech of `side`, in which it could answer. With `among`, only
     speeches with these ids count as heard."""
-    heard, answering = False, set()
+    has_heard, answering = False, set()
     for stage in debate.stages:
-        answering |= {turn.id for turn in stage if heard and turn.speaking and turn.seat == other}
-        heard = heard or any(
+        answering |= {turn.id for turn in stage if has_heard and turn.speaking and turn.seat == other}
+        has_heard = has_heard or any(
             turn.speaking and turn.seat == side and other in turn.phase.heard_by and (among is None or turn.id in among)
             for turn in stage
         )
@@ -302,8 +302,8 @@ def _dissent_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterato
         yield f"dissent_row {number:g}: the dissent record has {plural(len(rows), 'row')}."
         return
     row = rows[int(number) - 1]
-    said_in = {*reason["turns"], *(row.get("turns") or ())}
-    if side is None or mark != NOT_CHALLENGED or _answering_turns(debate, side, _other(debate, side), said_in):
+    cited_turn_ids = {*reason["turns"], *(row.get("turns") or ())}
+    if side is None or mark != NOT_CHALLENGED or _answering_turns(debate, side, _other(debate, side), cited_turn_ids):
         where = f"row {number:g} of the dissent record ({short_repr(row.get('claim'), 80)})"
         yield from _contradiction(mark, row.get("status"), where)
 

@@ -15,7 +15,7 @@ MAX_TEXT_LENGTH = 2_000_000
 
 def short_enough(text: str) -> str:
     """Returns the text. Raises ValueError if it is longer than MAX_TEXT_LENGTH."""
-    # Not a constraint of pydantic's: that refuses half characters too, which the journal tells in its own words.
+    # Not a constraint of pydantic's: that refuses lone surrogates too, for which the journal has a message of its own.
     if len(text) > MAX_TEXT_LENGTH:
         raise ValueError(f"a text of {len(text):,} characters; at most {MAX_TEXT_LENGTH:,} are read")
     return text
@@ -69,7 +69,7 @@ class RecordedOutcome(JournaledModel):
     concedes: bool = False
 
 
-def _in_no_journal(value: object) -> object:
+def _refuse_in_journal(value: object) -> object:
     """Refuses a field that only `model_copy` sets, since nothing comes of it where it is read."""
     if value is not None:
         raise ValueError("a reply on record does not have this field")
@@ -104,10 +104,10 @@ class Reply(JournaledModel):
     found_pages: tuple[FoundPage, ...] = Field(default=(), alias="found")
     unsupported: tuple[str, ...] = Field(default=(), alias="lacked")
     """What was asked of the provider that it does not support: `structured output`, `search`."""
-    received: Annotated[int | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
+    received: Annotated[int | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
     """Characters that came, with thinking; None if only the text is known. It is in no journal."""
-    asked_code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
+    asked_code: Annotated[str | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
     """The reply code (see docs/judging.md) that the call asked for, if an earlier run made the call, perhaps on another
     machine, with another code than the current brief. It is in no journal."""
-    recorded_outcome: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
+    recorded_outcome: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
     """What its journal made of a reply that a `replay:` source gives again. It is in no journal."""

@@ -38,19 +38,19 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
     """What in a reply that passes `check` is longer or shorter than was asked for: the items of its lists, and the
     words of its texts. That alone makes no reply useless."""
     for name in present_fields(shape, value):
-        field, entry, place = shape[name], value[name], f"{where}{name}"
-        if field.kind == "list" and isinstance(entry, list):
-            if not (field.least or 0) <= len(entry) <= (field.most or MAX_ITEMS):
+        field, field_value, path = shape[name], value[name], f"{where}{name}"
+        if field.kind == "list" and isinstance(field_value, list):
+            if not (field.least or 0) <= len(field_value) <= (field.most or MAX_ITEMS):
                 limits = [f"{word} {n:g}" for word, n in (("at least", field.least), ("at most", field.most)) if n]
-                yield f"{place}: it has {plural(len(entry), 'item')}; write {' and '.join(limits)}."
-            for n, item in enumerate(entry if field.fields else (), start=1):
-                yield from beyond_limits(field.fields, item, f"{place}[{n}].")
-        elif field.kind == "record" and isinstance(entry, Mapping):
-            yield from beyond_limits(field.fields, entry, f"{place}.")
-        elif field.asked_words is not None and isinstance(entry, str):
-            words = count_words(entry)
+                yield f"{path}: it has {plural(len(field_value), 'item')}; write {' and '.join(limits)}."
+            for n, item in enumerate(field_value if field.fields else (), start=1):
+                yield from beyond_limits(field.fields, item, f"{path}[{n}].")
+        elif field.kind == "record" and isinstance(field_value, Mapping):
+            yield from beyond_limits(field.fields, field_value, f"{path}.")
+        elif field.asked_words is not None and isinstance(field_value, str):
+            words = count_words(field_value)
             if words > _WORD_TOLERANCE * field.asked_words:
-                yield _excess(place, words, "word", field.asked_words)
+                yield _excess(path, words, "word", field.asked_words)
 
 
 def check(shape: Mapping[str, Field], value: Any, context: ShapeContext, where: str = "") -> list[str]:
@@ -137,9 +137,9 @@ def _value(field: Field, value: Any, where: str, context: ShapeContext) -> Itera
 def _too_long(field: Field, value: Any, where: str) -> str | None:
     """The problem of a text or a list that is longer than any may be, or than its field allows."""
     if isinstance(value, str) and field.kind in ("text", "url"):
-        most = MAX_URL_LENGTH if field.kind == "url" else MAX_TEXT_LENGTH
-        if len(value) > most:
-            return _excess(where, len(value), "character", most)
+        maximum = MAX_URL_LENGTH if field.kind == "url" else MAX_TEXT_LENGTH
+        if len(value) > maximum:
+            return _excess(where, len(value), "character", maximum)
         if field.words is not None and (words := count_words(value)) > field.words:
             return _excess(where, words, "word", field.words)
     if isinstance(value, list) and field.kind in ("choices", "turns", "list") and len(value) > MAX_ITEMS:
@@ -232,14 +232,16 @@ def in_words(field: Field) -> str:
 def _condition(field: Field, word: str) -> str:
     """The condition for a field, as in `if detected is true`."""
     conditions = [f"{other} is {_literal(needed)}" for other, needed in field.only_if.items()]
-    barred = [f"{other} is not {_literal(value)}" for other, value in field.unless.items()]
-    return f"{word} {join_names(conditions + barred, ' and ')}"
+    exclusions = [f"{other} is not {_literal(value)}" for other, value in field.unless.items()]
+    return f"{word} {join_names(conditions + exclusions, ' and ')}"
 
 
 def _why_empty(field: Field, record: Mapping[str, Any]) -> str:
     """Why a field must be empty, as in `since refused is true`."""
-    barred = [f"{other} is {_literal(bar)}" for other, bar in field.unless.items() if record.get(other) == bar]
-    return f"since {join_names(barred, ' and ')}" if barred else _condition(field, "unless")
+    exclusions = [
+        f"{other} is {_literal(excluded)}" for other, excluded in field.unless.items() if record.get(other) == excluded
+    ]
+    return f"since {join_names(exclusions, ' and ')}" if exclusions else _condition(field, "unless")
 
 
 def _or_empty(field: Field) -> str:
@@ -254,9 +256,9 @@ def _literal(value: bool | str) -> str:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _excess(where: str, count: int, noun: str, most: int) -> str:
+def _excess(where: str, count: int, noun: str, maximum: int) -> str:
     """The problem of a value that has more of something than it may have."""
-    return f"{where}: it has {plural(count, noun)}; write at most {most:,}."
+    return f"{where}: it has {plural(count, noun)}; write at most {maximum:,}."
 
 
 def _mismatch(where: str, value: Any, expected: str) -> str:

@@ -25,7 +25,7 @@ class FloorQuestion(NamedTuple):
     """A question from the floor, as a seat hears it in its turn."""
 
     number: int
-    """Its place among all that were asked, from 0."""
+    """Its index among all that were asked."""
     text: str
     new: bool
     """Whether the seat has not heard it in a turn before."""
@@ -73,7 +73,7 @@ def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
     return (not after or after[0].round != slot.round) and tally.no_new_ground(debate, slot.round)
 
 
-def round_without_new_ground(debate: DebateState) -> str | None:
+def no_new_ground_slot_id(debate: DebateState) -> str | None:
     """The id of the slot after which a debate ended because it found no new ground; None if it did not."""
     slots = debate.plan.slots
     slot_indexes = [
@@ -194,8 +194,8 @@ def can_change_issues(debate: DebateState) -> bool:
     ):
         return False
     stage = debate.stages[-1]
-    called = any(brief.called for turn in stage for brief in debate.calls_intended(turn.id))
-    has_begun_stage = called or any(turn.id in debate.replies for turn in stage)
+    was_called = any(brief.called for turn in stage for brief in debate.calls_intended(turn.id))
+    has_begun_stage = was_called or any(turn.id in debate.replies for turn in stage)
     return bool(debate.due) and not has_begun_stage and rapporteur.issue_list(debate) is not None
 
 
@@ -206,7 +206,9 @@ def will_hear(debate: DebateState, seat: str) -> bool:
         return False
     slots, due = debate.plan.slots, debate.plan.slot_indexes[debate.due[0].slot_id]
     seats = debate.judges if seat == JUDGE else (seat,)
-    if seat in slots[due].phase.seats and any(slots[due].turn_id(each) not in debate.question_counts for each in seats):
+    if seat in slots[due].phase.seats and any(
+        slots[due].turn_id(voter) not in debate.question_counts for voter in seats
+    ):
         return True
     return any(
         seat in slot.phase.seats and not slot.phase.triggered_by and not debate.is_skipped(slot)
@@ -216,7 +218,7 @@ def will_hear(debate: DebateState, seat: str) -> bool:
 
 def seats_open_to_questions(debate: DebateState) -> tuple[str, ...]:
     """The seats to which a question from the floor can be put now."""
-    return tuple(seat for seat in debate.askable if will_hear(debate, seat))
+    return tuple(seat for seat in debate.question_seats if will_hear(debate, seat))
 
 
 def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
@@ -226,7 +228,9 @@ def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     begun_before = [
         debate.turns_reached[turn_id] for turn_id in takewhile(lambda reached_id: reached_id != turn.id, counts)
     ]
-    of_the_seat = [one.id for one in begun_before if (one.seat, one.mirrored) == (turn.seat, turn.mirrored)]
+    of_the_seat = [
+        earlier.id for earlier in begun_before if (earlier.seat, earlier.mirrored) == (turn.seat, turn.mirrored)
+    ]
     known_count = counts[of_the_seat[-1]] if of_the_seat else 0
     return [
         FloorQuestion(number, event.question, number >= known_count)
@@ -254,8 +258,8 @@ def turns_without_usable_ballot(debate: DebateState) -> list[Turn]:
     if verdict is not None and verdict.winner != NO_DECISION:
         return []
     turns = turns_taken(debate)
-    spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.after_rounds]
-    after = turns[max(spoken, default=-1) + 1 :]
+    indexes = [n for n, turn in enumerate(turns) if not turn.judging or not turn.after_rounds]
+    after = turns[max(indexes, default=-1) + 1 :]
     return [turn for turn in after if isinstance(debate.replies[turn.id], Rejected)]
 
 
@@ -332,7 +336,7 @@ def own_ballot_turns(debate: DebateState, turn: Turn) -> list[Turn]:
 
 def shape_context(debate: DebateState, turn: Turn, *, with_turns: bool = True) -> ShapeContext:
     """What the fields of that turn's shape refer to; the ids of turns only `with_turns`."""
-    rubric, names = debate.format.rubric, [earlier.id for earlier in turns_heard(debate, turn)] if with_turns else []
+    rubric, turn_ids = debate.format.rubric, [earlier.id for earlier in turns_heard(debate, turn)] if with_turns else []
     issues = rapporteur.issue_list(debate)
     return ShapeContext(
         sides=debate.format.sides,
@@ -341,7 +345,7 @@ def shape_context(debate: DebateState, turn: Turn, *, with_turns: bool = True) -
         most=rubric.most,
         rounds=debate.rounds,
         strictness=debate.opened.settings.strictness,
-        turns=tuple(map(debate.mirror.turn_id, names) if turn.mirrored else names),
+        turns=tuple(map(debate.mirror.turn_id, turn_ids) if turn.mirrored else turn_ids),
         scales={name: rubric.scale(name) for name in debate.criteria},
         issues=tuple(issues.issues) if issues else (),
         options=debate.opened.settings.shape_options,

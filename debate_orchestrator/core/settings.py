@@ -51,7 +51,7 @@ _DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{
 class Setting:
     """What a user may choose, beyond the type of the setting. Its texts are in `setup/answers.py`."""
 
-    wanted: str | Callable[[Format], str] = "true or false"
+    expected: str | Callable[[Format], str] = "true or false"
     """What its value has to be, for an error message."""
     limits: tuple[float, float] | None = None
     """The smallest and the largest value that a user may choose."""
@@ -249,7 +249,7 @@ def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = Fal
         return (
             f"sources: {short_repr(value)} does not map names of settings to where their values come from ({origins})."
         )
-    expected = SETTINGS[name].wanted
+    expected = SETTINGS[name].expected
     sentence = f"{name}: {short_repr(value)} is not {expected if isinstance(expected, str) else expected(format)}."
     if name != "rounds":
         return sentence
@@ -258,10 +258,10 @@ def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = Fal
         return f"{sentence} Give a number, such as 2."
     digits = str(value).strip()
     too_many = digits.isdecimal() and int(digits[:9]) > format.rounds.maximum
-    return f"{sentence}{_fewer_rounds(format, in_setup=in_setup)}" if too_many else sentence
+    return f"{sentence}{_advice_on_rounds(format, in_setup=in_setup)}" if too_many else sentence
 
 
-def _fewer_rounds(format: Format, *, in_setup: bool) -> str:
+def _advice_on_rounds(format: Format, *, in_setup: bool) -> str:
     limits = format.rounds
     if limits.maximum <= 1:
         return ""
@@ -353,9 +353,11 @@ def seats_of_cast(format: Format) -> tuple[str, ...]:
 def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
     """The problems of a cast, whose values may have any type: seats that the format lacks, and specs of no model."""
     seats = seats_of_cast(format)
-    if unseated := [seat for seat in cast if seat not in seats]:
-        sentence = f"cast: the format {format.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."
-        seats_meant = [seat for word in unseated[:MAX_JUDGES] if (seat := _seat_meant(word, seats, format))]
+    if unknown_seats := [seat for seat in cast if seat not in seats]:
+        sentence = (
+            f"cast: the format {format.name} has no seat {short_repr(unknown_seats)[1:-1]}, only {', '.join(seats)}."
+        )
+        seats_meant = [seat for word in unknown_seats[:MAX_JUDGES] if (seat := _seat_meant(word, seats, format))]
         yield f"{sentence} Did you mean {short_repr(seats_meant)[1:-1]}?" if seats_meant else sentence
     for seat in filter(cast.__contains__, seats):
         entry = cast[seat]

@@ -16,7 +16,7 @@ from debate_orchestrator.core.shape import MAX_DEPTH, MAX_FIELDS, MAX_ITEMS, MAX
 MARKS = ("held", "granted", "weakened", "not challenged", "not argued")
 """What the debate made of a consideration of the decision brief."""
 _SIDES = "sides"
-"""Stands among options for the sides of the format."""
+"""An option that is replaced by the sides of the format."""
 
 Keys = tuple[str | int, ...]
 """The keys that lead to a part of a format."""
@@ -28,9 +28,9 @@ class ReservedField(NamedTuple):
     """The rules for a field of a reserved name."""
 
     kind: str
-    null: bool = False
+    nullable: bool = False
     """Whether its value may be null."""
-    left_out: bool = False
+    may_be_left_out: bool = False
     """Whether a reply, or the record that it is in, may be without it."""
     per_side: bool = False
     options: tuple[str, ...] = ()
@@ -47,65 +47,65 @@ _TEXT = ReservedField("text")
 _TEXTS = ReservedField("list", items="texts")
 _SURE = ReservedField("number", whole=True)
 _SIDE = ReservedField("choice", options=(_SIDES,))
-_OF_A_CLAIM = ReservedField("text", left_out=True)
+_CLAIM_TEXT = ReservedField("text", may_be_left_out=True)
 
 JUDGE_FIELDS: Mapping[str, ReservedField] = {
     "scores": ReservedField("scores"),
     "winner": ReservedField("choice", options=(_SIDES, *OUTCOMES)),
-    "label": ReservedField("choice", null=True, left_out=True),
-    "score": ReservedField("number", null=True, left_out=True),
-    "probability": ReservedField("number", null=True, left_out=True),
+    "label": ReservedField("choice", nullable=True, may_be_left_out=True),
+    "score": ReservedField("number", nullable=True, may_be_left_out=True),
+    "probability": ReservedField("number", nullable=True, may_be_left_out=True),
     "convergence": ReservedField(
         "record",
-        left_out=True,
+        may_be_left_out=True,
         fields={
-            "detected": ReservedField("flag", null=True),
-            "side": ReservedField("choice", null=True, options=(_SIDES, "both")),
-            "criteria": ReservedField("choices", null=True),
+            "detected": ReservedField("flag", nullable=True),
+            "side": ReservedField("choice", nullable=True, options=(_SIDES, "both")),
+            "criteria": ReservedField("choices", nullable=True),
         },
     ),
-    "feedback": ReservedField("text", left_out=True, per_side=True),
-    "conceded": ReservedField("choice", null=True, left_out=True, options=(_SIDES,)),
-    "dry": ReservedField("flag", null=True, left_out=True),
-    "strength": ReservedField("choice", null=True, left_out=True),
+    "feedback": ReservedField("text", may_be_left_out=True, per_side=True),
+    "conceded": ReservedField("choice", nullable=True, may_be_left_out=True, options=(_SIDES,)),
+    "dry": ReservedField("flag", nullable=True, may_be_left_out=True),
+    "strength": ReservedField("choice", nullable=True, may_be_left_out=True),
     "rows": ReservedField(
         "list",
         items="records",
         fields={
-            **dict.fromkeys(("claim", "a", "b"), _OF_A_CLAIM),
-            "status": ReservedField("choice", null=True, left_out=True),
-            "turns": ReservedField("turns", left_out=True),
+            **dict.fromkeys(("claim", "a", "b"), _CLAIM_TEXT),
+            "status": ReservedField("choice", nullable=True, may_be_left_out=True),
+            "turns": ReservedField("turns", may_be_left_out=True),
         },
     ),
-    "faults": ReservedField("list", left_out=True, items="records"),
-    "sources": ReservedField("list", left_out=True),
-    "unsupported_claims": ReservedField("list", left_out=True, fields={"seat": _SIDE, "claim": _TEXT}),
-    "strongest": ReservedField("text", left_out=True, per_side=True),
-    "weakest": ReservedField("text", left_out=True, per_side=True),
-    "justification": ReservedField("text", left_out=True),
-    "converged_on": ReservedField("text", null=True, left_out=True),
+    "faults": ReservedField("list", may_be_left_out=True, items="records"),
+    "sources": ReservedField("list", may_be_left_out=True),
+    "unsupported_claims": ReservedField("list", may_be_left_out=True, fields={"seat": _SIDE, "claim": _TEXT}),
+    "strongest": ReservedField("text", may_be_left_out=True, per_side=True),
+    "weakest": ReservedField("text", may_be_left_out=True, per_side=True),
+    "justification": ReservedField("text", may_be_left_out=True),
+    "converged_on": ReservedField("text", nullable=True, may_be_left_out=True),
     "strongest_argument": ReservedField(
-        "record", left_out=True, fields={"seat": _SIDE, "argument": _TEXT, "why": _TEXT}
+        "record", may_be_left_out=True, fields={"seat": _SIDE, "argument": _TEXT, "why": _TEXT}
     ),
-    "unresolved_questions": ReservedField("list", left_out=True, items="texts"),
-    "follow_up": ReservedField("text", null=True, left_out=True),
+    "unresolved_questions": ReservedField("list", may_be_left_out=True, items="texts"),
+    "follow_up": ReservedField("text", nullable=True, may_be_left_out=True),
 }
-"""In a judge's replies."""
+"""Reserved fields of a judge's replies."""
 SIDE_FIELDS: Mapping[str, ReservedField] = {
-    "refused": ReservedField("flag", null=True, left_out=True),
-    "url": ReservedField("url", null=True, left_out=True),
-    "quote": ReservedField("text", null=True, left_out=True),
+    "refused": ReservedField("flag", nullable=True, may_be_left_out=True),
+    "url": ReservedField("url", nullable=True, may_be_left_out=True),
+    "quote": ReservedField("text", nullable=True, may_be_left_out=True),
 }
-"""In a side's."""
-CLERK_FIELDS: Mapping[str, ReservedField] = {"checks": ReservedField("list", left_out=True, items="records")}
-"""In a clerk's."""
+"""Reserved fields of a side's replies."""
+CLERK_FIELDS: Mapping[str, ReservedField] = {"checks": ReservedField("list", may_be_left_out=True, items="records")}
+"""Reserved fields of a clerk's replies."""
 RAPPORTEUR_FIELDS: Mapping[str, ReservedField] = {
-    "cases": ReservedField("list", left_out=True, items="texts"),
-    "issues": ReservedField("list", left_out=True, items="texts"),
-    "unknowns": ReservedField("list", left_out=True, items="texts"),
-    "findings": ReservedField("list", left_out=True),
+    "cases": ReservedField("list", may_be_left_out=True, items="texts"),
+    "issues": ReservedField("list", may_be_left_out=True, items="texts"),
+    "unknowns": ReservedField("list", may_be_left_out=True, items="texts"),
+    "findings": ReservedField("list", may_be_left_out=True),
 }
-"""In the rapporteur's."""
+"""Reserved fields of the rapporteur's replies."""
 DECISION_BRIEF_FIELDS: Mapping[str, ReservedField] = {
     "recommendation": ReservedField(
         "record",
@@ -113,32 +113,32 @@ DECISION_BRIEF_FIELDS: Mapping[str, ReservedField] = {
             "do": _TEXT,
             "sure": _SURE,
             "why_not_more": _TEXT,
-            "check_first": ReservedField("text", left_out=True),
-            "sides_with": ReservedField("choice", null=True),
+            "check_first": ReservedField("text", may_be_left_out=True),
+            "sides_with": ReservedField("choice", nullable=True),
         },
     ),
     "by_case": ReservedField("list", fields={"if": _TEXT, "then": _TEXT, "sure": _SURE}),
     "why": ReservedField(
         "list",
         fields={
-            "heading": ReservedField("text", left_out=True),
+            "heading": ReservedField("text", may_be_left_out=True),
             "consideration": _TEXT,
-            "side": ReservedField("choice", null=True, options=(_SIDES,)),
+            "side": ReservedField("choice", nullable=True, options=(_SIDES,)),
             "mark": ReservedField("choice", options=MARKS),
             "turns": ReservedField("turns"),
-            "dissent_row": ReservedField("number", null=True, left_out=True, whole=True),
+            "dissent_row": ReservedField("number", nullable=True, may_be_left_out=True, whole=True),
         },
     ),
     "would_change": _TEXTS,
     "do_next": _TEXTS,
     "trust": _TEXT,
-    "best_case_against": ReservedField("text", left_out=True),
-    "objections": ReservedField("list", left_out=True, fields={"heading": _TEXT, "text": _TEXT}),
-    "not_argued": ReservedField("list", left_out=True, fields={"issue": _TEXT, "points_to": _TEXT}),
-    "weighing": ReservedField("text", left_out=True),
-    "changed": ReservedField("text", left_out=True),
+    "best_case_against": ReservedField("text", may_be_left_out=True),
+    "objections": ReservedField("list", may_be_left_out=True, fields={"heading": _TEXT, "text": _TEXT}),
+    "not_argued": ReservedField("list", may_be_left_out=True, fields={"issue": _TEXT, "points_to": _TEXT}),
+    "weighing": ReservedField("text", may_be_left_out=True),
+    "changed": ReservedField("text", may_be_left_out=True),
 }
-"""In the rapporteur's reply with a `recommendation`, which is the decision brief."""
+"""Reserved fields of the decision brief, which is the rapporteur's reply with a `recommendation`."""
 
 
 def reserved_field_problems(
@@ -149,8 +149,8 @@ def reserved_field_problems(
     for key, rule in reserved.items():
         if (field := shape.get(key)) is not None:
             yield from (((key, *keys), problem) for keys, problem in _field_problems(key, rule, field, sides))
-        elif inner and not rule.left_out:
-            needed = ", ".join(name for name, rule in reserved.items() if not rule.left_out)
+        elif inner and not rule.may_be_left_out:
+            needed = ", ".join(name for name, rule in reserved.items() if not rule.may_be_left_out)
             yield (), f"got no {key!r}; expected a record of {needed}"
 
 
@@ -179,12 +179,16 @@ def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequenc
 def _condition_problems(name: str, rule: ReservedField, field: Field) -> Iterator[LocatedProblem]:
     """Where a field may be null or absent, and must not be."""
     keys = []
-    if field.may_be_null and not rule.null:
+    if field.may_be_null and not rule.nullable:
         keys += [key for key in ("optional", "only_if", "unless") if getattr(field, key)]
-    if field.when != Condition() and not rule.left_out:
+    if field.when != Condition() and not rule.may_be_left_out:
         keys.append("when")
     if keys:
-        may = "be null; it may be left out by `when`" if rule.left_out else "depend on a condition: it is always needed"
+        may = (
+            "be null; it may be left out by `when`"
+            if rule.may_be_left_out
+            else "depend on a condition: it is always needed"
+        )
         yield (keys[0],), f"{name!r} can't {may}"
 
 
@@ -201,8 +205,8 @@ _FIELD_SIZE = 80
 def size_problem(name: str, shape: Shape, sides: int, criteria: int) -> LocatedProblem | None:
     """The sentence on a shape whose schema, checks or smallest reply would be too deep or too large. The numbers depend
     on the format's sides and its rubric's criteria."""
-    if wrong := _problem_within(shape, ("shapes", name), name, 1):
-        return wrong
+    if problem := _problem_within(shape, ("shapes", name), name, 1):
+        return problem
     if (count := _field_count(shape)) > MAX_FIELDS:
         return ("shapes", name), f"{name} has {count:,} fields; at most {MAX_FIELDS}"
     if (size := _size(shape, max(1, sides), max(1, criteria))) > MAX_SHAPE_SIZE:
@@ -210,15 +214,17 @@ def size_problem(name: str, shape: Shape, sides: int, criteria: int) -> LocatedP
     return None
 
 
-def _problem_within(shape: Shape, where: Keys, called: str, depth: int, sides: int = 1) -> LocatedProblem | None:
+def _problem_within(shape: Shape, where: Keys, shape_name: str, depth: int, sides: int = 1) -> LocatedProblem | None:
     """The first problem of a field of a shape by itself, or of one within it."""
     for key, field in shape.items():
-        here, name = (*where, key), f"{called}.{key}"
+        field_keys, name = (*where, key), f"{shape_name}.{key}"
         if depth > MAX_DEPTH:
-            return here, f"{name} is nested too deeply: at most {MAX_DEPTH} levels"
-        if wrong := _limit_problem(field, sides):
-            return (*here, *wrong[0]), f"{name} {wrong[1]}"
-        if inner := _problem_within(field.fields, (*here, "fields"), name, depth + 1, sides * (1 + field.per_side)):
+            return field_keys, f"{name} is nested too deeply: at most {MAX_DEPTH} levels"
+        if problem := _limit_problem(field, sides):
+            return (*field_keys, *problem[0]), f"{name} {problem[1]}"
+        if inner := _problem_within(
+            field.fields, (*field_keys, "fields"), name, depth + 1, sides * (1 + field.per_side)
+        ):
             return inner
     return None
 

@@ -26,7 +26,7 @@ _WORD = re.compile(r"[^\W_]+")
 _CODE = re.compile(r" ?\[\w{1,12}\]\.?(?P<emphasis>[*_]{0,3})\.?\Z")
 """What may be the code of a turn, at the end of a speech."""
 _FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
-_CITED = ("url", "quote")
+_CITATION_FIELDS = ("url", "quote")
 """The fields of what a side cites, as a clerk looks it up."""
 _QUOTATION_MARKS = '"“”„«»「」『』'
 
@@ -81,7 +81,9 @@ def without_leading_pairs(debate: DebateState, fields: Any) -> Any:
 
     if not isinstance(fields, Mapping):
         return map_leaves(fields, without_pair)
-    return {name: value if name in _CITED else map_leaves(value, without_pair) for name, value in fields.items()}
+    return {
+        name: value if name in _CITATION_FIELDS else map_leaves(value, without_pair) for name, value in fields.items()
+    }
 
 
 def has_declined(debate: DebateState, turn_id: str) -> bool:
@@ -152,11 +154,11 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine |
         return None
     reserved = (debate.format.lines.concede, debate.format.lines.decline)
     bare = reply.model_copy(update={"text": without_code(debate, reply.text)})
-    if said := next((line for line in reserved if says(debate, line, turn, bare)), None):
-        return IgnoredLine(said, lacks_code=True)
+    if line_without_code := next((line for line in reserved if says(debate, line, turn, bare)), None):
+        return IgnoredLine(line_without_code, lacks_code=True)
     text = without_private_working(debate, reply.text).casefold()
-    alone = next((line for line in reserved if _alone(line).search(text)), None)
-    return None if alone is None else IgnoredLine(alone, lacks_code=False)
+    reserved_line = next((line for line in reserved if _line_pattern(line).search(text)), None)
+    return None if reserved_line is None else IgnoredLine(reserved_line, lacks_code=False)
 
 
 def ignored_line_on_record(debate: DebateState, turn: Turn) -> IgnoredLine | None:
@@ -169,26 +171,26 @@ def ignored_line_on_record(debate: DebateState, turn: Turn) -> IgnoredLine | Non
 
 
 @lru_cache(maxsize=64)
-def _alone(line: str) -> re.Pattern[str]:
+def _line_pattern(line: str) -> re.Pattern[str]:
     """A pattern for lines with the words of `line` in lower case, with any punctuation between and around them, and
     perhaps a code. A `line` without words matches nothing, since it would match every blank line."""
-    between = r"(?:[^\w\n]|_)"
-    words = f"{between}++".join(map(re.escape, _WORD.findall(line.casefold())))
-    pattern = rf"^{between}*+{words}(?:{between}*?\[\w{{1,12}}\])?{between}*+$"
+    separator = r"(?:[^\w\n]|_)"
+    words = f"{separator}++".join(map(re.escape, _WORD.findall(line.casefold())))
+    pattern = rf"^{separator}*+{words}(?:{separator}*?\[\w{{1,12}}\])?{separator}*+$"
     return re.compile(pattern if words else "(?!)", re.MULTILINE)
 
 
 def ends_with_line(text: str, line: str, code: str = "") -> bool:
     """Whether a sanitized text ends with that line in a paragraph of its own, and says it itself. A line with a code
     may be emphasised, and end with a full stop."""
-    above, _, last = text.rstrip(" \t\n").rpartition("\n")
-    written = rf"([*_]{{0,3}}){re.escape(line)} \[(?i:{re.escape(code)})\]\.?\1" if code else re.escape(line)
-    if not re.fullmatch(f" ?{written}", last) or above.rpartition("\n")[2].strip(" \t"):
+    text_above, _, last = text.rstrip(" \t\n").rpartition("\n")
+    pattern = rf"([*_]{{0,3}}){re.escape(line)} \[(?i:{re.escape(code)})\]\.?\1" if code else re.escape(line)
+    if not re.fullmatch(f" ?{pattern}", last) or text_above.rpartition("\n")[2].strip(" \t"):
         return False
-    prose = with_code_blanked(above)
+    prose = with_code_blanked(text_above)
     if _FENCE.search(prose) or prose.rfind("<!--") > prose.rfind("-->"):
         return False
-    if above.rstrip(" \t\n*_").endswith((":", "：")):
+    if text_above.rstrip(" \t\n*_").endswith((":", "：")):
         return False
     return bool(code) or sum(map(prose.count, _QUOTATION_MARKS)) % 2 == 0
 

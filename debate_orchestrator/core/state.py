@@ -168,7 +168,7 @@ class DebateState:
         return tuple(self.plan.weights)
 
     @property
-    def askable(self) -> tuple[str, ...]:
+    def question_seats(self) -> tuple[str, ...]:
         """The seats that the floor may put a question to, `judge` for all judges, with or without a turn left."""
         return (*self.format.sides, *((JUDGE,) if self.judges else ()))
 

@@ -40,8 +40,8 @@ def final_ballots(debate: DebateState) -> list[StructuredReplyGiven]:
     return _ballots(debate, final_votes(debate))
 
 
-def _ballots(debate: DebateState, given_votes: Sequence[Vote]) -> list[StructuredReplyGiven]:
-    counting = [vote for vote in given_votes if not vote.absent]
+def _ballots(debate: DebateState, all_votes: Sequence[Vote]) -> list[StructuredReplyGiven]:
+    counting = [vote for vote in all_votes if not vote.absent]
     return [ballot for vote in counting if (ballot := debate.structured_reply(vote.turn_id)) is not None]
 
 
@@ -138,11 +138,11 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     )
     answering = [slot for slot in debate.plan.sections[round, False] if slot.phase.triggered_by == "convergence"]
     wants_intervention = finding.detected and any(not debate.is_skipped(slot) for slot in answering)
-    before = range(round - format.intervention.most_in_a_row, round)
+    rounds_before = range(round - format.intervention.most_in_a_row, round)
     needs_intervention = (
         wants_intervention
         and not majority_concession(findings(debate, round))
-        and not all(n in debate.judged and debate.judged[n].intervened for n in before)
+        and not all(n in debate.judged and debate.judged[n].intervened for n in rounds_before)
     )
     return JudgedRound(finding, result, needs_intervention)
 
@@ -218,7 +218,7 @@ def has_vote_planned(debate: DebateState, round: int) -> bool:
 
 def results(debate: DebateState) -> list[RoundResult]:
     """The rounds that were judged."""
-    return [one_result for n in range(1, debate.rounds + 1) if (one_result := result(debate, n)) is not None]
+    return [judged for n in range(1, debate.rounds + 1) if (judged := result(debate, n)) is not None]
 
 
 def scored_results(debate: DebateState) -> list[RoundResult]:
@@ -236,7 +236,7 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
     slots = [slot for slot in debate.plan.slots if slot.phase.option != "blind"]
-    for judge_turns in [each for slot in slots for each in debate.plan.judge_turns.get(slot.id, ())]:
+    for judge_turns in [voter for slot in slots for voter in debate.plan.judge_turns.get(slot.id, ())]:
         shape, turns = judge_turns.shape, judge_turns.turns
         judge_ballots = [ballot for turn_id in turns if (ballot := debate.structured_reply(turn_id)) is not None]
         for ballot in judge_ballots if "scores" in shape and len(judge_ballots) == len(turns) else ():

@@ -131,7 +131,7 @@ def _fields(shape: Shape, value: Mapping[str, Any]) -> list[str]:
     return [
         line
         for name, field_value in values.items()
-        for line in _under(f"{title(name)}: ", _value_lines(shape[name], field_value))
+        for line in _labelled_lines(f"{title(name)}: ", _value_lines(shape[name], field_value))
     ]
 
 
@@ -144,7 +144,7 @@ def title(name: str) -> str:
     return _TITLES.get(name) or name.replace("_", " ").capitalize()
 
 
-def _under(label: str, lines: Sequence[str]) -> list[str]:
+def _labelled_lines(label: str, lines: Sequence[str]) -> list[str]:
     """Lines after a label, set in from the second on."""
     return [f"{label}{lines[0]}".rstrip(), *(f"  {line}".rstrip() for line in lines[1:])] if lines else []
 
@@ -158,7 +158,7 @@ def _value_lines(field: Field, value: Any) -> list[str]:
             *(
                 line
                 for key, item_value in value.items()
-                for line in _under(f"{key}: ", _value_lines(single, item_value))
+                for line in _labelled_lines(f"{key}: ", _value_lines(single, item_value))
             ),
         ]
     if field.kind == "record":
@@ -169,7 +169,7 @@ def _value_lines(field: Field, value: Any) -> list[str]:
     if field.kind == "list":
         items = [_fields(field.fields, item) if field.fields else _lines(item) for item in value]
         heads = [f"{field.numbered}{n}. " if field.numbered else "- " for n in range(1, len(items) + 1)]
-        return ["", *(line for head, item in zip(heads, items, strict=True) for line in _under(head, item))]
+        return ["", *(line for head, item in zip(heads, items, strict=True) for line in _labelled_lines(head, item))]
     if isinstance(value, list):
         return [", ".join(map(str, value))]
     if isinstance(value, bool):

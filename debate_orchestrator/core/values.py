@@ -13,10 +13,10 @@ from pydantic_core import PydanticCustomError
 from debate_orchestrator.util.redact import map_leaves
 
 FREE_TEXT = "free text"
-"""Annotates a field whose strings people and models read, and by which nothing is found or decided."""
+"""Annotates a field whose strings are for people and models to read; no code searches or compares them."""
 Text = Annotated[str, FREE_TEXT]
 NOT_A_LINE = "not_a_line"
-"""The type of pydantic's error for a string that is not such a line as its place asks for."""
+"""The type of pydantic's error for a string that is not a line of the kind that its field asks for."""
 _MARKUP = frozenset("<>[]`*_|\\#~")
 
 
@@ -53,9 +53,9 @@ class FrozenModel(BaseModel):
     def with_text(self, change: Callable[[str], str]) -> Self:
         """The same value with `change` applied to its free text; names, ids and keys of mappings stay as they are."""
         update = {}
-        for name, free in _fields(type(self)):
+        for name, is_free_text in _fields(type(self)):
             value = getattr(self, name)
-            changed = _change_texts(value, change, free)
+            changed = _change_texts(value, change, is_free_text)
             if changed is not value:
                 update[name] = changed
         return self.model_copy(update=update) if update else self
@@ -85,12 +85,12 @@ def _holds_values(annotation: Any) -> bool:
     return annotation is Any or isinstance(annotation, ForwardRef) or any(map(_holds_values, get_args(annotation)))
 
 
-def _change_texts(data: Any, change: Callable[[str], str], free: bool) -> Any:
+def _change_texts(data: Any, change: Callable[[str], str], is_free_text: bool) -> Any:
     """Data with its free text changed; the same object where nothing has changed."""
 
     def changed(leaf: Any) -> Any:
         if isinstance(leaf, FrozenModel):
             return leaf.with_text(change)
-        return change(leaf) if free and isinstance(leaf, str) else leaf
+        return change(leaf) if is_free_text and isinstance(leaf, str) else leaf
 
     return map_leaves(data, changed)

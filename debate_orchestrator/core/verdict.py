@@ -200,10 +200,10 @@ def votes_before_and_after(before: Sequence[Vote], after: Sequence[Vote]) -> lis
     return [vote for vote in after if vote.is_usable and vote.judge in first]
 
 
-def swing_winner(minds_gained: Mapping[str, int]) -> str:
+def swing_winner(votes_gained: Mapping[str, int]) -> str:
     """The side that gained more votes than the other; a tie where they gained as many, or no side gained any."""
-    ahead = leader({side: Fraction(n) for side, n in minds_gained.items()})
-    return ahead if minds_gained.get(ahead, 0) > 0 else TIE
+    ahead = leader({side: Fraction(n) for side, n in votes_gained.items()})
+    return ahead if votes_gained.get(ahead, 0) > 0 else TIE
 
 
 def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
@@ -231,7 +231,7 @@ class RoundResult(FrozenModel):
         return leader(self.scores) if self.scores else self.winner
 
     @property
-    def behind(self) -> bool:
+    def winner_is_behind(self) -> bool:
         """Whether the winner is a side that has fewer points."""
         return self.winner in self.scores and self.leader not in (self.winner, TIE)
 
@@ -272,7 +272,7 @@ class Verdict(FrozenModel):
     """Side to the votes it gained between, among the judges who voted both times; empty if there is none."""
 
     @property
-    def behind(self) -> bool:
+    def winner_is_behind(self) -> bool:
         """Whether the declared winner has fewer points."""
         return "winner is behind on points" in self.remarks
 
@@ -320,9 +320,9 @@ def find_convergence(findings: Sequence[Mapping[str, Any]], sides: Sequence[str]
     detected = [convergence for convergence in convergences if convergence.get("detected")]
     if not findings or 2 * len(detected) <= len(findings):
         return Convergence()
-    counts = Counter(side for one in detected for side in sides if one.get("side") in (side, "both"))
+    counts = Counter(side for finding in detected for side in sides if finding.get("side") in (side, "both"))
     movers = tuple(side for side in sides if 2 * counts[side] > len(detected)) or tuple(sides)
-    criteria = dict.fromkeys(name for one in detected for name in one.get("criteria", ()))
+    criteria = dict.fromkeys(name for finding in detected for name in finding.get("criteria", ()))
     return Convergence(detected=True, sides=movers, criteria=tuple(criteria))
 
 
@@ -351,13 +351,13 @@ def final_verdict(
     the format scores the sides at all. A `concession` found by ballots counts only with a quorum of votes, one
     `conceded_by_speech` always. `strengths` are the judges' own words for the strength."""
     winner, totals = panel_winner(votes, sides, quorum, winner_of), score_totals(results, sides)
-    minds_gained = swing(pre_debate_votes, votes, sides) if pre_debate_votes else {}
-    decisive = votes
+    votes_gained = swing(pre_debate_votes, votes, sides) if pre_debate_votes else {}
+    counted_votes = votes
     if by_swing and winner not in (NO_DECISION, CONSENSUS):
-        decisive = votes_before_and_after(pre_debate_votes, votes)
-        winner = swing_winner(minds_gained) if has_quorum(decisive, quorum) else NO_DECISION
-    short = not has_quorum(decisive, quorum, winner_of if decisive is votes else None)
-    concession = None if short and not conceded_by_speech else concession
+        counted_votes = votes_before_and_after(pre_debate_votes, votes)
+        winner = swing_winner(votes_gained) if has_quorum(counted_votes, quorum) else NO_DECISION
+    lacks_quorum = not has_quorum(counted_votes, quorum, winner_of if counted_votes is votes else None)
+    concession = None if lacks_quorum and not conceded_by_speech else concession
     winner = CONSENSUS if concession else winner
     strength = strength_of(winner, totals, has_scores=has_scores)
     remarks = tuple(_remarks(winner, strength, totals, votes, concession, converged_again, strengths))
@@ -370,7 +370,7 @@ def final_verdict(
         totals=totals,
         rounds_won=rounds_won([result for result in results if result.round], sides),
         gap=score_gap(totals),
-        remarks=("no quorum", *remarks) if short else remarks,
+        remarks=("no quorum", *remarks) if lacks_quorum else remarks,
         vote_counts=dict(Counter(vote.winner for vote in decided)),
         votes=tuple(votes),
         quorum=quorum,
@@ -378,7 +378,7 @@ def final_verdict(
         score=mean(numbers) if numbers else None,
         probability=mean(probabilities) if probabilities else None,
         pre_debate_votes=tuple(pre_debate_votes),
-        swing=minds_gained,
+        swing=votes_gained,
     )
 
 

@@ -45,11 +45,11 @@ class VisibleText(FrozenModel):
 
     text: str
     words: int
-    """Of what is heard."""
+    """The number of words that are heard."""
     dropped: int = 0
-    """Words after those, which are not heard."""
+    """The number of words after those, which are not heard."""
     quotes: tuple[Quote, ...] = ()
-    """Those that are heard, as they are heard."""
+    """The quotes in what is heard, as they are heard."""
     private: bool = False
     """Whether there was working that is left out."""
 
@@ -126,7 +126,7 @@ def _mark_quotes(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> t
 
     def tagged(match: re.Match[str]) -> str:
         quote, within = match[1], _searchable_files(context_texts)
-        verified = len(checked_quotes) < MAX_QUOTES and _in(quote, within, quotes.least_words)
+        verified = len(checked_quotes) < MAX_QUOTES and _is_quoted(quote, within, quotes.least_words)
         checked_quotes.append(Quote(text=quote.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified
         return f"<{name}>{quote}</{name}>"
@@ -141,7 +141,7 @@ def _searchable_files(context_texts: tuple[str, ...]) -> tuple[Source, ...]:
     return tuple(Source(paragraphs(sanitize(text))) for text in context_texts)
 
 
-def _in(quote: str, within: Sequence[Source], least_words: int) -> bool:
+def _is_quoted(quote: str, within: Sequence[Source], least_words: int) -> bool:
     """Whether a context file holds a quote word for word. One that shows words as struck out is held by none."""
     part = comparable_quote(sanitize(quote).replace("&lt;", "<"))
     if is_struck(quote) or len(words_of(part)) < max(1, least_words):

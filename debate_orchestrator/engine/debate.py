@@ -61,15 +61,15 @@ class OpenDebate:
     @property
     def saved_message(self) -> str:
         """What is saved, and the command that continues."""
-        continuing = next_command(self.state, self.files.journal)
+        resume_command = next_command(self.state, self.files.journal)
         if not self.journal.is_in_place():
-            gone = "the journal is gone: it was deleted, moved or replaced meanwhile."
-            return f"{gone} Put it back, or a copy of it, then go on with `{continuing}`."
+            problem = "the journal is gone: it was deleted, moved or replaced meanwhile."
+            return f"{problem} Put it back, or a copy of it, then go on with `{resume_command}`."
         lost_count = len(self.journal.unsaved)
-        first = f"{plural(lost_count, 'reply', 'replies')} lost, as named above. " if lost_count else ""
+        lost_text = f"{plural(lost_count, 'reply', 'replies')} lost, as named above. " if lost_count else ""
         replies = {event.turn_id for event in self.journal.saved_events() if isinstance(event, ReplyEvent)}
         saved_text = plural(len(replies & self.state.replies.keys()), "reply", "replies")
-        return f"{first}{saved_text} saved. Go on with `{continuing}`."
+        return f"{lost_text}{saved_text} saved. Go on with `{resume_command}`."
 
     def with_saved(self, error: ExternalError) -> ExternalError:
         """The error, extended by what is saved and how to continue."""
@@ -154,11 +154,13 @@ def continue_debate(
     session = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
     try:
         events = changes(session.state)
-        changed = session.state
+        new_state = session.state
         for event in events:
-            changed = apply(changed, event)  # all of them, before the first is written: one may allow the next
-        if changed.due:
-            require_consent(session.journal, risks.of_debate(changed.opened, _named_by_journal(session.state, changed)))
+            new_state = apply(new_state, event)  # all of them, before the first is written: one may allow the next
+        if new_state.due:
+            require_consent(
+                session.journal, risks.of_debate(new_state.opened, _named_by_journal(session.state, new_state))
+            )
         for event in events:
             session.record(event)
         if events:
@@ -169,11 +171,12 @@ def continue_debate(
     return session
 
 
-def _named_by_journal(before: DebateState, changed: DebateState) -> dict[str, tuple[str, ...]]:
+def _named_by_journal(before: DebateState, new_state: DebateState) -> dict[str, tuple[str, ...]]:
     """Seat to those specs of the changed cast that the journal had named for the same seat. A change to one judge of a
     panel names the other judges again."""
     return {
-        seat: tuple(spec for spec in specs if spec in before.cast.get(seat, ())) for seat, specs in changed.cast.items()
+        seat: tuple(spec for spec in specs if spec in before.cast.get(seat, ()))
+        for seat, specs in new_state.cast.items()
     }
 
 

@@ -35,13 +35,13 @@ from debate_orchestrator.storage.journal_lines import SCHEMA, Entry
 from debate_orchestrator.util.errors import BadFormat, reason
 from debate_orchestrator.util.numbers import plural
 
-SECONDS = 60
-"""Seconds of processor time for all rehearsals of a format, which take three for a shipped one. One from elsewhere may
-be made to need far more."""
-TEMPLATE_SECONDS = 20
+MAX_SECONDS = 60
+"""Seconds of processor time for all rehearsals of a format, which take three for a shipped one. A hostile one
+may need far more."""
+MAX_TEMPLATE_SECONDS = 20
 """The same for its templates alone, which a process of their own renders."""
 _NONCE = "0123456789abcdef"
-_WHEN = "2026-01-01T00:00:00.000Z"
+_TIME = "2026-01-01T00:00:00.000Z"
 
 
 class Scenario(NamedTuple):
@@ -51,14 +51,14 @@ class Scenario(NamedTuple):
     eventful: bool = False
     """Whether both sides converge in every round, the first speaker declines once, two judges vote with every option
     on, and there is a context file."""
-    ends: bool = False
+    concedes: bool = False
     """Whether the first speaker concedes at once."""
 
 
 _EVENTFUL: Mapping[str, str | bool] = {"detected": True, "side": "both", "findings": True}
 """What stand-ins find in an eventful debate."""
 PLAIN = Scenario("a plain debate")
-UNUSUAL = (Scenario("an eventful debate", eventful=True), Scenario("a short debate", ends=True))
+UNUSUAL = (Scenario("an eventful debate", eventful=True), Scenario("a short debate", concedes=True))
 
 
 def opening_event(
@@ -102,21 +102,21 @@ class _Stop(Exception):
     """A problem after which no other debate is tried: each would fail in the same way."""
 
 
-def find_problems(format: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> list[str]:
-    """Everything that goes wrong in debates by a format, each once; `where` gives the place of some keys."""
+def find_problems(format: Format, templates: Mapping[str, str], location_of: Callable[[Keys], str]) -> list[str]:
+    """Everything that goes wrong in debates by a format, each once; `location_of` gives the file and line of keys."""
     problems: dict[str, None] = {}
     try:
         with rendering.measured() as seconds:
-            in_time = partial(_must_be_in_time, time.process_time() + SECONDS, seconds, where)
+            check_time = partial(_check_time, time.process_time() + MAX_SECONDS, seconds, location_of)
             for strictness, (rounds, scenario) in product(format.rubric.strictness, trials(format)):
                 first = opening_event(format, templates, rounds, strictness, scenario)
-                for problem in _problems(first, scenario, where, in_time):
+                for problem in _problems(first, scenario, location_of, check_time):
                     problems[problem] = None
     except _Stop as stop:
         problems[str(stop)] = None
     except ValidationError as error:  # a debate of a size that is refused
         reasons = " ".join(str(item["msg"]).removeprefix("Value error, ") for item in error.errors())
-        problems[f"{where(())}: debates of this size can't be held: {reasons} Use fewer phases or rounds."] = None
+        problems[f"{location_of(())}: debates of this size can't be held: {reasons} Use fewer phases or rounds."] = None
     return list(problems)
 
 
@@ -131,45 +131,45 @@ def trials(format: Format) -> list[tuple[int, Scenario]]:
 
 
 def _problems(
-    first: Opened, scenario: Scenario, where: Callable[[Keys], str], in_time: Callable[[], None]
+    first: Opened, scenario: Scenario, location_of: Callable[[Keys], str], check_time: Callable[[], None]
 ) -> Iterator[str]:
-    """What goes wrong in one debate. Raises _Stop for what would stop every other, as `in_time` does."""
+    """What goes wrong in one debate. Raises _Stop for what would stop every other, as `check_time` does."""
     size = f"{scenario.name} of {plural(first.settings.rounds, 'round')} ({first.settings.strictness})"
     opened = fold([first])
     turn: Turn | None = None
     if opened.complete:
-        raise _Stop(f"{where(('round',))}: {size} has no turns.")
+        raise _Stop(f"{location_of(('round',))}: {size} has no turns.")
     try:
         for debate in stand_in_debate.play(opened, partial(_reply_text, scenario=scenario)):
             for turn in debate.due:
-                in_time()
+                check_time()
                 yield from _unrendered(debate, turn)
         turn = None
-        in_time()
+        check_time()
         announcements(debate)
         events = enumerate([first, *debate.replies.values()], start=1)
-        markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in events]))
+        markdown.render(build_report([Entry(n, _TIME, event, "") for n, event in events]))
     except _Stop:
         raise
     except Exception as error:  # the engine is tested; what breaks it here is the format
         if isinstance(error, stand_in_debate.StandInFailed):
             turn, error = error.turn, error.cause
         stopped = f"stops at {turn.id}" if turn else "can't be reported"
-        place = _place(first.format, turn) if turn else ("shapes",)
-        raise _Stop(f"{where(place)}: {size} {stopped} ({reason(error)}).") from error
+        keys = _keys_at_fault(first.format, turn) if turn else ("shapes",)
+        raise _Stop(f"{location_of(keys)}: {size} {stopped} ({reason(error)}).") from error
 
 
-def _must_be_in_time(until: float, seconds: Counter[str], where: Callable[[Keys], str]) -> None:
+def _check_time(deadline: float, seconds: Counter[str], location_of: Callable[[Keys], str]) -> None:
     """Raises _Stop where rehearsals, or the templates in them, have taken too long."""
-    if seconds.total() > TEMPLATE_SECONDS:
-        ((slowest, most),) = seconds.most_common(1)
+    if seconds.total() > MAX_TEMPLATE_SECONDS:
+        ((slowest, longest),) = seconds.most_common(1)
         raise _Stop(
-            f"{slowest}: in rehearsals the templates of this format take more than {TEMPLATE_SECONDS} s, and this one "
-            f"takes the most ({most:.0f} s). Use smaller loops."
+            f"{slowest}: in rehearsals the templates of this format take more than {MAX_TEMPLATE_SECONDS} s, and this "
+            f"one takes the most ({longest:.0f} s). Use smaller loops."
         )
-    if time.process_time() > until:
+    if time.process_time() > deadline:
         hint = "Use fewer phases, rounds or ways of judging."
-        raise _Stop(f"{where(())}: rehearsals of this format take more than {SECONDS} s. {hint}")
+        raise _Stop(f"{location_of(())}: rehearsals of this format take more than {MAX_SECONDS} s. {hint}")
 
 
 def _unrendered(debate: DebateState, turn: Turn) -> list[str]:
@@ -187,20 +187,20 @@ def _reply_text(debate: DebateState, turn: Turn, scenario: Scenario) -> str:
     text = " ".join([text] * (1 + (turn.phase.least_words or 0) // len(text.split())))
     if debate.shape(turn) is not None:
         text = rehearse.reply_for(debate, turn, _EVENTFUL if scenario.eventful else {})
-    elif turn.speaking and (scenario.eventful or scenario.ends) and not _spoken(debate):
+    elif turn.speaking and (scenario.eventful or scenario.concedes) and not _has_spoken(debate):
         lines = debate.format.lines
-        text = f"{text}\n\n{lines.concede if scenario.ends else lines.decline}"
+        text = f"{text}\n\n{lines.concede if scenario.concedes else lines.decline}"
     return text
 
 
-def _spoken(debate: DebateState) -> bool:
+def _has_spoken(debate: DebateState) -> bool:
     """Whether a side has spoken."""
     return any(turn.speaking for turn in schedule.turns_taken(debate))
 
 
-def _place(format: Format, turn: Turn) -> Keys:
-    """The keys of what a turn stumbles over: its shape, or its phase."""
+def _keys_at_fault(format: Format, turn: Turn) -> Keys:
+    """The keys of the part of a format that makes a turn fail: its shape, or its phase."""
     if turn.phase.reply != "text":
         return ("shapes", turn.phase.reply)
-    groups = {"before": format.before, "round": format.round, "after": format.after}
-    return next((name, group.index(turn.phase)) for name, group in groups.items() if turn.phase in group)
+    sections = {"before": format.before, "round": format.round, "after": format.after}
+    return next((name, section.index(turn.phase)) for name, section in sections.items() if turn.phase in section)

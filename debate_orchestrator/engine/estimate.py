@@ -24,7 +24,7 @@ from debate_orchestrator.engine import stand_in_debate
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import pricing
-from debate_orchestrator.providers.caching import family
+from debate_orchestrator.providers.caching import cache_key
 from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import duration, plural
@@ -96,12 +96,12 @@ class CostEstimate(FrozenModel):
             parts.append(f"{self._money()} (prices of {pricing.table().date})")
         elif not self.unknown:
             parts.append("$0")
-        left_out = ["tokens for thinking"] if self.cost else []
-        left_out += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
-        left_out += ["searches of the web"] if self.searches else []
-        return ", ".join(parts) + self._hosted() + (f"; not counted: {'; '.join(left_out)}" if left_out else "")
+        not_counted = ["tokens for thinking"] if self.cost else []
+        not_counted += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
+        not_counted += ["searches of the web"] if self.searches else []
+        return ", ".join(parts) + self._hosted() + (f"; not counted: {'; '.join(not_counted)}" if not_counted else "")
 
-    def short(self) -> str:
+    def short_text(self) -> str:
         """Calls, minutes and money in a few words."""
         if self.not_estimated_because:
             return "not estimated"
@@ -167,11 +167,13 @@ def estimate_debate(
     if stand-ins have every seat but the clerk's.
     """
     if rehearsal is None:
-        rehearsal = model_spec.is_rehearsal({seat: who for seat, who in opened.settings.cast.items() if seat != CLERK})
+        rehearsal = model_spec.is_rehearsal(
+            {seat: specs for seat, specs in opened.settings.cast.items() if seat != CLERK}
+        )
     debate = fold(map(_with_real_cast, [opened, *later_events]) if rehearsal else [opened, *later_events])
-    seated = [spec for seat in debate.active_seats for spec in debate.cast[seat]]
-    has_people = model_spec.HUMAN in seated
-    has_slow_seats = has_people or model_spec.HOST in seated
+    seated_specs = [spec for seat in debate.active_seats for spec in debate.cast[seat]]
+    has_people = model_spec.HUMAN in seated_specs
+    has_slow_seats = has_people or model_spec.HOST in seated_specs
     searches = opened.settings.search
     estimate_so_far = CostEstimate(
         bill=Costs(), unknown=(), seconds=0, has_slow_seats=has_slow_seats, has_people=has_people, searches=searches
@@ -179,7 +181,7 @@ def estimate_debate(
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
         return estimate_so_far.model_copy(update={"not_estimated_because": f"more than {MAX_TURNS} turns are left"})
     try:
-        calls, took, host_turns = _play(debate)
+        calls, seconds, host_turns = _play(debate)
     except stand_in_debate.StandInFailed as error:
         return estimate_so_far.model_copy(update={"not_estimated_because": str(error)})
     lines: list[CostLine] = []
@@ -188,7 +190,7 @@ def estimate_debate(
         cost = pricing.cost(call.spec, call.usage)
         unknown |= {} if cost is not None else {call.spec: None}
         lines.append(cost_line(call.turn, call.usage, cost))
-    totals = {"bill": Costs.of_calls(lines), "unknown": tuple(unknown), "seconds": took, "host_turns": host_turns}
+    totals = {"bill": Costs.of_calls(lines), "unknown": tuple(unknown), "seconds": seconds, "host_turns": host_turns}
     return estimate_so_far.model_copy(
         update=totals | {"searches": searches and any(not call.turn.judging for call in calls)}
     )
@@ -210,18 +212,18 @@ def _play(start: DebateState) -> tuple[list[_PlannedCall], float, int]:
     calls: list[_PlannedCall] = []
     host_turns = 0
     cached: dict[Hashable, int] = {}
-    took = 0.0
+    seconds = 0.0
     for debate in stand_in_debate.play(start):
         host_turns += sum(spec_in(debate, turn.seat) == model_spec.HOST for turn in debate.due)
         stage = [turn for turn in debate.due if model_spec.is_called(spec_in(debate, turn.seat))]
         shared: dict[Hashable, int] = {}
         for turn in stage:
-            key = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
+            key = cache_key(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
             calls.append(_planned_call(debate, turn, cached.get(key, 0)))
             shared[key] = calls[-1].usage.cached + calls[-1].usage.cache_write_5m
         cached |= shared  # calls of one stage start together and read nothing of each other
-        took += max((_seconds(spec_in(debate, turn.seat), turn.phase) for turn in stage), default=0.0)
-    return calls, took, host_turns
+        seconds += max((_seconds(spec_in(debate, turn.seat), turn.phase) for turn in stage), default=0.0)
+    return calls, seconds, host_turns
 
 
 def _seconds(spec: str, phase: Phase) -> float:

@@ -77,8 +77,11 @@ def _template_problems(format_source: source.FormatSource, carried: dict[str, st
 
     texts = dict(carried)
     if format_source.shipped:
-        home = format_source.folders[0]
-        texts |= {f"formats/{home.name}/{path.name}": path.read_text("utf-8") for path in home.path.glob("*.j2")}
+        shown_folder = format_source.folders[0]
+        texts |= {
+            f"formats/{shown_folder.name}/{path.name}": path.read_text("utf-8")
+            for path in shown_folder.path.glob("*.j2")
+        }
     sample = fold([dry_run.opening_event(loader.load(DEFAULT_FORMAT), {})])  # has every seat
     return rendering.template_problems(texts, briefs.known_names(sample))
 
@@ -91,9 +94,9 @@ def _semantic_problems(format: Format) -> Iterator[LocatedProblem]:
         yield ("rounds",), f"{numbers}: each must be at least the one before, from 1 to {MAX_ROUNDS}."
     if not format.phases():
         yield ("round",), "There are no phases; a format needs at least one."
-    for group, phases in (("before", format.before), ("round", format.round), ("after", format.after)):
+    for section, phases in (("before", format.before), ("round", format.round), ("after", format.after)):
         for n, phase in enumerate(phases):
-            yield from (((group, n, *keys), message) for keys, message in _phase_problems(format, phase))
+            yield from (((section, n, *keys), message) for keys, message in _phase_problems(format, phase))
     for name, criterion in format.rubric.criteria.items():
         yield from _condition_problems(format, criterion.when, ("rubric", "criteria", name, "when"))
     yield from _wording_problems(format)

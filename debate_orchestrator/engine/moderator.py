@@ -54,14 +54,14 @@ class ModeratorLimits(NamedTuple):
     """Gets a sentence about what happens."""
     stop: asyncio.Event
     """Once it is set no further call is made, and the reply under way is awaited."""
-    after: str
+    outcome: str
     """What became of the debate, for the end of an error message."""
-    instead: str
+    alternative: str
     """What to do instead, for the end of an error message."""
 
     def hints(self) -> list[str]:
         """The last sentences of an error message."""
-        return [hint] if (hint := f"{self.after} {self.instead}".strip()) else []
+        return [hint] if (hint := f"{self.outcome} {self.alternative}".strip()) else []
 
 
 async def derive_positions(
@@ -73,9 +73,9 @@ async def derive_positions(
     """
     state = _without_positions(settings)
     limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, stop, _NOTHING_OPENED, _GIVE_POSITIONS)
-    paid: list[Reply] = []
-    proposed = await propose(state, provider, SetupQuestions(loader.load(settings.format)), limits, paid)
-    return proposed.given["positions"], tuple(paid)
+    paid_replies: list[Reply] = []
+    proposed = await propose(state, provider, SetupQuestions(loader.load(settings.format)), limits, paid_replies)
+    return proposed.given["positions"], tuple(paid_replies)
 
 
 def _without_positions(settings: Settings) -> SetupState:
@@ -85,25 +85,29 @@ def _without_positions(settings: Settings) -> SetupState:
 
 
 async def propose(
-    state: SetupState, provider: Provider, setup_questions: SetupQuestions, limits: ModeratorLimits, paid: list[Reply]
+    state: SetupState,
+    provider: Provider,
+    setup_questions: SetupQuestions,
+    limits: ModeratorLimits,
+    paid_replies: list[Reply],
 ) -> SetupState:
     """The state with the proposal that the setup needs now.
 
-    Every reply is added to `paid`, those that can't be used too. ProviderFailed if no reply can be used; Paused if
-    none came in time or a call would exceed the cap, which counts what the setup has paid before.
+    Every reply is added to `paid_replies`, those that can't be used too. ProviderFailed if no reply can be used; Paused
+    if none came in time or a call would exceed the cap, which counts what the setup has paid before.
     """
     task = setup_questions.next(state)
     assert isinstance(task, ModeratorTask)
     brief, work = _brief(task, state), _WORK[task.name]
     price = cost_before_call(provider.name, brief)
-    about = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
-    limits.tell(f"{work}: {provider.name}{about}.")
+    price_text = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
+    limits.tell(f"{work}: {provider.name}{price_text}.")
 
     def spent() -> float:
-        return sum(_capped_cost(reply) for reply in (*state.progress.paid, *paid))
+        return sum(_capped_cost(reply) for reply in (*state.progress.paid, *paid_replies))
 
     def must_be_within_cap() -> None:
-        check_cap(limits.cap, spent, work, provider.name, price, limits.instead)
+        check_cap(limits.cap, spent, work, provider.name, price, limits.alternative)
 
     try:
         for attempt in range(1, _ATTEMPTS + 1):
@@ -115,7 +119,7 @@ async def propose(
                 "estimated_cost": cost_after_call(provider.name, brief, reply) if reply.cost is None else None,
                 "received": None,
             }
-            paid.append(reply.model_copy(update=update))
+            paid_replies.append(reply.model_copy(update=update))
             try:
                 return setup_questions.proposed(state, task.name, parse_structured(brief.turn_id, reply.text))
             except (BadReply, BadSettings) as error:

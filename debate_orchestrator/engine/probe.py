@@ -159,51 +159,50 @@ class ProbeRun:
         permissions: Permissions = NO_PERMISSIONS,
     ):
         """Reads the ballots that are there. BadFile if one is on other debates, BadJournal if one can't be read."""
-        self.asked: dict[str, list[Entry]] = {}
+        self.earlier_journals: dict[str, list[Entry]] = {}
         """The ballots that had been asked for before, by the path of their journal."""
         self._judges, self._shared_budget = judges, SharedBudget(max_cost)
         self._permissions = permissions
         self._debates: dict[str, CurrentState] = {}  # by the path of their journal
-        self.ballots = [
+        self.tasks = [
             BallotTask(spec, case, repeat, os.path.join(folder, _names(spec)[1], f"{case.name}.{repeat}{JOURNAL}"))
             for repeat in range(1, repeats + 1)
             for case in cases
             for spec in judges
         ]
-        for ballot in self.ballots:
-            self._read(ballot)
+        for task in self.tasks:
+            self._read(task)
 
-    def _read(self, ballot: BallotTask) -> None:
+    def _read(self, task: BallotTask) -> None:
         try:
-            return journal.must_be_new(ballot.path)
+            return journal.must_be_new(task.path)
         except BadJournal:
-            entries = journal.read(ballot.path, follow=False).entries
-        debate = _checked_debate(ballot, [entry.event for entry in entries])
+            entries = journal.read(task.path, follow=False).entries
+        debate = _checked_debate(task, [entry.event for entry in entries])
         if isinstance(entries[-1].event, _CALLS):
-            self.asked[ballot.path] = entries
-        self._debates[ballot.path] = current = CurrentState(debate)
-        self._shared_budget.budget(ballot.path, current)
+            self.earlier_journals[task.path] = entries
+        self._debates[task.path] = current = CurrentState(debate)
+        self._shared_budget.budget(task.path, current)
         if debate.complete:
-            self._shared_budget.freeze(ballot.path)
+            self._shared_budget.freeze(task.path)
 
     def pending(self) -> list[BallotTask]:
         """The ballots that are missing."""
         finished_paths = {path for path, current in self._debates.items() if current.state.complete}
-        return [ballot for ballot in self.ballots if ballot.path not in finished_paths]
+        return [task for task in self.tasks if task.path not in finished_paths]
 
     def estimate(self) -> estimate.CostEstimate:
         """What the missing ballots are expected to take. A stand-in counts as the judge it stands for."""
         expected = [
-            estimate.estimate_debate(*make_opened(ballot.case, ballot.judge), rehearsal=True)
-            for ballot in self.pending()
+            estimate.estimate_debate(*make_opened(task.case, task.judge), rehearsal=True) for task in self.pending()
         ]
         return estimate.CostEstimate(
-            bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
-            unknown=tuple(dict.fromkeys(spec for ballot in expected for spec in ballot.unknown)),
-            seconds=sum(ballot.seconds for ballot in expected) / CONCURRENCY,
+            bill=Costs(lines=tuple(line for estimated in expected for line in estimated.bill.lines)),
+            unknown=tuple(dict.fromkeys(spec for estimated in expected for spec in estimated.unknown)),
+            seconds=sum(estimated.seconds for estimated in expected) / CONCURRENCY,
             has_slow_seats=False,
             searches=False,
-            not_estimated_because=next(filter(None, (ballot.not_estimated_because for ballot in expected)), ""),
+            not_estimated_because=next(filter(None, (estimated.not_estimated_because for estimated in expected)), ""),
         )
 
     async def run(
@@ -215,67 +214,67 @@ class ProbeRun:
         """Asks for the missing ballots until there are none or `stop` is set. Returns the errors of those that could
         not be had. `on_begin` gets the journal of each before its judge is asked. A judge that fails is asked no more,
         and the others go on."""
-        slots, failed = asyncio.Semaphore(CONCURRENCY), dict[str, ExternalError]()
+        slots, errors = asyncio.Semaphore(CONCURRENCY), dict[str, ExternalError]()
 
-        async def ask(ballot: BallotTask) -> None:
+        async def ask(task: BallotTask) -> None:
             async with slots:
-                if stop.is_set() or ballot.judge in failed:
+                if stop.is_set() or task.judge in errors:
                     return
                 try:
-                    await self._ask(ballot, stop, on_event, on_begin)
+                    await self._ask(task, stop, on_event, on_begin)
                 except ExternalError as error:
-                    failed.setdefault(ballot.judge, error)
+                    errors.setdefault(task.judge, error)
                 except BaseException:
                     stop.set()  # no judge's fault, such as a locked journal: nothing more is asked
                     raise
 
-        for ended in await asyncio.gather(*map(ask, self.pending()), return_exceptions=True):
-            if isinstance(ended, BaseException):
-                raise ended
-        return list(failed.values())
+        for ballot_or_error in await asyncio.gather(*map(ask, self.pending()), return_exceptions=True):
+            if isinstance(ballot_or_error, BaseException):
+                raise ballot_or_error
+        return list(errors.values())
 
     async def _ask(
         self,
-        ballot: BallotTask,
+        task: BallotTask,
         stop: asyncio.Event,
         on_event: OnEvent,
         on_begin: Callable[[journal.JournalWriter], None],
     ) -> None:
         """Asks for one ballot. What of it is lost, since the disk stayed full, is missing afterwards."""
-        opened, speeches = make_opened(ballot.case, ballot.judge)
-        make_folder(os.path.dirname(ballot.path))
-        if ballot.path in self._debates:
-            session = continue_debate(ballot.path, ignore)  # the user agreed to the judges of the whole run
+        opened, speeches = make_opened(task.case, task.judge)
+        make_folder(os.path.dirname(task.path))
+        if task.path in self._debates:
+            session = continue_debate(task.path, ignore)  # the user agreed to the judges of the whole run
         else:
-            session = create_debate(opened, DebateFiles.of_journal(ballot.path))
+            session = create_debate(opened, DebateFiles.of_journal(task.path))
         try:
             with session:
-                _checked_debate(ballot, session.journal.events)  # it may have changed since
-                self._debates[ballot.path] = session.current
+                _checked_debate(task, session.journal.events)  # it may have changed since
+                self._debates[task.path] = session.current
                 on_begin(session.journal)
                 for event in speeches:
                     session.record(event)
                 session.journal.sync()
-                budget = self._shared_budget.budget(ballot.path, session.current)
+                budget = self._shared_budget.budget(task.path, session.current)
                 providers = casting.make_providers(session.current, permissions=self._permissions)
                 # A judge without a usable ballot is a result here, and no reason to stop.
                 options = RunOptions(on_event=on_event, stop=stop, budget=budget, required_judges="none")
                 await drive(session, providers, options)
                 if session.state.complete:
-                    self._shared_budget.freeze(ballot.path)
+                    self._shared_budget.freeze(task.path)
         finally:
             if session.journal.lost:
-                self._debates.pop(ballot.path, None)
+                self._debates.pop(task.path, None)
                 with suppress(UserError):  # another program changed the file
-                    self._read(ballot)
+                    self._read(task)
 
-    def _state(self, ballot: BallotTask) -> DebateState | None:
-        current = self._debates.get(ballot.path)
+    def _state(self, task: BallotTask) -> DebateState | None:
+        current = self._debates.get(task.path)
         return None if current is None else current.state
 
     def scorecard(self) -> Data:
         """What the ballots so far add up to, in the shape that `reports.scorecard` describes."""
-        cases = [ballot.case for ballot in self.ballots]
+        cases = [task.case for task in self.tasks]
         probes = list(dict.fromkeys(case.probe for case in cases if case.probe))
         return {
             "status": "stopped" if self.pending() else "done",
@@ -286,8 +285,8 @@ class ProbeRun:
         }
 
     def _judge_result(self, spec: str, probes: Sequence[Probe]) -> Data:
-        ballots = [ballot for ballot in self.ballots if ballot.judge == spec]
-        debates = {(ballot.case.name, ballot.repeat): self._state(ballot) for ballot in ballots}
+        tasks = [task for task in self.tasks if task.judge == spec]
+        debates = {(task.case.name, task.repeat): self._state(task) for task in tasks}
         results = {
             key: (tally.result(debate, debate.rounds) or NO_BALLOT) if debate and debate.complete else PENDING
             for key, debate in debates.items()
@@ -295,7 +294,7 @@ class ProbeRun:
         cases = [
             {"probe": case.probe.name, "debate": case.debate.name, "side": case.side, "repeat": repeat}
             | outcome(case.probe, case.side, results[ProbeCase(case.debate).name, repeat], results[case.name, repeat])
-            for _, case, repeat, _ in ballots
+            for _, case, repeat, _ in tasks
             if case.probe
         ]
         cost = Costs(lines=tuple(costs_of(debate).total for debate in debates.values() if debate)).total
@@ -312,14 +311,14 @@ class ProbeRun:
         }
 
 
-def _checked_debate(ballot: BallotTask, events: Sequence[Event]) -> DebateState:
+def _checked_debate(task: BallotTask, events: Sequence[Event]) -> DebateState:
     """The debate of a ballot's journal. BadFile unless it begins with the ballot's speeches and its judge
     is still the one that the user named."""
-    debate, (opened, speeches) = stored_state(ballot.path, events), make_opened(ballot.case, ballot.judge)
-    chance = debate.opened.model_dump(include={"seed", "nonce", "version"})
-    expected = [opened.model_copy(update=chance), *speeches]
+    debate, (opened, speeches) = stored_state(task.path, events), make_opened(task.case, task.judge)
+    random_fields = debate.opened.model_dump(include={"seed", "nonce", "version"})
+    expected = [opened.model_copy(update=random_fields), *speeches]
     if [*events[: len(expected)]] != expected[: len(events)] or debate.cast != opened.cast:
-        problem = f"{ballot.path} is a ballot on other debates or prompts than today's."
+        problem = f"{task.path} is a ballot on other debates or prompts than today's."
         raise BadFile(f"{problem} Name another output, or move the folder away.")
     return debate
 

@@ -48,7 +48,7 @@ from debate_orchestrator.util.messages import and_joined
 
 FORMAT = "transcript"
 """The format by which a transcript is judged."""
-_NEVER_SAID = ReservedLines(concede="\n", decline="\n")
+_NO_RESERVED_LINES = ReservedLines(concede="\n", decline="\n")
 """No line of a speech is a line feed, so nothing in a transcript is taken for a reserved line."""
 OpenedAndSpeeches = tuple[Opened, list[Spoke | Declined]]
 """The first event of a judging and the speeches that follow it."""
@@ -59,11 +59,11 @@ class Rejudging(NamedTuple):
 
     opened: Opened
     speeches: Sequence[Spoke | Declined]
-    """They follow the first event at once."""
+    """The events that follow the first one at once."""
     entries: Sequence[Entry]
-    """Of the journal that is judged; none for a transcript."""
+    """The lines of the journal that is judged; none for a transcript."""
     notes: tuple[str, ...] = ()
-    """What its reader found in a transcript."""
+    """What readers should know about a transcript, in sentences."""
 
     @property
     def risks(self) -> tuple[risks.Risk, ...]:
@@ -87,9 +87,9 @@ def rejudging_from_file(
             transcript, path, digest, judges, strictness, topic, positions, vote_settings=vote_settings
         )
         return Rejudging(opened, speeches, (), transcript.notes)
-    unwanted = [*(["the topic"] if topic is not None else []), *(["the positions"] if positions else [])]
-    if unwanted:
-        problem = f"{path} says what was debated; {and_joined(unwanted)} can be given for a transcript alone."
+    superfluous = [*(["the topic"] if topic is not None else []), *(["the positions"] if positions else [])]
+    if superfluous:
+        problem = f"{path} says what was debated; {and_joined(superfluous)} can be given for a transcript alone."
         raise BadSettings(problem, hint="leave them out")
     entries = read(path).entries
     return Rejudging(*opened_from_journal(entries, path, judges, strictness, vote_settings), entries)
@@ -151,10 +151,10 @@ def opened_from_journal(
     settings = settings.model_copy(update=_valid_votes(votes | dict(vote_settings or {}), old.format, judges, problems))
     if problems:
         raise BadSettings(problems)
-    replayed = (f"replay:{path}",)
+    replay_specs = (f"replay:{path}",)
     settings = settings.model_copy(update={"brief": False})  # a decision brief is on a verdict, still to come
-    seated = old.format.active_seats(settings.chosen_phases)
-    cast = {**{seat: replayed for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
+    active_seats = old.format.active_seats(settings.chosen_phases)
+    cast = {**{seat: replay_specs for seat in active_seats if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALL_SETTINGS}
     earlier = _earlier_debate(debate, os.path.basename(path), digest)
     opened = new_opened(
@@ -183,7 +183,7 @@ def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[Earl
     return tuple(earlier)
 
 
-def _opened_from_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
+def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeeches:
     """The judging of a debate whose format has no judge but names another format for judging (`judged_by`). The judges
     read the speeches as the debate's seats heard them, under the names that the debate's format gives its sides."""
     format, settings = debate.format, debate.opened.settings
@@ -194,7 +194,7 @@ def _opened_from_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
         speeches=tuple(_transcript_speech(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking),
         notes=tuple(_weaknesses(debate)),
     )
-    opened, speeches = opened_from_transcript(transcript, judged_by=format.judged_by, **how)
+    opened, speeches = opened_from_transcript(transcript, judged_by=format.judged_by, **options)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
     format = opened.format.model_copy(update={"seats": seats})
     return opened.model_copy(update={"format": format, "speech_rules": debate.opened.speech_rules}), speeches
@@ -215,18 +215,18 @@ def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:
 def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDebate:
     """What went on in a finished debate, and what its panel decided."""
     rounds = range(1, debate.rounds + 1)
-    verdict, before = tally.verdict(debate), debate.opened.earlier_debate
+    verdict, earlier = tally.verdict(debate), debate.opened.earlier_debate
     rounds_answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
     speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
     return EarlierDebate(
         source=source,
         digest=digest,
-        root=before.speeches_digest if before else digest,
-        ended_after=debate.ended_after or schedule.round_without_new_ground(debate),
+        root=earlier.speeches_digest if earlier else digest,
+        ended_after=debate.ended_after or schedule.no_new_ground_slot_id(debate),
         interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in rounds_answered},
         conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
-        speakers=before.speakers if before else speakers,
-        notes=(*(before.notes if before else ()), *_weaknesses(debate)),
+        speakers=earlier.speakers if earlier else speakers,
+        notes=(*(earlier.notes if earlier else ()), *_weaknesses(debate)),
         judges=debate.cast[JUDGE],
         rounds={
             result.round: EarlierRound(
@@ -313,7 +313,7 @@ def opened_from_transcript(
         **votes,
     )
     opened = new_opened(
-        _fitted(format, transcript).model_copy(update={"lines": _NEVER_SAID}),
+        _fit_to_transcript(format, transcript).model_copy(update={"lines": _NO_RESERVED_LINES}),
         {},
         settings=settings,
         earlier_debate=EarlierDebate(
@@ -323,13 +323,13 @@ def opened_from_transcript(
     return opened, _events(opened, transcript.speeches, source)
 
 
-def _fitted(format: Format, transcript: Transcript) -> Format:
+def _fit_to_transcript(format: Format, transcript: Transcript) -> Format:
     """The format with a phase for each speech, unless every round is what the format has anyway: one argument from each
     side, always in the same order."""
     speeches, first = transcript.speeches, transcript.speeches[0].side
     order = (first, "b" if first == "a" else "a")
-    regular = [(number, side) for number in range(1, transcript.rounds + 1) for side in order]
-    if [(speech.round, speech.side) for speech in speeches] == regular:
+    regular_order = [(number, side) for number in range(1, transcript.rounds + 1) for side in order]
+    if [(speech.round, speech.side) for speech in speeches] == regular_order:
         return format
     argument = next(phase for phase in format.round if phase.reply == "text")
     others = [phase for phase in format.round if phase.reply != "text"]
@@ -356,7 +356,7 @@ def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -
     return events
 
 
-# Both
+# From either
 
 
 def output_path(source: str) -> str:

@@ -14,7 +14,7 @@ from debate_orchestrator.util.errors import reason
 
 
 class StandInFailed(Exception):
-    """A turn that a stand-in can't take. The cause is the format, which may be a stranger's."""
+    """A turn that a stand-in can't take. The cause is the format, which may come from anyone."""
 
     def __init__(self, turn: Turn, cause: Exception):
         super().__init__(f"a stand-in can't take the turn {turn.id} ({reason(cause)})")

@@ -83,14 +83,14 @@ def check_settings(
     *,
     people: bool = False,
     permissions: Permissions = NO_PERMISSIONS,
-    more: Sequence[str] = (),
+    more_problems: Sequence[str] = (),
 ) -> None:
     """Raises if the debate could not be opened, or its cap not be held: before anything is written or paid.
 
-    BadSettings with every problem of `call_problems`, and with `more`, which the caller found. BadFile or BadJournal if
-    one of the files is there already or a recording can't be read.
+    BadSettings with every problem of `call_problems`, and with `more_problems`, which the caller found. BadFile or
+    BadJournal if one of the files is there already or a recording can't be read.
     """
-    problems = [*call_problems(settings.cast, people=people, permissions=permissions), *more]
+    problems = [*call_problems(settings.cast, people=people, permissions=permissions), *more_problems]
     problems += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
     if problems:
         raise BadSettings(problems)

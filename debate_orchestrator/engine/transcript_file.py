@@ -177,7 +177,7 @@ _LABEL_SIGNS = re.compile(r"\s*(?:[->+|]|\*\s)|\s*(#*)")
 _TAG = re.compile(r"<[^<>]*>")
 _WORDS = re.compile(r"(?:[^\W_]|[()])+")
 _TOPIC = re.compile(r"(?:\*\*)?topic:(?:\*\*)?\s+(\S.*)", re.IGNORECASE)
-_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
+_HORIZONTAL_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _ROUND = re.compile(r"round (\d{1,3})\b.*", re.IGNORECASE)
 
 
@@ -205,15 +205,15 @@ def _headings(text: str, problems: list[str]) -> list[_Heading]:
     for token, following in pairwise([*tokens, Token("", "", 0)]):
         if token.map is None:
             continue
-        where = f"line {token.map[0] + 1}"
+        location = f"line {token.map[0] + 1}"
         if token.type == "heading_open" and not token.level:
             if token.markup.startswith("#") or _speaker(following.content):
                 first, end = token.map
                 headings.append(_Heading(first, end, int(token.tag[1:]), following.content))
         elif token.type == "fence" and token.map[1] - token.map[0] < token.content.count("\n") + 2:
-            problems.append(f"{where}: this code block is never closed. Close it with a line {token.markup}.")
+            problems.append(f"{location}: this code block is never closed. Close it with a line {token.markup}.")
         elif token.type == "html_block" and _hides_headings(token.content.lstrip(" ")):
-            problems.append(f"{where}: this HTML hides what stands below it. Close it, and leave a line empty.")
+            problems.append(f"{location}: this HTML hides what stands below it. Close it, and leave a line empty.")
     return headings
 
 
@@ -232,7 +232,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     speakers, speeches, number = list[_Speaker](), list[TranscriptSpeech](), 0
     labels = {_plain(heading.text).casefold() for heading in headings if heading.level == level}
     for heading, following in pairwise([*headings, _Heading(len(lines), len(lines), 1, "")]):
-        where, name = f"line {heading.line + 1}", short_repr(heading.text, 40)
+        location, name = f"line {heading.line + 1}", short_repr(heading.text, 40)
         body = lines[heading.end : following.line]
         speaker = _speaker(heading.text) if heading.level == level else None
         if speaker is not None:
@@ -243,11 +243,11 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
                 if _is_label(line, level, labels):
                     names = f"line {index}: {short_repr(line.strip(), 40)} names a side within a speech"
                     problems.append(f"{names}. Begin a speech with {'#' * level}, or quote the line behind `>`.")
-            problems += [] if speech.strip() else [f"{where}: {name} says nothing."]
+            problems += [] if speech.strip() else [f"{location}: {name} says nothing."]
         elif heading is headings[0] and heading.level == 1:
             topic = _read_above(body, heading.end, problems) or topic or heading.text
         elif any(map(str.strip, body)):
-            problems.append(f"{where}: {name} has text below it and names no side.")
+            problems.append(f"{location}: {name} has text below it and names no side.")
         elif match := _ROUND.fullmatch(heading.text):
             number = int(match[1])
     if not any(speech.round for speech in speeches):
@@ -287,7 +287,7 @@ def _read_above(lines: list[str], first: int, problems: list[str]) -> str | None
 
 def _speech(lines: list[str]) -> str:
     """The text of these lines, without blank ones around them and rules below them."""
-    while lines and (not lines[-1].strip() or _RULE.fullmatch(lines[-1])):
+    while lines and (not lines[-1].strip() or _HORIZONTAL_RULE.fullmatch(lines[-1])):
         lines.pop()
     return "\n".join(lines).strip("\n")
 
@@ -315,8 +315,8 @@ def _entries(text: str, problems: list[str]) -> list[_Entry]:
         return TypeAdapter(list[_Entry]).validate_python(data)
     except ValidationError as error:
         for detail in error.errors()[: _MAX_LISTED + 1]:
-            where = [f"speech {at + 1}" if isinstance(at, int) else at for at in detail["loc"]]
-            problems.append(": ".join([*where, f"{detail['msg']}."]))
+            location = [f"speech {index + 1}" if isinstance(index, int) else index for index in detail["loc"]]
+            problems.append(": ".join([*location, f"{detail['msg']}."]))
     except (ValueError, RecursionError) as error:
         problems.append(f"it is not JSON: {short_repr(str(error), 120)}.")
     return []

@@ -99,7 +99,7 @@ class TurnRunner:
             if self.debate.opened.settings.share_cache and provider.caches:
                 prefix = (provider.name, turn.phase.reply, turn.mirrored)
                 cache_writer = cache_writers.get(prefix)
-                cache_writers.setdefault(prefix, run.begun)
+                cache_writers.setdefault(prefix, run.reply_begun)
             running.append(run.run(cache_writer))
         return running
 
@@ -125,7 +125,7 @@ class _TurnRun:
         self._runner, self._turn, self._provider = runner, turn, provider
         self._stop, self._options = runner.options.stop, runner.options
         self._billed = model_spec.is_called(provider.name)
-        self.begun = asyncio.Event()
+        self.reply_begun = asyncio.Event()
         """Set once the reply has begun, or will not come."""
         self._pieces: list[str] = []
         """What has come of the reply under way."""
@@ -158,7 +158,7 @@ class _TurnRun:
                 if isinstance(event, Rejected) and not attempts_left and not event.absent:
                     raise _no_usable_reply(self._turn, event)
         finally:
-            self.begun.set()  # a cache writer that failed must not block the turns behind it
+            self.reply_begun.set()  # a cache writer that failed must not block the turns that wait for it
 
     # The call
 
@@ -211,8 +211,8 @@ class _TurnRun:
     async def _call(self, turn_brief: Brief) -> Reply:
         self._pieces = []
         try:
-            watched = self._options.on_text is not None
-            reply = await call_provider(self._provider, turn_brief, self._on_text, watched=watched)
+            is_watched = self._options.on_text is not None
+            reply = await call_provider(self._provider, turn_brief, self._on_text, watched=is_watched)
         except ExternalError:
             raise
         except UnshownReply as unshown:
@@ -223,7 +223,7 @@ class _TurnRun:
         return self._attributed(turn_brief, reply)
 
     def _on_text(self, piece: str) -> None:
-        self.begun.set()
+        self.reply_begun.set()
         self._pieces.append(piece)
         if self._options.on_text is not None:
             self._options.on_text(self._turn, piece)
@@ -300,8 +300,8 @@ class _TurnRun:
             return replies.rejected(self._turn, replies.as_stored(reply), error, absent=absent)
         except Exception as error:
             problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
-            failed = self._call_failed(problem, replies.as_stored(reply), maybe_billed=reply.called)
-            await self._runner.record(failed)
+            failure = self._call_failed(problem, replies.as_stored(reply), maybe_billed=reply.called)
+            await self._runner.record(failure)
             raise
 
     def _may_be_absent(self) -> bool:

@@ -1,4 +1,4 @@
-"""The setup conversation as a file that a host carries on: answers in, next questions out.
+"""The setup conversation of an agent host, stored in a file: answers in, next questions out.
 
 The file is an answers file from the start; under `setup` it keeps what was said on the way. The moderator's work is
 laid out in a folder beside it, as turns are. Once its debate is open, a new topic begins a new conversation.
@@ -6,7 +6,6 @@ laid out in a folder beside it, as turns are. Once its debate is open, a new top
 
 from __future__ import annotations
 
-import operator
 import os
 import secrets
 from collections.abc import Callable, Mapping
@@ -42,18 +41,23 @@ from debate_orchestrator.util.messages import Tell, command, ignore
 class AskResult(FrozenModel):
     """The result of one call: the answers that were taken, and what is asked next."""
 
-    now: SetupQuestion | ModeratorTask | Ready
-    together: tuple[SetupQuestion, ...]
+    next_item: SetupQuestion | ModeratorTask | Ready
+    questions_to_ask: tuple[SetupQuestion, ...]
     """The questions that can be put at once, the next one first."""
     turn_files: TurnFiles | None
     """The path of the moderator's brief, if a moderator is needed now."""
     given: dict[str, Any]
     sources: dict[str, str]
     problems: tuple[str, ...]
-    refused: frozenset[str]
+    rejected_keys: frozenset[str]
     """The keys of the answers that were not taken."""
     missing: tuple[str, ...]
     """A sentence for each reply that was waited for and did not come."""
+
+
+def has_no_risks(risks: tuple[Risk, ...]) -> bool:
+    """Whether there is nothing to agree to: the answer where no one can be asked."""
+    return not risks
 
 
 def ask(
@@ -63,21 +67,21 @@ def ask(
     tell: Tell = ignore,
     wait: float = 0.0,
     *,
-    agree: Callable[[tuple[Risk, ...]], bool] = operator.not_,
+    agree: Callable[[tuple[Risk, ...]], bool] = has_no_risks,
 ) -> AskResult:
     """Takes `answers` (key to answer; a moderator's turn to its reply as bytes, or to the reply's file) into the
     answers file at `path`, and says what comes next. A bad answer is a problem; the others are taken. Waits up to that
     many seconds for a moderator's reply that is due. `tell` gets a sentence for each file that was moved aside. `agree`
-    says whether the user agreed to risks of the file; usually, none are agreed to.
+    says whether the user agreed to risks of the file; by default, none are agreed to.
 
     Raises BadSettings if the file holds an answer that can't be taken, or if its debate is open already and no new
     topic is given."""
-    state = _initial_state(path, agree, fresh="topic" in answers)
+    state = _initial_state(path, agree, starts_anew="topic" in answers)
     state, problems = questions.checked(state), list[str]()
     state = _with_free_output(state, agree, problems)
     folder = TurnsFolder(setup_folder(path), tell)
     due = questions.next(state)
-    state, refused = _take_all(state, answers, questions, problems)
+    state, rejected_keys = _take_all(state, answers, questions, problems)
 
     def keep(state: SetupState) -> None:
         save(path, state, tell)
@@ -86,17 +90,17 @@ def ask(
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
         wait_for_replies([folder.turn_files(due.turn, "json")], wait)
     state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, keep)
-    together = questions.together(state)
-    state = questions.mark_asked(state, *together)
+    questions_to_ask = questions.together(state)
+    state = questions.mark_asked(state, *questions_to_ask)
     keep(state)
     return AskResult(
-        now=questions.next(state),
-        together=together,
+        next_item=questions.next(state),
+        questions_to_ask=questions_to_ask,
         turn_files=turn_files,
         given=state.given,
         sources=dict(state.sources),
         problems=tuple(problems),
-        refused=refused,
+        rejected_keys=rejected_keys,
         missing=missing,
     )
 
@@ -111,12 +115,12 @@ def is_moderators(key: str) -> bool:
     return key.startswith("setup.")
 
 
-def _initial_state(path: str, agree: Callable[[tuple[Risk, ...]], bool], *, fresh: bool) -> SetupState:
+def _initial_state(path: str, agree: Callable[[tuple[Risk, ...]], bool], *, starts_anew: bool) -> SetupState:
     """The conversation of a file, or a new one. If the debate of the file is open, its answers are moved aside for a
-    `fresh` conversation. Raises BadSettings otherwise."""
+    new conversation if `starts_anew`. Raises BadSettings otherwise."""
     state = load(path) if os.path.exists(path) else SetupState()
     if journal := _open_debate(state, agree):
-        if not fresh:
+        if not starts_anew:
             hint = f"go on with `{command('step', journal)}`, or begin another debate with topic=..."
             raise BadSettings(f"{path}: the debate of these answers is open.", hint=hint)
         move_aside(path, "opened", first="-1")
@@ -126,7 +130,7 @@ def _initial_state(path: str, agree: Callable[[tuple[Risk, ...]], bool], *, fres
 
 def _open_debate(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool]) -> str | None:
     """The journal of the debate that was opened with these answers; None if there is none. One elsewhere is not looked
-    for unless the user agreed to that output: the file may be a stranger's."""
+    for unless the user agreed to that output: the file may come from someone else."""
     is_confirmed = state.progress.topic_ok and state.progress.positions_ok
     if not (is_confirmed and isinstance(state.given.get("output"), str) and _may_look(state, agree)):
         return None
@@ -135,12 +139,12 @@ def _open_debate(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool]) -
         opened = read(journal).events[0] if os.path.isfile(journal) else None
     except DebateError:
         return None
-    same = isinstance(opened, Opened) and opened.settings.topic == state.given.get("topic")
-    return journal if same else None
+    is_same_debate = isinstance(opened, Opened) and opened.settings.topic == state.given.get("topic")
+    return journal if is_same_debate else None
 
 
 def _may_look(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool]) -> bool:
-    """Whether this program may look at the output path that a file names: the file may be a stranger's."""
+    """Whether this program may look at the output path that a file names: the file may come from someone else."""
     return agree(risks.of_settings({"output": state.given.get("output")}))
 
 
@@ -165,21 +169,21 @@ def _take_moderator_replies(
     """The state with the moderator's replies that are there; the files of the next one, whose brief is written;
     and what is missing. What is wrong with a reply is added to `problems`. `keep` saves a state: a reply was paid for,
     and is put away only when the state with it is saved. Raises BadFile if a file can't be written or moved."""
-    while isinstance(now := questions.next(state), ModeratorTask):
-        turn_files, brief = _brief(folder, now, state)
+    while isinstance(next_item := questions.next(state), ModeratorTask):
+        turn_files, brief = _brief(folder, next_item, state)
         asked_before = os.path.exists(turn_files.brief)
         try:
             text = folder.collect(turn_files, brief)
             if text is not None:
-                state = questions.proposed(state, now.name, parse_structured(now.turn, text))
+                state = questions.proposed(state, next_item.name, parse_structured(next_item.turn, text))
         except DebateError as error:
             problems += folder.reject(turn_files, error.problems)
             return state, turn_files, ()
         if text is None:
             problem = folder.write_brief(turn_files, brief)
             problems += [problem] if problem else []
-            waits = asked_before and not problem
-            return state, turn_files, tuple(folder.missing_replies([turn_files])) if waits else ()
+            is_waiting = asked_before and not problem
+            return state, turn_files, tuple(folder.missing_replies([turn_files])) if is_waiting else ()
         keep(state)
         folder.move_taken_aside(turn_files)
     return state, None, ()
@@ -189,40 +193,40 @@ def _take_all(
     state: SetupState, answers: Mapping[str, str | bytes], questions: SetupQuestions, problems: list[str]
 ) -> tuple[SetupState, frozenset[str]]:
     """The state with these answers, and the keys of those that can't be taken; why is added to `problems`."""
-    refused = set[str]()
+    rejected_keys = set[str]()
     for key, value in answers.items():
         try:
             state = _take(state, key, value, questions)
         except DebateError as error:
             problems += error.problems
-            refused.add(key)
-    return state, frozenset(refused)
+            rejected_keys.add(key)
+    return state, frozenset(rejected_keys)
 
 
 def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuestions) -> SetupState:
-    now = questions.next(state)
+    next_item = questions.next(state)
     if is_moderators(key):
-        if not isinstance(now, ModeratorTask) or key != now.turn:
+        if not isinstance(next_item, ModeratorTask) or key != next_item.turn:
             raise BadSettings(f"{key}: this moderator's reply is not due.", hint="do what ask prints now")
         text = decode(key, value) if isinstance(value, bytes) else read_reply(key, value)
-        return questions.proposed(state, now.name, parse_structured(key, text))
-    after = questions.answer(state, key, str(value))
+        return questions.proposed(state, next_item.name, parse_structured(key, text))
+    new_state = questions.answer(state, key, str(value))
     if key == "output":
-        DebateFiles.of_output(after.given["output"]).must_be_new()
-    cast = after.given.get("cast", {}) if key == RAPPORTEUR else {}
+        DebateFiles.of_output(new_state.given["output"]).must_be_new()
+    cast = new_state.given.get("cast", {}) if key == RAPPORTEUR else {}
     if RAPPORTEUR in cast and (problems := cast_problems({RAPPORTEUR: (cast[RAPPORTEUR],)})):
         raise BadSettings(problems)
-    return after
+    return new_state
 
 
-def _brief(folder: TurnsFolder, now: ModeratorTask, state: SetupState) -> tuple[TurnFiles, str]:
-    turn_files = folder.turn_files(now.turn, "json")
+def _brief(folder: TurnsFolder, next_item: ModeratorTask, state: SetupState) -> tuple[TurnFiles, str]:
+    turn_files = folder.turn_files(next_item.turn, "json")
     text = moderator_brief(
-        now.name,
-        turn=now.turn,
+        next_item.name,
+        turn=next_item.turn,
         nonce=state.progress.nonce,
-        schema=now.json_schema,
+        schema=next_item.json_schema,
         reply_name=os.path.basename(turn_files.reply),
-        **now.values,
+        **next_item.values,
     )
     return turn_files, text

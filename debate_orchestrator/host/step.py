@@ -126,7 +126,7 @@ def wait(journal: str, seconds: float, answered_turns: Collection[str] = ()) -> 
         turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in answered_turns
     ]
     reply_formats = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in due_turns}
-    wait_for_replies([folder.turn_files(turn_id, form) for turn_id, form in reply_formats.items()], seconds)
+    wait_for_replies([folder.turn_files(turn_id, wants) for turn_id, wants in reply_formats.items()], seconds)
 
 
 class Stepper:
@@ -144,11 +144,11 @@ class Stepper:
         """`before_calls` is called once, before the first call. `just_opened` says that the debate was opened just
         now, so that its first announcements are new."""
         self.session, self.folder, self.before_calls = session, folder, before_calls
-        self.permissions, self.just_opened, self.told = permissions, just_opened, False
+        self.permissions, self.just_opened, self.has_announced_calls = permissions, just_opened, False
         self.announcer = Announcer()
-        self.before = [] if just_opened else self.announcer.new(session.state)
+        self.earlier_announcements = [] if just_opened else self.announcer.new(session.state)
         self.providers = seat_providers(session, permissions)
-        self.waiting = [turn.id for turn in self._due_at_host() if self.state.calls_intended(turn.id)]
+        self.briefed_turn_ids = [turn.id for turn in self._due_at_host() if self.state.calls_intended(turn.id)]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
         self.rejected: set[str] = set()
@@ -194,11 +194,15 @@ class Stepper:
         except DiskFull as error:
             raise self.session.with_saved(error) from error
         self.session.journal.sync()
-        new = self.announcer.new(self.state)
-        show = new if self.just_opened or self.accepted else [*self.before, *new][-1:]
-        missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.rejected]
+        new_announcements = self.announcer.new(self.state)
+        show = (
+            new_announcements
+            if self.just_opened or self.accepted
+            else [*self.earlier_announcements, *new_announcements][-1:]
+        )
+        missing = [turn for turn in turns if turn.turn in self.briefed_turn_ids and turn.turn not in self.rejected]
         return StepResult(
-            show=(*(line.shown_alone(self.state) for line in show), *self._late()),
+            show=(*(line.shown_alone(self.state) for line in show), *self._late_replies()),
             accepted=tuple(self.accepted),
             problems=tuple(self.problems),
             missing=tuple(
@@ -225,8 +229,8 @@ class Stepper:
     def _call(self) -> bool:
         """Runs the seats that have a provider; True if that brought a reply."""
         before = len(self.state.replies)
-        if not self.told and any(turn.seat in self.providers for turn in self.state.due):
-            self.told = True
+        if not self.has_announced_calls and any(turn.seat in self.providers for turn in self.state.due):
+            self.has_announced_calls = True
             self.before_calls(self.session)
         if self.providers:
             options = RunOptions()
@@ -269,7 +273,7 @@ class Stepper:
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
-    def _late(self) -> Iterator[str]:
+    def _late_replies(self) -> Iterator[str]:
         """A sentence for each turn with a reply of the host whose file now holds another."""
         for turn in schedule.turns_taken(self.state):
             event = self.state.replies[turn.id]
@@ -304,9 +308,9 @@ class Stepper:
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn. It ends with the last reply that could not be used, and why."""
         rejected = self.state.rejected_replies(turn.id)
-        former = rejected[-1] if rejected and rejected[-1].reply.spec == model_spec.HOST else None
+        last_rejected = rejected[-1] if rejected and rejected[-1].reply.spec == model_spec.HOST else None
         code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_secret.stored_secret)
-        return brief(self.state, turn, former, code)
+        return brief(self.state, turn, last_rejected, code)
 
     def _brief_file(self, turn_brief: Brief, turn: Turn, turn_files: TurnFiles) -> str:
         return brief_file(turn_brief, self.state, turn, os.path.basename(turn_files.reply))

@@ -60,14 +60,14 @@ class TurnsFolder:
         if self._has_brief(turn_files, brief):
             return None
         make_folder(self.folder)
-        aside = self._move_aside(turn_files.reply, "aside") if os.path.lexists(turn_files.reply) else None
+        kept_path = self._move_aside(turn_files.reply, "aside") if os.path.lexists(turn_files.reply) else None
         if os.path.lexists(turn_files.brief):
             self._move_aside(turn_files.brief, "earlier")
         write_atomic(turn_files.brief, brief)
-        if aside is None:
+        if kept_path is None:
             return None
         problem = f"{turn_files.turn}: this reply was there before its brief, or answers an earlier one."
-        return with_hint(f"{problem} It was kept as {aside}.", "answer the brief as it is now")
+        return with_hint(f"{problem} It was kept as {kept_path}.", "answer the brief as it is now")
 
     def collect(self, turn_files: TurnFiles, brief: str) -> str | None:
         """The reply in place to exactly this brief; None if there is none. Raises BadReply if it is not text."""
@@ -130,14 +130,14 @@ class TurnsFolder:
 def wait_for_replies(files_due: Iterable[TurnFiles], seconds: float) -> None:
     """Waits until each of these reply files is there and whole, or for that many seconds. Turns without a brief file
     are not waited for. An interrupt says that nothing is lost: what was accepted is saved before a wait."""
-    end, before = time.monotonic() + seconds, list[tuple[int, int] | None]()
+    deadline, previous = time.monotonic() + seconds, list[tuple[int, int] | None]()
     with_brief = [turn_files for turn_files in files_due if os.path.lexists(turn_files.brief)]
     while with_brief:
-        now = [_size_and_time(turn_files.reply) for turn_files in with_brief]
-        seconds_left = end - time.monotonic()
-        if seconds_left <= 0 or (all(now) and now == before):
+        current = [_size_and_time(turn_files.reply) for turn_files in with_brief]
+        seconds_left = deadline - time.monotonic()
+        if seconds_left <= 0 or (all(current) and current == previous):
             return
-        before = now
+        previous = current
         try:
             time.sleep(min(_POLL_SECONDS, seconds_left))
         except KeyboardInterrupt:

@@ -201,7 +201,7 @@ def _batch_answer(line: _Line) -> MessagesReply | str:
     if result.type != "succeeded" or result.message is None:
         return f"{result.type} {result.error if result.error is not None else ''}".strip()
     answer = MessagesReply()
-    answer.take_whole(result.message)
+    answer.take_message(result.message)
     return answer
 
 
@@ -214,8 +214,8 @@ def request(brief: Brief, spec: str, breakpoints: Iterable[int] = (), *, long_tt
         content: list[dict[str, Any]] = [{"type": "text", "text": part} for part in message.parts]
         blocks += content
         messages.append({"role": message.role, "content": content})
-    for place in breakpoints:
-        blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if long_ttl else {})}
+    for index in breakpoints:
+        blocks[index]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if long_ttl else {})}
     return {"model": servers.server(spec).model, "system": brief.system, "messages": messages}
 
 
@@ -228,11 +228,13 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
     if brief.search:
         options.append(Option(_SEARCH, ({"tools": [_SEARCH_TOOL]}, {}), ("web_search", "tool")))
     price, asked_tokens = pricing.price_of(spec), limits.reply_length(brief, spec).tokens
-    maximum = min(price.most_output or _MAX_UNKNOWN, _MAX_TOKENS) if price else _MAX_UNKNOWN
+    maximum = min(price.max_output or _MAX_UNKNOWN, _MAX_TOKENS) if price else _MAX_UNKNOWN
     maximum = min(maximum, asked_tokens or maximum)
     # The API wants a limit always. A server with a small context takes a lower one.
-    forms = tuple({"max_tokens": max(1, maximum // share)} for share in (1, 2, 4))
-    options.append(Option("limit of tokens", forms, _LIMIT_SIGNS, equal=len(forms), reported=False))
+    variants = tuple({"max_tokens": max(1, maximum // share)} for share in (1, 2, 4))
+    options.append(
+        Option("limit of tokens", variants, _LIMIT_SIGNS, equivalent_variants=len(variants), is_reported=False)
+    )
     return options
 
 
@@ -258,7 +260,7 @@ class MessagesReply(api.ApiReply):
             self.usage = self._before.usage
             self.length, self.received = self._before.length, self._before.received
 
-    def take_whole(self, message: Mapping[str, Any]) -> None:
+    def take_message(self, message: Mapping[str, Any]) -> None:
         """Takes a message that came at once."""
         blocks = message.get("content")
         self.take({"type": "message_start", "message": message})
@@ -275,7 +277,7 @@ class MessagesReply(api.ApiReply):
                 return self._add(index, api.field(event, "delta"))
             case "message_start":
                 message = api.field(event, "message")
-                self.begun = True
+                self.has_begun = True
                 self.model = api.short_field(api.field(message, "model"))
                 self._count(api.field(message, "usage"))
                 return [""]
@@ -288,7 +290,7 @@ class MessagesReply(api.ApiReply):
                 self._explanation = api.short_field(explanation) or self._explanation
                 self._count(api.field(event, "usage"))
             case "message_stop":
-                self.over = True
+                self.is_over = True
         return []
 
     def _start(self, index: int, block: Any) -> list[str]:
@@ -298,7 +300,7 @@ class MessagesReply(api.ApiReply):
         except (AttributeError, ValueError):
             self.invalid = "a block that is not plain data"
             return []
-        self.begun = True
+        self.has_begun = True
         if not self._has_room(index):
             return []
         self._blocks[index], self._added[index] = fields, {}
@@ -315,7 +317,7 @@ class MessagesReply(api.ApiReply):
         piece = api.field(delta, source) if source else None
         if not isinstance(piece, str) or not piece:
             return []
-        self.begun = True
+        self.has_begun = True
         if not self._has_room(index):
             return []
         self._blocks.setdefault(index, {"type": "text", "text": ""})
@@ -383,13 +385,13 @@ class MessagesReply(api.ApiReply):
     def incomplete(self) -> str | None:
         if self.invalid:
             return self.invalid
-        if not self.over:
-            return "a stream that ended in the middle" if self.begun else "no answer in it"
+        if not self.is_over:
+            return "a stream that ended in the middle" if self.has_begun else "no answer in it"
         return "an answer that does not say how it ended" if self.stop_reason is None else None
 
     def partial(self, spec: str) -> Reply | None:
         """What has come: of an answer that paused in a search, what came before the pause was paid for too."""
-        return self.reply(spec) if self.begun or self._before is not None else None
+        return self.reply(spec) if self.has_begun or self._before is not None else None
 
     @property
     def text(self) -> str:

@@ -29,7 +29,7 @@ from debate_orchestrator.util import redact
 from debate_orchestrator.util.coroutines import cancel_later
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
-CONNECT = 15.0
+CONNECT_SECONDS = 15.0
 """Seconds in which a server must accept a connection."""
 MAX_FIELD_LENGTH = 10_000
 """Characters of what a server says of itself and of how an answer ended, and of a page that it found."""
@@ -61,11 +61,11 @@ class ApiReply:
         """Why this can be no answer, where something invalid came."""
         self.length = self.received = 0
         """Characters of its text, and of everything that came, with thinking."""
-        self.begun = False
+        self.has_begun = False
         """Whether anything has come, so that the call may have cost something."""
-        self.over = False
+        self.is_over = False
         """Whether it has ended, so that nothing more is read."""
-        self.closed = False
+        self.was_cut_off = False
         """Whether its stream was closed because its text was too long. It counts as cut."""
         self.model: str | None = None
         self.usage: Usage | None = None
@@ -89,7 +89,7 @@ class ApiReply:
 
     def ended(self) -> Literal["whole", "cut", "refused"]:
         """How it ended."""
-        return "cut" if self.closed else self.endings.get(self.stop_reason or "", "whole")
+        return "cut" if self.was_cut_off else self.endings.get(self.stop_reason or "", "whole")
 
     def pages(self) -> tuple[FoundPage, ...]:
         """The pages that a search found."""
@@ -99,7 +99,7 @@ class ApiReply:
         """The answer as a reply of that seat, priced as one of a batch if it is. A cost that the server reports is
         believed. The cost of an answer whose stream was closed is unknown, since its tokens are counted at its end,
         unless it is free."""
-        usage = None if self.closed and not pricing.free(spec) else self.usage
+        usage = None if self.was_cut_off and not pricing.is_free(spec) else self.usage
         cost = pricing.cost(spec, usage, batch=batch) if self.cost is None else self.cost
         if cost is not None and cost > MAX_COST:
             cost = None  # the counts of the server can't be right
@@ -112,7 +112,7 @@ class ApiReply:
 
     def partial(self, spec: str) -> Reply | None:
         """What has come of an answer that broke off; None if nothing had, so that nothing can have cost."""
-        return self.reply(spec) if self.begun else None
+        return self.reply(spec) if self.has_begun else None
 
 
 class StreamedError(Exception):
@@ -171,7 +171,7 @@ class ApiModel(Provider):
             raise ProviderFailed(
                 f"{self.name} needs a key. Try: set {server.key_variables[0]} in the environment, then resume."
             )
-        timeout = sdk.Timeout(None, connect=CONNECT)
+        timeout = sdk.Timeout(None, connect=CONNECT_SECONDS)
         http = sdk.DefaultAioHttpClient(timeout=timeout, **http_options(server, insecure=self.insecure))
         return self.connect({"max_retries": 0, "timeout": timeout, "http_client": http})
 
@@ -211,9 +211,9 @@ class ApiModel(Provider):
         clock: limits.SilenceClock,
         on_text: OnPiece,
     ) -> None:
-        """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it, and a
-        cancellation then comes at the next wait. Where a
-        server does not support an option, the call is made again at once in another form."""
+        """Makes one call and fills the answer. An error after a complete answer is ignored, and a cancellation then
+        takes effect at the next wait. Where a server does not support an option, the call is made again at once in
+        another variant."""
         await asyncio.to_thread(import_module, self.imports)  # it takes seconds the first time
         meter = limits.Meter(
             limits.reply_length(brief, self.name), partial(speech_rules.without_private_working, self.current.state)
@@ -231,17 +231,19 @@ class ApiModel(Provider):
             except ExternalError:
                 raise
             except asyncio.CancelledError:
-                if answer.incomplete() is not None and not answer.closed:
+                if answer.incomplete() is not None and not answer.was_cut_off:
                     raise
                 cancel_later()
             except Exception as error:
-                if not answer.begun and self._lacks_option(error, options):
+                if not answer.has_begun and self._lacks_option(error, options):
                     continue
                 failure = self._error_for(error, answer, clock)
-                if (answer.incomplete() is not None and not answer.closed) or not isinstance(failure, TransientError):
+                if (answer.incomplete() is not None and not answer.was_cut_off) or not isinstance(
+                    failure, TransientError
+                ):
                     raise failure from None
             break
-        problem = answer.invalid if answer.closed else answer.incomplete()
+        problem = answer.invalid if answer.was_cut_off else answer.incomplete()
         if problem:
             raise call_errors.broken_answer(self.name, problem, answer.partial(self.name))
         self._reached = True
@@ -267,7 +269,7 @@ class ApiModel(Provider):
     def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception says that an option is not supported, and another form of it is left."""
         if isinstance(error, StreamedError):
-            return self.unsupported.learn(options, error.status, str(error)[: LIMITS.error])
+            return self.unsupported.learn(options, error.status, str(error)[: LIMITS.max_error_bytes])
         if isinstance(error, self.sdk().APIStatusError):
             return self.unsupported.learn(options, error.status_code, str(error.body or error))
         return False
@@ -330,9 +332,9 @@ async def read_stream(
         for piece in pieces:
             on_text(clean(piece))
         if answer.received > received:
-            clock.heard()
-        answer.closed = meter.exceeded(answer.length, lambda: answer.text)
-        if answer.closed or answer.over or answer.invalid is not None:
+            clock.restart_silence()
+        answer.was_cut_off = meter.exceeded(answer.length, lambda: answer.text)
+        if answer.was_cut_off or answer.is_over or answer.invalid is not None:
             break
 
 
@@ -356,7 +358,7 @@ def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, An
 
 
 async def _tell_listener(response: Any) -> None:
-    """A hook of the HTTP client: passes the limits to the listener of the call."""
+    """A hook of the HTTP client: passes the status and the headers of a response to the listener of the call."""
     listening = response_listener.get()
     if listening is not None:
         # As a mapping of its own: each look into the library's one goes through all headers.

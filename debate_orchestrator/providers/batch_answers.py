@@ -33,7 +33,7 @@ _QUOTED = 80
 """Characters that are shown of an answer without the documented shape."""
 
 
-def _usable(id: str) -> str:
+def _check_id(id: str) -> str:
     """An id is written into the record of batches and shown as it is, so it is one short line, in which there is
     nothing to redact."""
     if not (0 < len(id) <= MAX_ID_LENGTH and id.isprintable() and redact(id) == id):
@@ -41,7 +41,7 @@ def _usable(id: str) -> str:
     return id
 
 
-Id = Annotated[str, AfterValidator(_usable)]
+Id = Annotated[str, AfterValidator(_check_id)]
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -71,7 +71,7 @@ _Line = TypeVar("_Line", bound=ResultLine)
 def parse_part(name: str, shape: type[_VendorModel], data: bytes) -> _VendorModel:
     """The answer of the server of the model `name`. TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")
-    if len(text) > LIMITS.event or text.count("[") + text.count("{") > _MAX_RECORDS:
+    if len(text) > LIMITS.max_event_bytes or text.count("[") + text.count("{") > _MAX_RECORDS:
         raise call_errors.broken_answer(name, "an answer about batches that is larger than any list of them")
     try:
         return shape.model_validate(strict_json(clean(text)))
@@ -96,8 +96,8 @@ async def result_lines(name: str, data: bytes, shape: type[_Line], calls: Collec
     more lines than there are calls or a response may have. The event loop has its turn again and again."""
     lines: dict[str, _Line] = {}
     for n, text in enumerate(io.BytesIO(data)):
-        if n >= LIMITS.lines:
-            raise call_errors.broken_answer(name, f"more than {LIMITS.lines:,} lines")
+        if n >= LIMITS.max_response_lines:
+            raise call_errors.broken_answer(name, f"more than {LIMITS.max_response_lines:,} lines")
         is_empty = not text.strip()
         if not is_empty or n % _LINES_AT_ONCE == 0:
             await asyncio.sleep(0)

@@ -1,8 +1,9 @@
 """Prompt caching: which calls write to the provider's cache, for how long, and at which blocks they set a breakpoint.
 
-Calls of one family (the same model, the same kind of reply, the same transcript) begin alike, and each sends more than
-the one before. A breakpoint on the last block that will be sent again lets a later call of the family read everything
-up to it for a fraction of its price. Writing costs more than sending, so what no call will read again is not written.
+Calls with one cache key (the same model, the same kind of reply, the same transcript) begin alike, and each sends more
+than the one before. A breakpoint on the last block that will be sent again lets a later call with the same key read
+everything up to it for a fraction of its price. Writing costs more than sending, so what no call will read again is not
+written.
 """
 
 from __future__ import annotations
@@ -32,37 +33,37 @@ class CachePlan(NamedTuple):
 
 class _Call(NamedTuple):
     turn: str
-    family: Hashable
-    certain: bool
+    cache_key: Hashable
+    is_certain: bool
     """False for a turn that is only taken if something is found."""
 
 
 def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
     """Turn id to what its call does, for every turn that the debate may have.
 
-    The first call of a family in a stage writes if a later stage is sure to read it or, where the cache is shared, for
-    the other calls of its stage. In a debate with a seat that is slower than the cache forgets, as people and hosts
+    The first call with a cache key in a stage writes if a later stage is sure to read it or, where the cache is shared,
+    for the other calls of its stage. In a debate with a seat that is slower than the cache forgets, as people and hosts
     are, it writes for an hour. That costs twice as much, which two later reads pay for.
     """
-    slow, stages = _has_slow_seat(debate), _stages(debate)
+    has_slow_seat, stages = _has_slow_seat(debate), _stages(debate)
     plans: dict[str, CachePlan] = {}
     writers: dict[Hashable, str] = {}
     for n, stage in enumerate(stages):
-        families: dict[Hashable, list[str]] = {}
+        turns_by_key: dict[Hashable, list[str]] = {}
         for call in stage:
-            families.setdefault(call.family, []).append(call.turn)
-        later = Counter(call.family for other in stages[n + 1 :] for call in other if call.certain)
-        for key, (first, *others) in families.items():
-            read_again = later[key] > (1 if slow else 0)
+            turns_by_key.setdefault(call.cache_key, []).append(call.turn)
+        later = Counter(call.cache_key for other in stages[n + 1 :] for call in other if call.is_certain)
+        for key, (first, *others) in turns_by_key.items():
+            read_again = later[key] > (1 if has_slow_seat else 0)
             shared = debate.opened.settings.share_cache and bool(others)
-            before = writers.get(key)
+            earlier_writer = writers.get(key)
             if read_again or shared:
-                plans[first] = CachePlan(write=True, long_ttl=slow and read_again)
+                plans[first] = CachePlan(write=True, long_ttl=has_slow_seat and read_again)
                 writers[key] = first
             else:
-                plans[first] = CachePlan(reads=before)
+                plans[first] = CachePlan(reads=earlier_writer)
             # Unless the cache is shared, the calls of a stage start together, and none can read what another writes.
-            plans |= {turn: CachePlan(reads=first if shared else before) for turn in others}
+            plans |= {turn: CachePlan(reads=first if shared else earlier_writer) for turn in others}
     return plans
 
 
@@ -77,11 +78,11 @@ def _stages(debate: DebateState) -> list[list[_Call]]:
     stages: list[list[_Call]] = []
     previous: Slot | None = None
     for slot in debate.plan.slots:
-        certain = slot.phase.triggered_by is None
+        is_certain = slot.phase.triggered_by is None
         joins = previous is not None and slot.joins(previous)
         slot_stages = slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase))
         for seats in slot_stages:
-            calls = [_Call(slot.turn_id(seat), family(debate, slot.phase, seat), certain) for seat in seats]
+            calls = [_Call(slot.turn_id(seat), cache_key(debate, slot.phase, seat), is_certain) for seat in seats]
             if joins:
                 stages[-1] += calls
             else:
@@ -102,14 +103,14 @@ def placed_breakpoints(plan: CachePlan, debate: DebateState, blocks: int) -> lis
 
 def breakpoints(blocks: int) -> list[int]:
     """The indexes of the blocks, of `blocks` shared ones, at which a writing call sets cache breakpoints. The last
-    block has one. The others stand so close together that the next call of the family finds one of them: a read
+    block has one. The others stand so close together that the next call with the same key finds one of them: a read
     looks back `lookback` blocks from each of its own breakpoints."""
     caching = pricing.table().cache
-    places = (blocks - 1 - n * (caching.lookback - 2) for n in range(caching.breakpoints - 1))
-    return [place for place in places if place >= 0][::-1]
+    indexes = (blocks - 1 - n * (caching.lookback - 2) for n in range(caching.breakpoints - 1))
+    return [index for index in indexes if index >= 0][::-1]
 
 
-def family(debate: DebateState, phase: Phase, seat: str) -> Hashable:
+def cache_key(debate: DebateState, phase: Phase, seat: str) -> Hashable:
     """What calls must have in common to send the same beginning under the same cache rules."""
     role = JUDGE if seat.startswith(JUDGE) else seat
     dialogue_seat = seat if debate.format.history == "dialogue" and role != JUDGE else ""

@@ -23,11 +23,11 @@ TRIES = 2
 cost money."""
 REASSIGN = "another model in that seat, by `cast`"
 _QUOTED = 300
-_UNREACHED = 20.0
+_UNREACHED_SECONDS = 20.0
 """Seconds after which a server that never answered is likely not to be there."""
 _HTTP_PARSER = "aiohttp.http_exceptions"
 """The module of the exceptions with which the parser of HTTP fails."""
-_NOT_THERE = (
+_UNREACHABLE_SIGNS = (
     "connection refused", "connect call failed", "name or service not known", "no address", "getaddrinfo",
     "nodename nor servname", "name resolution",
 )  # fmt: skip
@@ -35,16 +35,16 @@ _OUT_OF_CREDIT = ("credit balance", "spend limit", "spending limit", "insufficie
 _TOO_LONG = ("prompt is too long", "context_length", "context length", "context window", "maximum context")
 
 
-def quote(text: object, longest: int = _QUOTED, *, end: bool = False) -> str:
+def quote(text: object, max_length: int = _QUOTED, *, end: bool = False) -> str:
     """Text of a server or a program as it may stand in an error: one line, its beginning or its `end`. It is redacted
     before it is shortened."""
     content = str(text)
-    if not end and len(content) >= LIMITS.error // 2:  # it may have been cut, in the middle of a key
-        content = redactor().cut(content[: LIMITS.error])
+    if not end and len(content) >= LIMITS.max_error_bytes // 2:  # it may have been cut, in the middle of a key
+        content = redactor().cut(content[: LIMITS.max_error_bytes])
     line = one_line(redact(content).encode("utf-8", "replace").decode())
-    if len(line) <= longest:
+    if len(line) <= max_length:
         return line
-    return f"...{line[-longest:]}" if end else f"{line[:longest]}..."
+    return f"...{line[-max_length:]}" if end else f"{line[:max_length]}..."
 
 
 def http_error(name: str, status: int, message: str, headers: Mapping[str, str], error_code: str = "") -> ExternalError:
@@ -88,7 +88,7 @@ def unreachable_server(name: str, what: str, *, reached: bool) -> TransientError
     if reached:
         return TransientError(f"{name} can't be reached: {what}.", refused=True)
     hint = "Try: check that it runs and that its address is right."
-    return TransientError(f"{name} can't be reached: {what}. {hint}", retry_for=_UNREACHED, refused=True)
+    return TransientError(f"{name} can't be reached: {what}. {hint}", retry_for=_UNREACHED_SECONDS, refused=True)
 
 
 def with_partial(error: ExternalError, partial: Reply | None) -> ExternalError:
@@ -139,4 +139,4 @@ def is_refused_connection(error: BaseException) -> bool:
     """Whether no server was reached: the host is unknown, or nothing listens there."""
     reason = cause(error)
     lowered = f"{type(reason).__name__} {reason}".lower()
-    return any(sign in lowered for sign in _NOT_THERE)
+    return any(sign in lowered for sign in _UNREACHABLE_SIGNS)

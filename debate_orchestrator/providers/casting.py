@@ -61,8 +61,8 @@ def key_problems(
     problems = _unencrypted(cast, permissions)
     for spec in _api_specs(cast):
         server = servers.server(spec)
-        later = may_sign_in and server.api.profile
-        if server.needs_key and not later and servers.credentials(server.api) is None:
+        can_sign_in = may_sign_in and server.api.profile
+        if server.needs_key and not can_sign_in and servers.credentials(server.api) is None:
             other = ", or sign in with the vendor's own tool" if server.api.profile else ""
             hint = f"set {server.key_variables[0]}{other}; `debate models` lists what is reachable"
             problems.append(with_hint(f"{spec} needs a key.", hint))

@@ -31,14 +31,14 @@ from debate_orchestrator.util.coroutines import cancel_later
 from debate_orchestrator.util.errors import ProviderFailed, TransientError, short_repr
 from debate_orchestrator.util.redact import redact
 
-GRACE = supervisor.GRACE
+GRACE_SECONDS = supervisor.GRACE_SECONDS
 """Seconds that a program has to end after it was asked to, and that a stray child may hold its output open."""
 ENV_VARIABLE = "DEBATE_COMMAND_ENV"
 """Names, separated by commas, environment variables that programs get besides the usual ones."""
 _STDERR_KEPT = 64 * 1024
 """Bytes that are kept of the end of the standard error, where the reason of a failure stands."""
 _STDERR_SHOWN = 250
-_POLL = 0.02
+_POLL_SECONDS = 0.02
 _ENVIRONMENT = re.compile(
     "PATH|HOME|LANG|LANGUAGE|LC_.*|TERM|COLORTERM|NO_COLOR|TZ|TMPDIR|USER|LOGNAME|SHELL|XDG_.*"
     "|CLAUDE_CONFIG_DIR|CODEX_HOME|LLM_USER_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS"
@@ -80,11 +80,11 @@ class Command(Provider):
                 try:
                     transport, run = await start_program(lambda: _Run(on_text), words, **options)
                 except (OSError, ValueError) as error:
-                    raise self._not_run(error) from None
+                    raise self._cant_run(error) from None
             await self._finish(transport, run, document(brief, self._nonce).encode("utf-8", "replace"))
             code = transport.get_returncode()
             if code == supervisor.NOT_RUN and (number := _read_available(own_end)):
-                raise self._not_run(OSError(int(number), os.strerror(int(number)), self._words[0]))
+                raise self._cant_run(OSError(int(number), os.strerror(int(number)), self._words[0]))
         return self._read(run, code)
 
     async def _finish(self, transport: asyncio.SubprocessTransport, run: _Run, text: bytes) -> None:
@@ -97,7 +97,7 @@ class Command(Provider):
             stdin.write(text)
             stdin.write_eof()
             async with asyncio.timeout(self._limit):
-                await run.over
+                await run.finished
         except TimeoutError:
             raise self._broken(f"no end after {self._limit:g} s", run, _HINT) from None
         except asyncio.CancelledError:
@@ -109,32 +109,32 @@ class Command(Provider):
             try:
                 await _end(transport, run)
             except asyncio.CancelledError:
-                if not ended_well and (not run.over.done() or run.over.cancelled()):
+                if not ended_well and (not run.finished.done() or run.finished.cancelled()):
                     raise
                 cancel_later()
 
-    def _not_run(self, error: Exception) -> ProviderFailed:
+    def _cant_run(self, error: Exception) -> ProviderFailed:
         reason = f"{type(error).__name__}: {error}"
         return ProviderFailed(f"{self.name} can't be run: {reason}. Try: {call_errors.REASSIGN}.")
 
     def _read(self, run: _Run, code: int | None) -> Reply:
         """The reply of a program that has ended."""
-        if len(run.out) > LIMITS.max_answer_chars:
+        if len(run.stdout) > LIMITS.max_answer_chars:
             raise self._broken(f"more than {LIMITS.max_answer_chars:,} bytes", run)
-        if run.stderr_length > LIMITS.stderr:
-            raise self._broken(f"more than {LIMITS.stderr:,} bytes on its standard error", run)
+        if run.stderr_length > LIMITS.max_stderr_bytes:
+            raise self._broken(f"more than {LIMITS.max_stderr_bytes:,} bytes on its standard error", run)
         if code:
             ended = f"exit code {code}" if code > 0 else f"it was ended by signal {-code}"
             stderr = call_errors.quote(run.stderr(), _STDERR_SHOWN, end=True)
             raise self._broken(f"{stderr} ({ended})" if stderr else ended, run, _HINT)
         try:
-            return self._reply(run.out.decode("utf-8"))
+            return self._reply(run.stdout.decode("utf-8"))
         except UnicodeDecodeError as error:
             raise self._broken(f"bytes that are not UTF-8 at offset {error.start}", run) from None
 
     def _broken(self, what: str, run: _Run, hint: str = "") -> TransientError:
         """The error for a run that gave no reply, with the part of it that had come."""
-        text = bytes(run.out[: LIMITS.max_answer_chars]).decode("utf-8", "replace")
+        text = bytes(run.stdout[: LIMITS.max_answer_chars]).decode("utf-8", "replace")
         error = call_errors.broken_answer(self.name, what, self._reply(text) if text else None, hint)
         error.tries = call_errors.TRIES
         return error
@@ -151,29 +151,29 @@ class _Run(Program):
         self._on_text, self._loop = on_text, loop
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._open = {1, 2}
-        self.out, self.stderr_length = bytearray(), 0
+        self.stdout, self.stderr_length = bytearray(), 0
         """What came on the standard output, and how many bytes on the standard error."""
         self._stderr = bytearray()
         self.exited = asyncio.Event()
-        self.over: asyncio.Future[None] = loop.create_future()
+        self.finished: asyncio.Future[None] = loop.create_future()
         """Done once the program has ended and its output is closed, or has printed too much."""
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if self.over.done():
+        if self.finished.done():
             return
         if fd == 2:
             self.stderr_length += len(data)
-            if self.stderr_length > LIMITS.stderr:
+            if self.stderr_length > LIMITS.max_stderr_bytes:
                 return self._done()
             self._stderr = (self._stderr + data)[-2 * _STDERR_KEPT :]
             return
-        self.out += data
-        if len(self.out) > LIMITS.max_answer_chars:
+        self.stdout += data
+        if len(self.stdout) > LIMITS.max_answer_chars:
             return self._done()
         try:
             self._on_text(self._decoder.decode(data))
         except Exception as error:  # an error in this program: it is raised where the reply is awaited
-            self.over.set_exception(error)
+            self.finished.set_exception(error)
 
     def stderr(self) -> str:
         """The end of the standard error, redacted before it is cut: half a secret would not be recognised."""
@@ -187,13 +187,13 @@ class _Run(Program):
     def process_exited(self) -> None:
         self.exited.set()
         if self._open:
-            self._loop.call_later(GRACE, self._done)
+            self._loop.call_later(GRACE_SECONDS, self._done)
         else:
             self._done()
 
     def _done(self) -> None:
-        if not self.over.done():
-            self.over.set_result(None)
+        if not self.finished.done():
+            self.finished.set_result(None)
 
 
 async def start_program(
@@ -210,9 +210,9 @@ async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
     waiting and kills them at once."""
     group, loop = transport.get_pid(), asyncio.get_running_loop()
     try:
-        running, until = _send_signal(group, signal.SIGTERM), loop.time() + GRACE
-        while running and loop.time() < until:
-            await asyncio.sleep(_POLL)
+        running, deadline = _send_signal(group, signal.SIGTERM), loop.time() + GRACE_SECONDS
+        while running and loop.time() < deadline:
+            await asyncio.sleep(_POLL_SECONDS)
             running = _send_signal(group, 0)
     finally:
         await kill(transport, run)
@@ -277,8 +277,8 @@ def problem(spec: str) -> str | None:
         return f"{short_repr(rest)} is not a command line. {hint}"
     if len(rest) > model_spec.MAX_COMMAND_LENGTH:
         maximum = model_spec.MAX_COMMAND_LENGTH
-        long = f"A command line of {len(rest):,} characters is too long; at most {maximum} are allowed."
-        return f"{long} Put it into a script, and name that."
+        problem = f"A command line of {len(rest):,} characters is too long; at most {maximum} are allowed."
+        return f"{problem} Put it into a script, and name that."
     if shutil.which(words[0]) is None:
         return f"{short_repr(words[0])} is not a program that can be run. A path counts from the working directory."
     return None

@@ -34,12 +34,12 @@ _MAX_NAME_LENGTH = 300
 _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemini": "gemini"}
 """Programs that read a prompt and print an answer, and the command that makes each do so."""
 _OTHER_SERVERS = "any server that speaks the Messages API; openai:MODEL@URL for Chat Completions"
-_SPEAKERS = (
+_SPEAKER_HINT = (
     "`debate models` lists what was found. Try: set ANTHROPIC_API_KEY; or name the speakers with `cast` (ollama:MODEL "
     "for a server of your own, command:PROGRAM for any program); or use an agent host (`debate open`); or see how it "
     "goes with no model: `rehearse`, or `debate demo`."
 )
-_JUDGES = (
+_JUDGE_HINT = (
     "`debate models` lists what was found. Try: set ANTHROPIC_API_KEY; or name the judge with `cast.judge`: "
     "ollama:MODEL for a server of your own, command:PROGRAM for any program, human for yourself, host for an agent "
     "host, rehearse for a stand-in."
@@ -50,8 +50,8 @@ _Failure = tuple[int, str]
 """The HTTP status of a look-up that failed, or 0; and why."""
 
 
-class Available(FrozenModel):
-    """One way to fill a seat."""
+class ModelSource(FrozenModel):
+    """A server, a program or another kind of spec that can fill a seat."""
 
     spec: str
     """How a cast names it."""
@@ -64,22 +64,22 @@ class Available(FrozenModel):
     """How many more the server lists."""
 
 
-def available(permissions: Permissions = NO_PERMISSIONS) -> list[Available]:
-    """Every way to fill a seat, all servers asked at once. Takes up to `LIMITS.lookup` seconds."""
+def model_sources(permissions: Permissions = NO_PERMISSIONS) -> list[ModelSource]:
+    """Everything that can fill a seat; all servers are asked at once. Takes up to `LIMITS.lookup_seconds` seconds."""
     apis = [entry for entry in ENTRIES.values() if entry.api is not None]
     with ThreadPoolExecutor(len(apis)) as pool:
         lookups = [pool.submit(_server, api, permissions) for api in apis]
-        ways = [lookup.result() for lookup in lookups]
-    ways += _installed()
+        sources = [lookup.result() for lookup in lookups]
+    sources += _installed()
     others = {entry.example: entry.about for entry in ENTRIES.values() if entry.about}
     others["anthropic:MODEL@URL"] = _OTHER_SERVERS
-    return [*ways, *(Available(spec=spec, ready=True, about=about) for spec, about in others.items())]
+    return [*sources, *(ModelSource(spec=spec, ready=True, about=about) for spec, about in others.items())]
 
 
-def _installed() -> list[Available]:
+def _installed() -> list[ModelSource]:
     """The programs that can speak."""
     return [
-        Available(spec=f"command:{command}", ready=True, about=f"{name} is installed")
+        ModelSource(spec=f"command:{command}", ready=True, about=f"{name} is installed")
         for name, command in _PROGRAMS.items()
         if shutil.which(name)
     ]
@@ -96,20 +96,20 @@ def variable_to_set(spec: str) -> str:
 
 def judge() -> str:
     """The judge of a debate that is judged again, where none was named. Raises as `default`."""
-    return default(JUDGE, "Try: one of these models with `cast.judge`.", _JUDGES)
+    return default(JUDGE, "Try: one of these models with `cast.judge`.", _JUDGE_HINT)
 
 
-def default(seat: str, choose: str = "Try: name them in `cast`.", otherwise: str = _SPEAKERS) -> str:
+def default(seat: str, choose_hint: str = "Try: name them in `cast`.", no_model_hint: str = _SPEAKER_HINT) -> str:
     """The model for a seat for which none was named: an Opus-level judge and capable debaters, from the first provider
     with credentials that serves them. BadSettings, with what does work, where there is none."""
     if model := _default_if_found(seat):
         return model
     others = (entry for entry in ENTRIES.values() if entry.api is not None and entry.api.default_model_name is None)
-    ready = [way for way in (_server(entry, NO_PERMISSIONS) for entry in others) if way.ready]
+    ready = [source for source in (_server(entry, NO_PERMISSIONS) for entry in others) if source.ready]
     if ready:
-        ways = " and ".join(f"{way.spec} ({', '.join(way.models[:3])})" for way in ready)
-        raise BadSettings(f"cast: no model is named, though there is {ways}. {choose}")
-    raise BadSettings(f"cast: no model is named, and no key or server was found. {otherwise}")
+        sources = " and ".join(f"{source.spec} ({', '.join(source.models[:3])})" for source in ready)
+        raise BadSettings(f"cast: no model is named, though there is {sources}. {choose_hint}")
+    raise BadSettings(f"cast: no model is named, and no key or server was found. {no_model_hint}")
 
 
 def default_if_keyed(seat: str) -> str:
@@ -128,7 +128,7 @@ def _default_if_found(seat: str) -> str | None:
 class FoundModels(NamedTuple):
     """What can be asked from here."""
 
-    ways: tuple[Available, ...]
+    sources: tuple[ModelSource, ...]
     default: dict[str, str]
     """Seat to the model that fills it by default; empty without a key."""
     default_if_keyed: dict[str, str]
@@ -138,36 +138,40 @@ class FoundModels(NamedTuple):
     def ready(self) -> list[tuple[str, str]]:
         """The models that need no setup, each with a description: installed programs, and models of a server of the
         user's own."""
-        programs = [way for way in self.ways if way.ready and model_spec.kind(way.spec) == model_spec.COMMAND]
-        choices = [(way.spec, way.about) for way in programs if "PROGRAM" not in way.spec]
-        for way in self.ways:
-            if way.ready and way.spec == "ollama:MODEL":
-                choices += [(way.spec.replace("MODEL", name), way.about) for name in way.models[:_MAX_LISTED_MODELS]]
+        programs = [
+            source for source in self.sources if source.ready and model_spec.kind(source.spec) == model_spec.COMMAND
+        ]
+        choices = [(source.spec, source.about) for source in programs if "PROGRAM" not in source.spec]
+        for source in self.sources:
+            if source.ready and source.spec == "ollama:MODEL":
+                choices += [
+                    (source.spec.replace("MODEL", name), source.about) for name in source.models[:_MAX_LISTED_MODELS]
+                ]
         return choices
 
     def callable_models(self, maximum: int) -> dict[str, str]:
         """The models that can be called, each with a description: installed programs, and at most `maximum` models of
         every API whose key or server was found."""
         choices: dict[str, str] = {}
-        for way in self.ways:
-            kind = model_spec.kind(way.spec)
-            if way.ready and kind == model_spec.COMMAND and "PROGRAM" not in way.spec:
-                choices[way.spec] = way.about
-            elif way.ready and way.spec.endswith(":MODEL"):
-                choices |= {f"{kind}:{name}": kind for name in (way.models or pricing.models(kind))[:maximum]}
+        for source in self.sources:
+            kind = model_spec.kind(source.spec)
+            if source.ready and kind == model_spec.COMMAND and "PROGRAM" not in source.spec:
+                choices[source.spec] = source.about
+            elif source.ready and source.spec.endswith(":MODEL"):
+                choices |= {f"{kind}:{name}": kind for name in (source.models or pricing.models(kind))[:maximum]}
         return choices
 
-    def anything(self) -> bool:
+    def has_any(self) -> bool:
         """Whether there is anything to call."""
-        return bool(self.default or self.ready() or any(way.ready and way.models for way in self.ways))
+        return bool(self.default or self.ready() or any(source.ready and source.models for source in self.sources))
 
     def names(self) -> tuple[str, ...]:
         """Every model that was found or is known, as a cast names it; and how the others begin."""
         names: list[str] = []
-        for way in self.ways:
-            models = pricing.models(model_spec.kind(way.spec)) if way.spec.endswith(":MODEL") else ()
-            names += [f"{model_spec.kind(way.spec)}:{name}" for name in way.models or models]
-            names += [] if way.models or models or " " in way.spec else [way.spec]
+        for source in self.sources:
+            models = pricing.models(model_spec.kind(source.spec)) if source.spec.endswith(":MODEL") else ()
+            names += [f"{model_spec.kind(source.spec)}:{name}" for name in source.models or models]
+            names += [] if source.models or models or " " in source.spec else [source.spec]
         return tuple(dict.fromkeys(names))
 
 
@@ -175,7 +179,10 @@ def find_models(permissions: Permissions = NO_PERMISSIONS) -> FoundModels:
     """Looks for models and programs. It takes some seconds where a server is slow to answer."""
     default = {seat: model for seat in DEBATING_SEATS if (model := _default_if_found(seat))}
     return FoundModels(
-        tuple(available(permissions)), default, {seat: default_if_keyed(seat) for seat in DEBATING_SEATS}, permissions
+        tuple(model_sources(permissions)),
+        default,
+        {seat: default_if_keyed(seat) for seat in DEBATING_SEATS},
+        permissions,
     )
 
 
@@ -184,18 +191,18 @@ def _default_model(seat: str) -> str:
     return {JUDGE: defaults.judge, "moderator": defaults.moderator}.get(seat, defaults.debater)
 
 
-def _server(entry: ProviderEntry, permissions: Permissions) -> Available:
+def _server(entry: ProviderEntry, permissions: Permissions) -> ModelSource:
     """What is found of one API: its library, its key, and its server, which is asked for its models."""
     api, spec = entry.api, entry.example
     assert api is not None
 
-    def unready(about: str) -> Available:
-        return Available(spec=spec, ready=False, about=about)
+    def unready(about: str) -> ModelSource:
+        return ModelSource(spec=spec, ready=False, about=about)
 
     if api.package and find_spec(api.package) is None:
         return unready(f'not installed: pip install "debate-orchestrator[{api.package}]"')
-    where = servers.credentials(api)
-    if where is None and api.needs_key:
+    credentials_in = servers.credentials(api)
+    if credentials_in is None and api.needs_key:
         other = f", or name a server: {spec}@URL" if api.other_servers else ""
         other = ", or sign in with a profile" if api.profile else other
         return unready(f"no key: set {api.key_variables[0]}{other}")
@@ -204,7 +211,7 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> Available:
         return unready(unencrypted)
     key = server.key() if api.needs_key else None
     if key is None and api.needs_key:
-        return Available(spec=spec, ready=True, about=f"credentials: {where}")
+        return ModelSource(spec=spec, ready=True, about=f"credentials: {credentials_in}")
     url = servers.without_user((server.address or api.url).rstrip("/"))
     headers = {} if key is None else {api.list_key: f"Bearer {key}" if api.list_key == "authorization" else key}
     answer, problem = _get_in_time(f"{url}{api.list_path}", headers | {"anthropic-version": "2023-06-01"})
@@ -213,11 +220,11 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> Available:
         if not isinstance(answer, dict) or api.list_fields[0] not in answer:
             return unready(f"no server answers at {url}")
         about = f"a server answers at {url}" + ("" if names else f", and has no model: `{entry.kind} pull` one")
-        return Available(spec=spec, ready=bool(names), about=about, models=names, more=more)
-    about = f"{where} is set, for {url}"
+        return ModelSource(spec=spec, ready=bool(names), about=about, models=names, more=more)
+    about = f"{credentials_in} is set, for {url}"
     if problem is not None and (status_words := _status_words(*problem)):
         return unready(f"{about}, but the server {status_words}")
-    return Available(spec=spec, ready=True, about=about, models=tuple(sorted(names)), more=more)
+    return ModelSource(spec=spec, ready=True, about=about, models=tuple(sorted(names)), more=more)
 
 
 def _status_words(status: int, why: str) -> str:
@@ -242,8 +249,10 @@ def _names(answer: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
 def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Failure | None]:
     """The JSON at an address, or what went wrong."""
     try:
-        with servers.opener(url).open(urllib.request.Request(url, headers=headers), timeout=LIMITS.lookup) as answer:
-            return json.loads(answer.read(LIMITS.listing)), None
+        with servers.opener(url).open(
+            urllib.request.Request(url, headers=headers), timeout=LIMITS.lookup_seconds
+        ) as answer:
+            return json.loads(answer.read(LIMITS.max_listing_bytes)), None
     except urllib.error.HTTPError as error:
         return None, (error.code, "")
     except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
@@ -254,9 +263,9 @@ def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Failure | Non
     """As `_get`, within the time of a look-up. A socket's own limit starts again with every byte, and resolving a name
     has none; so a thread that takes longer is left behind."""
     try:
-        return in_daemon_thread(lambda: _get(url, headers)).result(LIMITS.lookup)
+        return in_daemon_thread(lambda: _get(url, headers)).result(LIMITS.lookup_seconds)
     except TimeoutError:
-        return None, (0, f"no complete answer within {LIMITS.lookup:g} s")
+        return None, (0, f"no complete answer within {LIMITS.lookup_seconds:g} s")
 
 
 def corrected_spec(spec: str) -> str:

@@ -14,7 +14,7 @@ import httpx2
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.util.data import depth
 
-_TOO_DEEP = f"an event nested more than {LIMITS.nesting} deep"
+_TOO_DEEP = f"an event nested more than {LIMITS.max_nesting} deep"
 
 
 async def limit_body(response: httpx2.Response) -> None:
@@ -38,12 +38,12 @@ async def _reason(stream: httpx2.AsyncByteStream) -> bytes:
     """The beginning of an error's body, as far as it comes in time and can be read: its status says more."""
     body = bytearray()
     with suppress(TimeoutError, httpx2.TransportError):
-        async with asyncio.timeout(LIMITS.reason):
+        async with asyncio.timeout(LIMITS.error_body_seconds):
             async for piece in stream:
                 body += piece
-                if len(body) >= LIMITS.error:
+                if len(body) >= LIMITS.max_error_bytes:
                     break
-    return bytes(body[: LIMITS.error])
+    return bytes(body[: LIMITS.max_error_bytes])
 
 
 class _LimitedBody(httpx2.AsyncByteStream):
@@ -56,8 +56,8 @@ class _LimitedBody(httpx2.AsyncByteStream):
         size = 0
         async for piece in self._stream:
             size += len(piece)
-            if size > LIMITS.stream:
-                raise OverLimit(f"more than {LIMITS.stream:,} bytes")
+            if size > LIMITS.max_response_bytes:
+                raise OverLimit(f"more than {LIMITS.max_response_bytes:,} bytes")
             yield piece
             await asyncio.sleep(0)  # so that timers and signals have their turn, however fast it comes
 
@@ -72,8 +72,8 @@ async def events(response: httpx2.Response) -> AsyncIterator[Any]:
     size = 0
     async for line in _lines(response.aiter_raw()):
         size += len(line)
-        if size > LIMITS.event:
-            raise OverLimit(f"an event of more than {LIMITS.event:,} bytes")
+        if size > LIMITS.max_event_bytes:
+            raise OverLimit(f"an event of more than {LIMITS.max_event_bytes:,} bytes")
         if line.startswith(b"data:"):
             data.append(line[5:].removeprefix(b" "))
         elif not line:
@@ -102,23 +102,23 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             del buffer[: match.end()]
             start = 0
             count += 1
-            if count > LIMITS.lines:
-                raise OverLimit(f"more than {LIMITS.lines:,} lines")
+            if count > LIMITS.max_response_lines:
+                raise OverLimit(f"more than {LIMITS.max_response_lines:,} lines")
         start = max(0, len(buffer) - 1)
-        if len(buffer) > LIMITS.event:
-            raise OverLimit(f"an event of more than {LIMITS.event:,} bytes")
+        if len(buffer) > LIMITS.max_event_bytes:
+            raise OverLimit(f"an event of more than {LIMITS.max_event_bytes:,} bytes")
     if buffer.endswith(b"\r"):
         yield bytes(buffer[:-1])
 
 
 def _parse(text: bytes) -> Any:
     # Counted before it is parsed: to make and to walk a million empty lists takes seconds.
-    if sum(map(text.count, (b"[", b"{", b","))) > LIMITS.event_parts:
-        raise OverLimit(f"an event of more than {LIMITS.event_parts:,} lists, objects and commas")
+    if sum(map(text.count, (b"[", b"{", b","))) > LIMITS.max_event_parts:
+        raise OverLimit(f"an event of more than {LIMITS.max_event_parts:,} lists, objects and commas")
     try:
         event = json.loads(text)
     except RecursionError:
         raise OverLimit(_TOO_DEEP) from None
-    if depth(event) > LIMITS.nesting:
+    if depth(event) > LIMITS.max_nesting:
         raise OverLimit(_TOO_DEEP)
     return event

@@ -21,7 +21,7 @@ EXCESS = 2
 """How many times the most words of its phase an answer may have before it is closed."""
 _TOKENS_A_WORD = 3
 """English takes 1.3 tokens a word, other languages up to this; a limit must not cut a speech of the asked length."""
-_STRUCTURED = 8_000
+_STRUCTURED_TOKENS = 8_000
 """Tokens of a structured reply: those of the shipped debates have 700 to 2,600."""
 _CHARACTERS_A_TOKEN = 4
 
@@ -34,20 +34,20 @@ class ProviderLimits(NamedTuple):
     max_received_chars: int = 8_000_000
     """Characters of everything in an answer, with thinking and the results of searches: a million tokens' thinking
     takes about half of it."""
-    stream: int = 128 * 1024 * 1024
+    max_response_bytes: int = 128 * 1024 * 1024
     """Bytes of a response: the longest answer in pieces of a character each, with 500 bytes around each piece."""
-    lines: int = 900_000
+    max_response_lines: int = 900_000
     """Lines of a response: the longest answers have 128,000 tokens, each in an event of three lines at most, and twice
     as many are allowed. The libraries and the event loop need about 5 µs for each line."""
-    event: int = 4 * 1024 * 1024
+    max_event_bytes: int = 4 * 1024 * 1024
     """Bytes of one event: the largest hold a page that a search found, about 100 kB."""
-    event_parts: int = 200_000
+    max_event_parts: int = 200_000
     """Lists, objects and commas of one event; a page that a search found has some 10,000."""
-    nesting: int = 32
+    max_nesting: int = 32
     """How deep the JSON of one event may be nested: events of either API need about 10, as `util/data.py` allows."""
-    error: int = 64 * 1024
+    max_error_bytes: int = 64 * 1024
     """Bytes that are read of the body of an error: the reason stands at its beginning, and about 300 are shown."""
-    reason: float = 5.0
+    error_body_seconds: float = 5.0
     """Seconds for which the body of an error is read: it is a few hundred bytes, and the status decides."""
     retry_for: float = 600.0
     """The usual setting `retry_for`, in seconds. The next three times hold for it and change in proportion with another
@@ -61,12 +61,12 @@ class ProviderLimits(NamedTuple):
     program_seconds: float = 600.0
     """Seconds of a program's turn, with the usual time for retries: most print nothing until they are done, so silence
     tells nothing of them."""
-    stderr: int = 16 * 1024 * 1024
+    max_stderr_bytes: int = 16 * 1024 * 1024
     """Bytes that a program may write to its standard error: an agent that tells of all its steps there writes about
     1 MB."""
-    lookup: float = 4.0
+    lookup_seconds: float = 4.0
     """Seconds of a look-up of a server's models, from the first byte to the last: `debate models` waits for it."""
-    listing: int = 4_000_000
+    max_listing_bytes: int = 4_000_000
     """Bytes of a server's list of models: the longest, of hundreds of models with descriptions, are about 1 MB."""
 
 
@@ -92,7 +92,8 @@ def reply_length(brief: Brief, spec: str) -> Length:
     """How long the answer of a model to a brief may be. A limit of the format's own replaces the one for tokens."""
     if brief.wants == "json":
         return Length(
-            brief.tokens or _STRUCTURED + reasoning_tokens(spec), characters=_STRUCTURED * _CHARACTERS_A_TOKEN
+            brief.tokens or _STRUCTURED_TOKENS + reasoning_tokens(spec),
+            characters=_STRUCTURED_TOKENS * _CHARACTERS_A_TOKEN,
         )
     maximum = brief.most_words or (brief.words and EXCESS * brief.words)
     if maximum is None:
@@ -106,8 +107,8 @@ def reasoning_tokens(spec: str) -> int:
     if price is not None and price.thinking is not None:
         return price.thinking
     server = servers.server(spec)
-    elsewhere = server.url is not None and server.api.other_servers
-    return server.api.thinking_elsewhere if elsewhere else server.api.thinking
+    is_other_server = server.url is not None and server.api.other_servers
+    return server.api.thinking_elsewhere if is_other_server else server.api.thinking
 
 
 class Meter:
@@ -116,11 +117,11 @@ class Meter:
     def __init__(self, length: Length, visible: Callable[[str], str]):
         self._length, self._visible = length, visible
         # A word takes two characters at least, so there is nothing to count before.
-        self._next = length.characters or (2 * length.words if length.words else None)
+        self._next_check = length.characters or (2 * length.words if length.words else None)
 
     def exceeded(self, characters: int, text: Callable[[], str]) -> bool:
         """Whether an answer of so many characters is too long. Its text is looked at a few times in all."""
-        if self._next is None or characters <= self._next:
+        if self._next_check is None or characters <= self._next_check:
             return False
         visible = self._visible(text())
         if self._length.characters is not None:
@@ -128,7 +129,7 @@ class Meter:
         else:
             assert self._length.words is not None
             characters_left = 2 * (self._length.words - count_words(visible))
-        self._next = characters + max(characters_left, characters // 8, 200)
+        self._next_check = characters + max(characters_left, characters // 8, 200)
         return characters_left < 0
 
 
@@ -167,15 +168,18 @@ class SilenceClock:
         if when is not None and when <= asyncio.get_running_loop().time():
             raise TimeoutError
 
-    def heard(self) -> None:
-        """Some of the answer itself came."""
+    def restart_silence(self) -> None:
+        """Notes that some of the answer itself has come."""
         self._heard_any = True
         if self._timeout is None:
             return
-        until, now_until = self._timeout.when(), asyncio.get_running_loop().time() + self._left(self.silence_seconds)
+        deadline, new_deadline = (
+            self._timeout.when(),
+            asyncio.get_running_loop().time() + self._left(self.silence_seconds),
+        )
         # An answer comes in hundreds of pieces; a thousandth of the time is not worth a new timer.
-        if until is None or abs(now_until - until) > self.silence_seconds / 1000:
-            self._timeout.reschedule(now_until)
+        if deadline is None or abs(new_deadline - deadline) > self.silence_seconds / 1000:
+            self._timeout.reschedule(new_deadline)
 
     def _left(self, seconds: float) -> float:
         return min(seconds, self._total - self._elapsed())

@@ -116,26 +116,30 @@ class Completions(api.ApiModel):
                 "system message",
                 ({"messages": [system, *messages]}, {"messages": [first, *messages[1:]]}),
                 ("system role", "system message", "role 'system'", 'role "system"'),
-                reported=False,
+                is_reported=False,
             ),
-            Option(_USAGE, ({"stream_options": {"include_usage": True}}, {}), _SIGNS[_USAGE], reported=False),
+            Option(_USAGE, ({"stream_options": {"include_usage": True}}, {}), _SIGNS[_USAGE], is_reported=False),
         ]
         if brief.json_schema is not None:
             # The vendor puts the schema before what it caches. Other servers make a grammar of it.
             shape = brief.shared_schema if self.server.address is None else brief.json_schema
             schema = {"name": "reply", "strict": True, "schema": shape}
             strict = {"type": "json_schema", "json_schema": schema}
-            forms: tuple[dict[str, Any], ...] = (
+            variants: tuple[dict[str, Any], ...] = (
                 {"response_format": strict},
                 {"response_format": {"type": "json_object"}},
                 {},
             )
-            options.insert(0, Option(_STRUCTURED, forms, _SIGNS[_STRUCTURED]))
+            options.insert(0, Option(_STRUCTURED, variants, _SIGNS[_STRUCTURED]))
         if (maximum := limits.reply_length(brief, self.name).tokens) is not None:
             # The vendor's newer models refuse the older field; other servers refuse the newer one, or ignore it.
             fields = _LIMIT_FIELDS if self.server.address is None else _LIMIT_FIELDS[::-1]
-            variants: tuple[dict[str, Any], ...] = ({fields[0]: maximum}, {fields[1]: maximum}, {})
-            options.append(Option(_LIMIT, variants, _SIGNS[_LIMIT], equal=2, reported=brief.tokens is not None))
+            limit_fields: tuple[dict[str, Any], ...] = ({fields[0]: maximum}, {fields[1]: maximum}, {})
+            options.append(
+                Option(
+                    _LIMIT, limit_fields, _SIGNS[_LIMIT], equivalent_variants=2, is_reported=brief.tokens is not None
+                )
+            )
         return options
 
     def sdk(self) -> Any:
@@ -172,8 +176,8 @@ class CompletionsReply(api.ApiReply):
         choices = event.get("choices") or []
         if not isinstance(choices, list):
             return self._reject("choices that are not a list")
-        pieces = [] if self.begun else [""]
-        self.begun = True
+        pieces = [] if self.has_begun else [""]
+        self.has_begun = True
         self.model = self.model or api.short_field(event.get("model"))
         for choice in choices:
             if api.field(choice, "index") in (0, None):
@@ -226,7 +230,7 @@ class CompletionsReply(api.ApiReply):
         if self.invalid:
             return self.invalid
         if self.stop_reason is None:
-            return "a stream that ended without a finish_reason" if self.begun else "no answer in it"
+            return "a stream that ended without a finish_reason" if self.has_begun else "no answer in it"
         return None
 
     @property

@@ -32,9 +32,9 @@ class Option(NamedTuple):
     """The fields of a request that ask for it, best first. The last are such that every server takes them."""
     signs: tuple[str, ...]
     """Words of an error which says that it is not supported, in lower case."""
-    equal: int = 1
+    equivalent_variants: int = 1
     """How many of the first variants have the same effect; with a later one, the reply lacks something."""
-    reported: bool = True
+    is_reported: bool = True
     """Whether a reply without it says so."""
 
 
@@ -70,7 +70,11 @@ class UnsupportedOptions:
     def lacking(self, options: Sequence[Option]) -> tuple[str, ...]:
         """The names of the options that the server can't fulfil, in order of the alphabet."""
         return tuple(
-            sorted(option.name for option in options if option.reported and self._variant(option) >= option.equal)
+            sorted(
+                option.name
+                for option in options
+                if option.is_reported and self._variant(option) >= option.equivalent_variants
+            )
         )
 
     def _variant(self, option: Option) -> int:

@@ -40,12 +40,13 @@ class ModelPrice(FrozenModel):
 
     input: float
     output: float
-    read: float = 1.0
+    cache_read_factor: float = Field(default=1.0, alias="read")
     """The price of a cached token, times the input price."""
     min_cacheable_tokens: int = Field(default=0, alias="least")
     """Tokens below which a prefix is not cached."""
     context: int | None = None
-    most_output: int | None = None
+    max_output: int | None = Field(default=None, alias="most_output")
+    """Tokens that an answer may have."""
     thinking: int | None = None
     """Tokens that it may think for before it answers; None if the registry decides."""
     long: LongPrice | None = None
@@ -64,8 +65,8 @@ class Caching(FrozenModel):
 
     model_config = ConfigDict(validate_by_name=True)
 
-    write: float
-    long_write: float = Field(alias="write_hour")
+    write_factor: float = Field(alias="write")
+    long_write_factor: float = Field(alias="write_hour")
     ttl: float = Field(alias="keeps")
     breakpoints: int
     lookback: int
@@ -110,14 +111,14 @@ _declared: ContextVar[Mapping[str, ModelPrice]] = ContextVar("declared")
 @contextmanager
 def use_prices(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
     """Model specs with US dollars per million tokens of input and output, which count within this context and the tasks
-    that begin there, and nowhere else. They come from files, which may be a stranger's: where a price is known already,
-    the higher of both counts, so that no file weakens a cap."""
+    that begin there, and nowhere else. They come from files, which anyone may have written: where a price is known
+    already, the higher of both counts, so that no file weakens a cap."""
     by_spec: dict[str, ModelPrice] = {}
     for spec, input, output in prices:
         real = model_spec.real_spec(spec)
-        price, before = ModelPrice(input=input, output=output), by_spec.get(real) or _table_price(real)
-        if before is not None:
-            price = before.at_least(input, output)
+        price, known_price = ModelPrice(input=input, output=output), by_spec.get(real) or _table_price(real)
+        if known_price is not None:
+            price = known_price.at_least(input, output)
         by_spec[real] = price
     token = _declared.set(by_spec)
     try:
@@ -128,7 +129,7 @@ def use_prices(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
 
 def in_table(spec: str) -> bool:
     """Whether the model that a spec names has a price of this installation, or costs nothing."""
-    return free(model_spec.real_spec(spec)) or _table_price(spec) is not None
+    return is_free(model_spec.real_spec(spec)) or _table_price(spec) is not None
 
 
 def models(kind: str) -> tuple[str, ...]:
@@ -158,7 +159,7 @@ def _table_price(spec: str) -> ModelPrice | None:
     return table().vendors.get(kind, {}).get(model)
 
 
-def free(spec: str) -> bool:
+def is_free(spec: str) -> bool:
     """Whether calls of a model spec cost nothing: no model is called, or the server is on this machine, gets no key,
     and is asked for no model of a cloud. The environment counts, since it may name another server and hold a key."""
     if not model_spec.is_called(spec):
@@ -166,13 +167,13 @@ def free(spec: str) -> bool:
     api = api_of(spec)
     if api is None:
         return False
-    called = server(spec)
+    model_server = server(spec)
     # Only the address that is called counts: its path may hold another one.
     names_server = model_spec.split_address(model_spec.rest(spec))[1] is not None
     if not names_server and (api.prices != "free" or "@" in spec):
         return False
-    here = called.url is not None and is_loopback(called.url)
-    return here and called.key() is None and not _is_passed_on(called.model)
+    is_local = model_server.url is not None and is_loopback(model_server.url)
+    return is_local and model_server.key() is None and not _is_passed_on(model_server.model)
 
 
 def _is_passed_on(model: str) -> bool:
@@ -183,16 +184,16 @@ def _is_passed_on(model: str) -> bool:
 
 def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None:
     """US dollars of a call with this usage, alone or in a batch; None if its price or its usage is unknown."""
-    if free(spec) and spec not in _declared.get({}):
+    if is_free(spec) and spec not in _declared.get({}):
         return 0.0
     model = price_of(spec)
     if model is None or usage is None:
         return None
     caching = table().cache
     rate = model.long if model.long is not None and usage.input > model.long.above else model
-    cache_writes = usage.cache_write_5m * caching.write + usage.cache_write_1h * caching.long_write
-    paid = usage.uncached_input + usage.cached * model.read + cache_writes
-    price = (paid * rate.input + usage.output * rate.output) / _MILLION
+    cache_writes = usage.cache_write_5m * caching.write_factor + usage.cache_write_1h * caching.long_write_factor
+    weighted_input = usage.uncached_input + usage.cached * model.cache_read_factor + cache_writes
+    price = (weighted_input * rate.input + usage.output * rate.output) / _MILLION
     return price * (table().batch if batch else 1) + usage.searches * table().searches / 1000
 
 

@@ -45,7 +45,7 @@ _WORDS_OF_A_REPORT = 15
 """Of each text in what the rapporteur writes."""
 _USUAL_VALUES = 500
 """Values of a structured reply after which its lists get the fewest items, and its texts few words."""
-_BRIEF = "Rehearsed words."
+_SHORT_TEXT = "Rehearsed words."
 _SENTENCES = (
     "Here the speaker would state a claim and give the reason for it.",
     "Evidence would follow, with the source from which it was taken.",
@@ -143,7 +143,7 @@ class Filler:
     def __init__(self, shape_context: ShapeContext, prefer: Mapping[str, str | bool], words: int = _WORDS_OF_A_FIELD):
         """`prefer` has the choices and flags that are made, by the names of their fields; a text has up to `words`."""
         self._context, self._prefer, self._words = shape_context, prefer, words
-        self._made = 0
+        self._value_count = 0
         """Values so far."""
 
     def reply(self, shape: Mapping[str, Field], seed_text: str) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class Filler:
         context = self._context
         if keys := field.keys(context):
             return {key: self._value(field.single, f"{seed_text} of {key}", preferred) for key in keys}
-        self._made += 1
+        self._value_count += 1
         options = field.of or context.sides
         match field.kind:
             case "text":
@@ -203,25 +203,25 @@ class Filler:
             return items  # there is no turn yet that it could be about
         least = round(field.least or 0)
         usual = round(max(least, min(_ITEMS, field.most or _ITEMS)))
-        while len(items) < (usual if self._made < _USUAL_VALUES else least):
-            one = f"{seed_text} {len(items) + 1}"
+        while len(items) < (usual if self._value_count < _USUAL_VALUES else least):
+            item_seed = f"{seed_text} {len(items) + 1}"
             if field.fields:
-                items.append(self.reply(field.fields, one))
+                items.append(self.reply(field.fields, item_seed))
             else:
-                self._made += 1
-                items.append(self._text(one, self._words))
+                self._value_count += 1
+                items.append(self._text(item_seed, self._words))
         return items
 
     def _scores(self, seed_text: str) -> dict[str, float]:
         """A score for each criterion."""
         scores: dict[str, float] = {}
         for name in self._context.criteria:
-            self._made += 1
+            self._value_count += 1
             scores[name] = _number(f"{seed_text} {name}", *self._context.scale(name))
         return scores
 
     def _text(self, seed_text: str, words: int) -> str:
-        return _text(f"Rehearsed words for {seed_text}.", words) if self._made <= _USUAL_VALUES else _BRIEF
+        return _text(f"Rehearsed words for {seed_text}.", words) if self._value_count <= _USUAL_VALUES else _SHORT_TEXT
 
 
 def _number(seed_text: str, minimum: float | None, maximum: float | None) -> float:

@@ -39,7 +39,7 @@ class Replay(Provider):
             if isinstance(event, Spoke | Declined | StructuredReplyGiven | Rejected):
                 reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event, conceding)})
                 recorded.setdefault(event.turn_id, []).append(reply)
-        self._left = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
+        self._remaining = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The next recorded reply. BadSettings if the recording is of another topic, ProviderFailed if it has no
@@ -47,7 +47,7 @@ class Replay(Provider):
         if self._topic not in brief.messages[0].parts[0]:
             hint = "Try: `debate answers --from` prints the answers that it was recorded with."
             raise BadSettings(f"{self._path} is a recording of another debate. {hint}")
-        replies = self._left.get(brief.turn_id)
+        replies = self._remaining.get(brief.turn_id)
         if not replies:
             hint = "Try: replay it with the setup that it was recorded with."
             raise ProviderFailed(f"{self._path} has no recorded reply to {brief.turn_id}. {hint}")
@@ -59,17 +59,17 @@ class Replay(Provider):
 def _recording(path: str) -> tuple[list[Event], frozenset[str]]:
     """The events of a recording, and the turns that conceded in it. BadJournal, in words that hold nothing of the file:
     what stops a debate of a tournament may be told to another machine, and the file may be none that was meant."""
-    data, start = journal.read_bytes(path), f"{name_of(path)} can't be replayed: "
+    data, prefix = journal.read_bytes(path), f"{name_of(path)} can't be replayed: "
     try:
         events = parse(path, data).events
         state = stored_state(path, events)  # a journal that says what can't be is refused, as by every verb
     except (NewerJournal, UnknownEvent) as error:
-        raise type(error)(f"{start}it holds what this version does not know.") from None
+        raise type(error)(f"{prefix}it holds what this version does not know.") from None
     except DamagedJournal:
         hint = f"`{command('check', path)}` tells what is wrong with it"
-        raise DamagedJournal(f"{start}it is a damaged journal.", hint=hint) from None
+        raise DamagedJournal(f"{prefix}it is a damaged journal.", hint=hint) from None
     except BadJournal:
-        raise BadJournal(f"{start}it is not a debate's journal.", hint=journal.NAME_ONE) from None
+        raise BadJournal(f"{prefix}it is not a debate's journal.", hint=journal.NAME_ONE) from None
     return events, state.conceding
 
 

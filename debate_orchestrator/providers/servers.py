@@ -148,9 +148,9 @@ def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) 
     no_key = server.url is not None and server.key() is None
     if url is None or no_key or insecure or url.lower().startswith("https://") or is_loopback(url):
         return None
-    names = server.key_variables[0]
+    variable = server.key_variables[0]
     return (
-        f"The key in {names} would be readable on its way over plain http to {without_user(url)}. "
+        f"The key in {variable} would be readable on its way over plain http to {without_user(url)}. "
         "Try: an https address, or `insecure` to permit it."
     )
 
@@ -183,9 +183,9 @@ def key_name(url: str) -> str:
     A dot is written `_` and a dash `__`. An IPv6 address is written in full behind one more `_`, with `_` for its
     colons. No two servers share a variable. ValueError if the host may have no key.
     """
-    if (place := _host_and_port(url)) is None:
+    if (host_and_port := _host_and_port(url)) is None:
         raise ValueError(f"no plain host in {short_repr(url)}")
-    host, port = place
+    host, port = host_and_port
     name = f"_{host.replace(':', '_')}" if ":" in host else host.replace("-", "__").replace(".", "_")
     return f"DEBATE_KEY_{name.upper()}" + (f"_{port}" if port is not None else "")
 

@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 
-GRACE = 2.0
+GRACE_SECONDS = 2.0
 """Seconds that a program has between being asked to end and being ended."""
 NOT_RUN = 127
 """The exit code where the program could not be run; the number of the error is then written to the socket."""
@@ -45,7 +45,7 @@ def _end_with(parent_pipe: int) -> None:
     """Ends the whole group when the other end of the socket is closed."""
     os.read(parent_pipe, 1)
     os.killpg(os.getpgrp(), signal.SIGTERM)
-    time.sleep(GRACE)
+    time.sleep(GRACE_SECONDS)
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 

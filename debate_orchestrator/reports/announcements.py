@@ -262,7 +262,7 @@ def _announce_round(debate: DebateState, n: int) -> Iterator[Announcement]:
     if result.scores:
         scores = f"Scores: {' | '.join(wording.score_line(result))}."
         text = " ".join(filter(None, (scores, wording.behind_sentence([result]))))
-        text = text if result.behind else text.rstrip(".")
+        text = text if result.winner_is_behind else text.rstrip(".")
     elif wording.is_labelled(votes):
         scales = wording.scales(debate.format)
         label = wording.label_by_quorum(result.label, votes, debate.opened.settings.quorum)

@@ -107,7 +107,7 @@ def who_argued_better(report: ReportModel) -> str:
     if verdict is None or verdict.winner not in report.names:
         return _NO_WINNER[verdict.winner if verdict else None]
     name, firmly = report.names[verdict.winner], f" ({verdict.strength})" if verdict.strength else ""
-    if verdict.behind:
+    if verdict.winner_is_behind:
         return f"{name} was declared the winner{firmly}, though behind on points"
     return f"{name} argued better{firmly}"
 

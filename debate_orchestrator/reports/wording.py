@@ -78,7 +78,7 @@ def score_line(result: RoundResult) -> list[str]:
 
 def behind_sentence(results: Iterable[RoundResult]) -> str:
     """In which rounds the declared winner has fewer points; empty where that is so in none."""
-    behind = [f"round {result.round} to {winner_word(result.winner)}" for result in results if result.behind]
+    behind = [f"round {result.round} to {winner_word(result.winner)}" for result in results if result.winner_is_behind]
     return f"Against the scores: {', '.join(behind)}." if behind else ""
 
 
@@ -161,7 +161,7 @@ def outcome_line(verdict: Verdict, format: Format) -> str:
     scored = any(verdict.totals.values())
     totals = " | ".join(f"{format.name_of(side)}: {decimals(points)}" for side, points in verdict.totals.items())
     line = f"{line} {totals if scored else 'No round was scored.'}"
-    return f"{line}. {BEHIND}" if verdict.behind else line
+    return f"{line}. {BEHIND}" if verdict.winner_is_behind else line
 
 
 def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) -> str:

@@ -140,7 +140,7 @@ def format_of(answers: Mapping[str, Any], default: str = DEFAULT_FORMAT) -> str:
     """The format that answers name, or the default. Raises BadSettings if it is not text."""
     value = answers.get("format")
     if value is not None and not isinstance(value, str):
-        raise BadSettings(f"format: {short_repr(value)} is not {SETTINGS['format'].wanted}.")
+        raise BadSettings(f"format: {short_repr(value)} is not {SETTINGS['format'].expected}.")
     return default if value is None else value
 
 

@@ -62,7 +62,7 @@ def is_free(cast: Mapping[str, Any]) -> bool:
 
 def paid_calls(specs: Iterable[str]) -> tuple[Risk, ...]:
     """The risks of calls that may cost money. A program is agreed to as a program."""
-    paid_specs = (spec for spec in specs if model_spec.kind(spec) != model_spec.COMMAND and not pricing.free(spec))
+    paid_specs = (spec for spec in specs if model_spec.kind(spec) != model_spec.COMMAND and not pricing.is_free(spec))
     return tuple(Risk(kind="calls", where="cast", what=spec) for spec in dict.fromkeys(paid_specs))
 
 
@@ -215,7 +215,7 @@ class SetupBase:
     def _may_call(self, spec: str) -> bool:
         """Whether a model may be called before the price of the debate is shown: calls of it are free, or the person
         named it here, or agrees to it now."""
-        if spec not in self.wanted and not pricing.free(spec):
+        if spec not in self.wanted and not pricing.is_free(spec):
             try:
                 self.agree_to_calls((*risks.of_settings({_CAST: {MODERATOR: spec}}), *paid_calls([spec])))
             except BadSettings:

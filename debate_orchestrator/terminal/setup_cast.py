@@ -30,7 +30,7 @@ class CastQuestions:
         for. Raises Back."""
         session, models = self._session, self._session.find_models()
         standing = session.state.given.get("cast")
-        if not models.anything() and not standing:
+        if not models.has_any() and not standing:
             session.prompter.tell("", self._words.said["nobody"].format(**EXAMPLES))
         offered = self._choices(models, standing if isinstance(standing, dict) else None)
         wording = self._words.questions["cast"]
@@ -87,9 +87,9 @@ class CastQuestions:
         if problems := casting.key_problems({seat: (text,)}, permissions, may_sign_in=True):
             raise BadSettings(problems)
         kind = model_spec.kind(text)
-        ways = [way for way in self._session.find_models().ways if model_spec.kind(way.spec) == kind]
-        if "@" not in text and ways and not any(way.ready for way in ways):
-            self._session.prompter.tell(f"{display_name(text)}: {ways[0].about}.")
+        sources = [source for source in self._session.find_models().sources if model_spec.kind(source.spec) == kind]
+        if "@" not in text and sources and not any(source.ready for source in sources):
+            self._session.prompter.tell(f"{display_name(text)}: {sources[0].about}.")
         self._session.recent.add("model", text)
         return text
 

@@ -142,12 +142,12 @@ def simulated(first: Opened, words: int | None = WORDS) -> list[Sent]:
 
 def price(model: str, counted: Counted) -> float:
     """What that much input costs, in tokens at the plain price."""
-    rules, read = pricing.table().cache, pricing.table().vendors["anthropic"][model].read
+    rules, read = pricing.table().cache, pricing.table().vendors["anthropic"][model].cache_read_factor
     return (
         counted.uncached_input
         + counted.cached * read
-        + counted.cache_write_5m * rules.write
-        + counted.cache_write_1h * rules.long_write
+        + counted.cache_write_5m * rules.write_factor
+        + counted.cache_write_1h * rules.long_write_factor
     )
 
 
@@ -177,13 +177,13 @@ def bound(requests: Iterable[dict[str, Any]]) -> float:
     seen: set[Block] = set()
     reread: dict[Block, float] = {}
     total = 0.0
-    write = pricing.table().cache.write
+    write = pricing.table().cache.write_factor
     for asked in requests:
         blocks = list(_beginnings(asked))
         known = sum(beginning in seen for beginning, _ in blocks)  # beginnings: if one is known, so are all before
         readable = known if sum(size for _, size in blocks[:known]) >= LEAST else 0
         for beginning, size in blocks[:readable]:
-            total += size * pricing.table().vendors["anthropic"][asked["model"]].read
+            total += size * pricing.table().vendors["anthropic"][asked["model"]].cache_read_factor
             reread[beginning] = size * (write - 1)
         total += sum(size for _, size in blocks[readable:])
         seen |= {beginning for beginning, _ in blocks}

@@ -181,7 +181,7 @@ def test_a_dry_debate_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -
     debate, played = play(fold([opened(3, len(dry), until_dry=True)]), script)
     assert {turn.round for turn in debate.turns.values() if turn.round} == set(range(1, rounds + 1))
     assert debate.complete and played[-1][0].startswith("final.dissent")
-    assert (schedule.round_without_new_ground(debate) or "")[:1] == ("1" if rounds == 1 else "")
+    assert (schedule.no_new_ground_slot_id(debate) or "")[:1] == ("1" if rounds == 1 else "")
 
 
 @for_each(

@@ -272,8 +272,8 @@ def test_what_is_no_line_for_the_other(text: str) -> None:
 def test_quotes_are_looked_up_as_far_as_a_speech_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many quotes of a speech are looked up; those after them are heard as unverified."""
     looked: list[str] = []
-    find = visible_text._in
-    monkeypatch.setattr(visible_text, "_in", lambda quote, *given: looked.append(quote) or find(quote, *given))
+    find = visible_text._is_quoted
+    monkeypatch.setattr(visible_text, "_is_quoted", lambda quote, *given: looked.append(quote) or find(quote, *given))
     made = on_text("<quote>the quick brown fox</quote> " * 1000)
 
     assert len(looked) == 200

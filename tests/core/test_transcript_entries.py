@@ -81,7 +81,7 @@ def test_a_speech_is_shown_as_it_is_heard() -> None:
 def test_what_is_told_of_a_speech() -> None:
     """Whether it was cut, what a search found for it, and that it writes lines for the other side."""
     found = (FoundPage(url="https://e.example/x"),)
-    long = Reply(text="Ben: I give up.", brief_digest="0", spec="host", ended="cut", found_pages=found)
+    long = Reply(text="Ben: I give up.", brief_digest="0", spec="host", ended="cut", found=found)
     _, (first, second), (_, mirrored) = judged({"1.speech.a": [Spoke(turn_id="1.speech.a", reply=long)]}, private())
     assert (first.cut, first.found, first.other_lines) == (True, found, True)
     assert (mirrored.cut, mirrored.found, mirrored.other_lines, mirrored.text) == (

@@ -21,9 +21,9 @@ from debate_orchestrator.util.numbers import duration, plural
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.display import Display
 
-PAINT, LINE = 0.5, 15.0
+PAINT_SECONDS, LINE_SECONDS = 0.5, 15.0
 """Seconds between two pictures at a terminal, and between two lines in a pipe."""
-LAST = 5
+WINNERS_SHOWN = 5
 """Debates whose winners are shown."""
 
 
@@ -42,7 +42,7 @@ class Progress:
         call of an earlier run, from a batch."""
         self.completed = 0
         """Debates completed in this run."""
-        self.last: deque[tuple[ScheduledDebate, DebateStatus]] = deque(maxlen=LAST)
+        self.last: deque[tuple[ScheduledDebate, DebateStatus]] = deque(maxlen=WINNERS_SHOWN)
 
     def __call__(self, scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
         if event is None:
@@ -168,7 +168,7 @@ async def _show(
     from debate_orchestrator.terminal.display import paragraph
 
     while True:
-        await asyncio.sleep(PAINT if display else LINE)
+        await asyncio.sleep(PAINT_SECONDS if display else LINE_SECONDS)
         now = numbers()
         if events:
             print_json_line({"progress": now.json()})

@@ -87,11 +87,11 @@ def _table(rated: Ratings, min_games: int) -> Iterator[str]:
         return
     yield "\nBradley-Terry strength in log odds, 95 % interval; equal ranks are not told apart by the intervals"
     rows = [("rank", "strength", "low", "high", "votes", "model")]
-    for one in rated.fit.strengths:
-        if games.get(one.model, 0) >= min_games:
-            group = f" (group {one.group})" if rated.fit.groups > 1 else ""
-            figures = (_signed(value) for value in (one.strength, one.low, one.high))
-            rows.append((str(one.rank), *figures, str(one.votes), f"{one.model}{group}"))
+    for strength in rated.fit.strengths:
+        if games.get(strength.model, 0) >= min_games:
+            group = f" (group {strength.group})" if rated.fit.groups > 1 else ""
+            figures = (_signed(value) for value in (strength.strength, strength.low, strength.high))
+            rows.append((str(strength.rank), *figures, str(strength.votes), f"{strength.model}{group}"))
     yield from _aligned(rows)
     for name, effect in (("arguing pro", rated.fit.side), ("speaking second", rated.fit.second)):
         if effect is not None:

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
     from debate_orchestrator.tournament.spec import TournamentSpec
 
-_FETCH = 10.0
+_FETCH_SECONDS = 10.0
 """Seconds for fetching the rest when a run by workers is interrupted."""
 _SHOWN = 5
-"""Debates that stopped of which is told why."""
+"""How many stopped debates are printed with their reasons."""
 
 
 def _run_flags(parser: argparse.ArgumentParser) -> None:
@@ -75,12 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     _read_flags(arguments)
     spec = specs.read_spec(arguments)
-    where = arguments.to or folder.default_folder(spec)
-    is_new = not os.path.lexists(os.path.join(where, folder.SPEC))
+    path = arguments.to or folder.default_folder(spec)
+    is_new = not os.path.lexists(os.path.join(path, folder.SPEC))
     if is_new:
         _must_be_callable(spec, arguments)  # before anything is written
-    with folder.lock(where, is_new=True, shared=arguments.cluster is not None):
-        tournament = folder.create(where, spec)
+    with folder.lock(path, is_new=True, shared=arguments.cluster is not None):
+        tournament = folder.create(path, spec)
         if not is_new:
             specs.agree_to_folder(tournament, trusted=arguments.trust)
         specs.remember(tournament)
@@ -186,7 +186,7 @@ async def _run(run: TournamentRun, progress: Progress, arguments: argparse.Names
     with graceful_stop_of_calls(stop, message) as interruption:
         async with show_progress(lambda: progress.numbers(run), progress.winners, arguments):
             await run.run(stop)
-    return interruption.came
+    return interruption.requested
 
 
 def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str) -> int:
@@ -236,15 +236,15 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
             await task
         interrupted = task.cancelled()
         with suppress(TimeoutError):
-            async with asyncio.timeout(_FETCH if interrupted else None):
+            async with asyncio.timeout(_FETCH_SECONDS if interrupted else None):
                 await database.retried_until_reached(coordinator.fetch_all)
     if interrupted and not arguments.quiet:
         print_status("Workers go on with the debates that are queued. To end that too, end the workers.")
     run.read_journals()
     for debate_id, stored in coordinator.statuses.items():
-        if debate_id in run.statuses and not (here := run.statuses[debate_id]).is_complete:
-            status = "unusable" if stored.status == "unusable" else here.status
-            run.statuses[debate_id] = here._replace(status=status, why=stored.why or here.why)
+        if debate_id in run.statuses and not (local_status := run.statuses[debate_id]).is_complete:
+            status = "unusable" if stored.status == "unusable" else local_status.status
+            run.statuses[debate_id] = local_status._replace(status=status, why=stored.why or local_status.why)
     run.statuses.update(coordinator.unusable)
     counts = Counter(debate_status.status for debate_status in run.statuses.values())
     final = {"complete": counts["complete"] + counts["undecided"], "undecided": counts["undecided"], "running": 0}
@@ -308,7 +308,7 @@ def _end(
     debates_left = numbers.debates - numbers.complete
     saved_text = saved_but_for(run.lost) if arguments.cluster is None else "what workers have stored is saved."
     saved_text = f"{saved_text} Go on with `{resume}`."
-    stopped = _left_over(run, debates_left, saved_text) if debates_left and not interrupted else None
+    leftover_error = _leftover_error(run, debates_left, saved_text) if debates_left and not interrupted else None
     if arguments.json:
         status = "done" if not debates_left else "interrupted" if interrupted else "stopped"
         problems = {key: list(debate_status.why) for key, debate_status in run.statuses.items() if debate_status.why}
@@ -316,14 +316,16 @@ def _end(
         print_json({"status": status, "folder": folder, **numbers.json(), "problems": problems})
     if not arguments.quiet:
         print_status(status_line(numbers))
-    print_problems(list(first_few((problem for one in unwritten.values() for problem in one), "reports")))
+    print_problems(
+        list(first_few((problem for report_problems in unwritten.values() for problem in report_problems), "reports"))
+    )
     if interrupted and debates_left:
         raise Interrupted(saved_text)
-    if stopped is not None and arguments.json:  # stdout has its one object already
-        print_problems(stopped.problems)
-        return exit_code(stopped)
-    if stopped is not None:
-        raise stopped
+    if leftover_error is not None and arguments.json:  # stdout has its one object already
+        print_problems(leftover_error.problems)
+        return exit_code(leftover_error)
+    if leftover_error is not None:
+        raise leftover_error
     if not arguments.json:
         undecided = f", {numbers.undecided:,} undecided" if numbers.undecided else ""
         say(f"{plural(numbers.complete, 'debate')} complete{undecided}: {folder}")
@@ -335,22 +337,24 @@ def _end(
     return 2 if unwritten else 0
 
 
-def _left_over(run: TournamentRun, debates_left: int, saved_text: str) -> Paused | PermanentFailure:
+def _leftover_error(run: TournamentRun, debates_left: int, saved_text: str) -> Paused | PermanentFailure:
     """The error that says why debates are left. `saved_text` says what is saved."""
     from debate_orchestrator.tournament.run import INTERNAL_ERROR
 
-    whys: dict[str, list[str]] = {}
+    debates_by_reason: dict[str, list[str]] = {}
     for debate_id, debate_status in run.statuses.items():
         if debate_status.why:
-            whys.setdefault(" ".join(debate_status.why), []).append(debate_id)
-    reasons = sorted(whys.items(), key=lambda reason: -len(reason[1]))
+            debates_by_reason.setdefault(" ".join(debate_status.why), []).append(debate_id)
+    reasons = sorted(debates_by_reason.items(), key=lambda reason: -len(reason[1]))
     lines = [_reason(why, debates) for why, debates in reasons[:_SHOWN]]
     if len(reasons) > _SHOWN:
         lines.append(f"... and {len(reasons) - _SHOWN} other reasons; --json lists them all.")
     unusable = all(
         debate_status.is_complete or debate_status.status == "unusable" for debate_status in run.statuses.values()
     )
-    ending = PermanentFailure if unusable or any(why.startswith(INTERNAL_ERROR) for why in whys) else Paused
+    ending = (
+        PermanentFailure if unusable or any(why.startswith(INTERNAL_ERROR) for why in debates_by_reason) else Paused
+    )
     return ending([*lines, f"{plural(debates_left, 'debate')} left. {saved_text[:1].upper()}{saved_text[1:]}"])
 
 
