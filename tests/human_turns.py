@@ -43,7 +43,7 @@ class Script(Prompter):
     """A terminal at which things are typed beforehand: a text, or an exception. What is shown is kept."""
 
     def __init__(self, *typed: str | Exception):
-        self.busy_elsewhere = False
+        self.is_in_other_program = False
         self.typed = list(typed)
         self.told: list[str] = []
         self.asked: list[Question] = []
@@ -61,7 +61,7 @@ class Script(Prompter):
         await asyncio.sleep(0)
         if isinstance(typed, Exception):
             raise typed
-        question.changed(typed)
+        question.on_change(typed)
         return typed
 
     def clear(self) -> None:

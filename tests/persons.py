@@ -125,7 +125,7 @@ def future_of(found: FoundModels) -> Future[FoundModels]:
 
 
 def no_check(state: SetupState) -> DebateFiles:
-    return DebateFiles.of_output(state.given["output"])
+    return DebateFiles.of_output(state.answers["output"])
 
 
 def run_setup(
@@ -165,7 +165,7 @@ def run_setup(
 
 def settled(held: SetupResult) -> dict[str, Any]:
     """What was answered, but for the cast."""
-    return {key: value for key, value in held.state.given.items() if key != "cast"}
+    return {key: value for key, value in held.state.answers.items() if key != "cast"}
 
 
 def kept() -> str:

@@ -36,7 +36,7 @@ CALLS = ("c0", "c1", "c2")
 async def asked(kind: str, folder: str, calls: tuple[str, ...]) -> dict[str, Reply | ExternalError]:
     """What comes of these calls in one run."""
     model, current = f"{kind}:x", CurrentState(play_debate())
-    run = Batches(folder, quiet=0.01, first_poll=0.01)
+    run = Batches(folder, quiet_seconds=0.01, first_poll=0.01)
     provider = make_provider(model, current)
     run.wrap_providers({"a": provider}, {"a": provider}, current)
     try:
@@ -159,7 +159,7 @@ async def interrupted(kind: str, vendor: Interrupting, *, cancelled: int = 0) ->
     """What comes of all calls in a run that is stopped during a request, or in which so many calls are cancelled
     then."""
     model, current, stop = f"{kind}:x", CurrentState(play_debate()), asyncio.Event()
-    run = Batches(".", quiet=0.01, first_poll=0.01)
+    run = Batches(".", quiet_seconds=0.01, first_poll=0.01)
     provider = make_provider(model, current)
     run.wrap_providers({"a": provider}, {"a": provider}, current)
     replies = [asyncio.create_task(run.reply(call, model, {"n": call}, stop)) for call in CALLS]

@@ -59,7 +59,7 @@ async def answered(cap: SharedCap, outcome: float | Exception) -> None:
     provider = await begun(cap, outcome=outcome)
     with suppress(PermanentFailure, TransientError):
         await provider.reply(made("t"), lambda text: None)
-    await asyncio.gather(*cap.ending)
+    await asyncio.gather(*cap.ending_calls)
 
 
 async def counted(database: Database) -> tuple[Any, ...]:
@@ -81,7 +81,7 @@ async def tournament(url: str, max_cost: float) -> AsyncIterator[Database]:
 @pytest.fixture(autouse=True)
 def price(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "cost_before_call", lambda spec, brief: PRICE)
-    monkeypatch.setattr(database_module, "RETRY", 0.01)
+    monkeypatch.setattr(database_module, "RETRY_SECONDS", 0.01)
 
 
 def test_two_workers_see_the_same_room(postgres_server: Postgres, database: str) -> None:
@@ -104,7 +104,7 @@ def test_two_workers_see_the_same_room(postgres_server: Postgres, database: str)
             for provider in providers:
                 if isinstance(provider, CappedProvider):
                     provider.release(made("t"))
-            await asyncio.gather(*caps[0].ending, *caps[1].ending)
+            await asyncio.gather(*caps[0].ending_calls, *caps[1].ending_calls)
             rows.append(await counted(first))
             outcomes = (0.0625, PermanentFailure("no"), TransientError("no"), TransientError("no", maybe_billed=True))
             for outcome in outcomes:
@@ -148,7 +148,7 @@ def test_a_lost_commit_counts_once(postgres_server: Postgres, database: str) -> 
             lose_next_answer(stored)
             with pytest.raises(TransientError):
                 await provider.reply(made("t"), lambda text: None)
-            await asyncio.gather(*cap.ending)
+            await asyncio.gather(*cap.ending_calls)
             return [*rows, await counted(stored)]
 
     assert asyncio.run(play()) == [(PRICE, 1, 0, 1), (0.0, 1, 1, 0)]
@@ -158,19 +158,19 @@ def test_a_call_that_is_cancelled_as_it_begins(
     postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A debate that is cancelled while the answer to a COMMIT is awaited leaves no call counted."""
-    monkeypatch.setattr(database_module, "RETRY", 60)
+    monkeypatch.setattr(database_module, "RETRY_SECONDS", 60)
 
     async def play() -> list[tuple[Any, ...]]:
         async with tournament(postgres_server.url(database), PRICE) as stored:
             cap = SharedCap(stored, "t")
             lose_next_answer(stored)
             asking = asyncio.create_task(begun(cap))
-            while not stored.away:
+            while not stored.is_unreachable:
                 await asyncio.sleep(0.01)
             rows = [await counted(stored)]
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-            await asyncio.gather(*cap.ending)
+            await asyncio.gather(*cap.ending_calls)
             return [*rows, await counted(stored)]
 
     assert asyncio.run(play()) == [(PRICE, 1, 0, 1), (0.0, 0, 0, 0)]
@@ -188,7 +188,7 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
             for debate_id in ("d", "e"):
                 await begun(SharedCap(stored, run.id), debate_id)
             for _ in range(2):
-                await run._look()
+                await run._read_progress()
                 rows.append((run.numbers.in_flight, run.numbers.calls, run.numbers.usd))
                 await stored.rows(_TAKE_OVER, tournament=run.id, debate="d")
         return rows
@@ -229,7 +229,7 @@ def test_what_the_database_refuses(error: psycopg.Error) -> None:
     database = failing(error)
     with pytest.raises(BadFile, match=str(error)):
         asyncio.run(database.retried_until_reached(lambda: database.execute("")))
-    assert not database.away
+    assert not database.is_unreachable
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from debate_orchestrator.terminal.recent_answers import RecentAnswers
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadReply
 
-SETUP = SetupState(given={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)))
+SETUP = SetupState(answers={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)))
 
 
 def test_a_brief_that_was_edited_is_kept(here: Path) -> None:
@@ -104,7 +104,7 @@ def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
     said = list[str]()
     Path("mine.yaml").write_text("# my notes\nrounds: 2\n")
     saving.save("mine.yaml", SETUP, said.append)
-    saving.save("mine.yaml", SETUP.model_copy(update={"given": {"rounds": 3}}), said.append)
+    saving.save("mine.yaml", SETUP.model_copy(update={"answers": {"rounds": 3}}), said.append)
 
     assert Path("mine.edited.yaml").read_text() == "# my notes\nrounds: 2\n"
     assert sorted(os.listdir()) == ["mine.edited.yaml", "mine.yaml"]
@@ -140,7 +140,7 @@ def test_a_report_without_its_seal_is_kept_by_the_command(debate: Run, answers: 
     assert "kept as report.edited.md" in ran.err and "kept as report.edited.html" in ran.err
 
 
-DRAFT = SetupState(given={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)))
+DRAFT = SetupState(answers={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)))
 
 
 class TestKept:
@@ -156,12 +156,12 @@ class TestKept:
         """Of several, the one that was left last is found; none takes another's file."""
         saving.new_file().keep(DRAFT)
         second = saving.new_file()
-        second.keep(SetupState(given={"rounds": 5}))
+        second.keep(SetupState(answers={"rounds": 5}))
         os.utime(".debate-setup.yaml", (1, 1))
         found = saving.newest_unfinished()
 
         assert second.path == ".debate-setup-2.yaml"
-        assert found is not None and found[1].given == {"rounds": 5}
+        assert found is not None and found[1].answers == {"rounds": 5}
 
     @pytest.mark.parametrize("text", ["", "[1]", "\x00", "setup: 3\n", "setup: {asked: [}\n", "rounds: 2\n"])
     def test_what_is_no_conversation_is_passed_over(self, here: Path, text: str) -> None:
@@ -174,12 +174,14 @@ class TestKept:
     def test_leaving_names_the_way_on(self, here: Path) -> None:
         """Where the answers are is said with the command that goes on; where nothing was kept, that is said."""
         kept = saving.new_file()
-        nothing = kept.leaving()
+        nothing = kept.leaving_message()
         kept.keep(DRAFT)
 
         assert "without answering anything" in nothing
-        assert "`debate --answers .debate-setup.yaml`" in kept.leaving()
-        assert "The setup that you left here before is still in .debate-setup.yaml." in saving.new_file().leaving()
+        assert "`debate --answers .debate-setup.yaml`" in kept.leaving_message()
+        assert (
+            "The setup that you left here before is still in .debate-setup.yaml." in saving.new_file().leaving_message()
+        )
 
     def test_a_folder_that_can_not_be_written(self, here: Path) -> None:
         """Answers that can't be kept stop nothing, and it is said why."""
@@ -187,7 +189,7 @@ class TestKept:
         kept = KeptAnswers("file/draft.yaml", is_ours=True)
         kept.keep(DRAFT)
 
-        assert "could not be saved" in kept.leaving()
+        assert "could not be saved" in kept.leaving_message()
 
     def test_a_persons_file_is_not_written_to(self, here: Path) -> None:
         """Answers that a person wrote are read, and their file stays as it is."""

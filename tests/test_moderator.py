@@ -139,10 +139,10 @@ class Derives(Speaker):
 
     def __init__(self, said: list[str | TransientError], cost: float | None):
         super().__init__(cost=cost)
-        self.said = said
+        self.messages = said
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        next_ = self.said[len(self.briefs)]
+        next_ = self.messages[len(self.briefs)]
         self.say = lambda brief: next_ if isinstance(next_, str) else ""
         reply = await super().reply(brief, on_text)
         if isinstance(next_, TransientError):
@@ -156,7 +156,7 @@ def derived(provider: Derives, cap: float | None, paid: tuple[Reply, ...] = ()) 
     progress = SetupProgress(topics=("Tabs?",), topic_ok=True, positions="auto", nonce="0123456789abcdef", paid=paid)
     questions = SetupQuestions(loader.load("adversarial"), "r.md")
     limits = ModeratorLimits(1.0, cap, told.append, asyncio.Event(), "", "")
-    state = SetupState(given={"topic": "Tabs?"}, progress=progress)
+    state = SetupState(answers={"topic": "Tabs?"}, progress=progress)
     asyncio.run(propose(state, provider, questions, limits, []))
     return "\n".join(told)
 

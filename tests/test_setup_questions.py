@@ -98,8 +98,8 @@ class TestTopic:
             "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win. Alternatively, we can "
             "frame it as Spaces win. Which would you prefer?"
         )
-        assert said(setup_questions, state, ("framing", "alternative")).given["topic"] == "Spaces win."
-        assert said(setup_questions, state, ("framing", "1")).given["topic"] == "Tabs win."
+        assert said(setup_questions, state, ("framing", "alternative")).answers["topic"] == "Spaces win."
+        assert said(setup_questions, state, ("framing", "1")).answers["topic"] == "Tabs win."
 
     def test_a_framing_of_ones_own_is_restated(self, setup_questions: SetupQuestions) -> None:
         """A framing that was not offered goes to the moderator again, with all that was said."""
@@ -116,7 +116,7 @@ class TestTopic:
         state = said(setup_questions, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "only for Python"))
 
         assert isinstance(setup_questions.next(state), ModeratorTask)
-        assert "topic" not in state.given
+        assert "topic" not in state.answers
 
     @pytest.mark.parametrize(("answer", "meant"), [("yse", "yes"), ("yess", "yes"), ("noo", "no")])
     def test_a_misspelt_yes_is_no_topic(self, setup_questions: SetupQuestions, answer: str, meant: str) -> None:
@@ -139,7 +139,7 @@ class TestTopic:
             said(setup_questions, SetupState(), *TO_READY), "topic", "Is Vim better than Emacs?"
         )
 
-        assert set(state.given) == {"rounds", "strictness", "output"}
+        assert set(state.answers) == {"rounds", "strictness", "output"}
 
 
 class TestPositions:
@@ -148,7 +148,7 @@ class TestPositions:
         own = (("positions", "own"), ("position_a", "Tabs  *rule*"), ("position_b", "No!"))
         state = said(setup_questions, SetupState(), *TO_POSITIONS, *own)
 
-        assert state.given["positions"] == {"a": "Tabs  *rule*", "b": "No!"}
+        assert state.answers["positions"] == {"a": "Tabs  *rule*", "b": "No!"}
         assert question(setup_questions, state).key == "positions_ok"
 
     def test_refused_pairs_are_told_to_the_moderator(self, setup_questions: SetupQuestions) -> None:
@@ -163,7 +163,7 @@ class TestPositions:
         """A derived position can be replaced; the pair is then confirmed again."""
         state = said(setup_questions, SetupState(), *TO_ROUNDS, ("position_b", "Spaces are better."))
 
-        assert state.given["positions"] == {"a": "Tabs are better.", "b": "Spaces are better."}
+        assert state.answers["positions"] == {"a": "Tabs are better.", "b": "Spaces are better."}
         assert question(setup_questions, state).key == "positions_ok"
 
 
@@ -279,7 +279,10 @@ class TestAnswersGivenAgain:
             for key in answered(setup_questions, state):
                 standing = setup_questions.current_answer(state, key)
                 after = again(setup_questions, state, key, standing)
-                assert (after.given, after.progress) == (state.given, state.progress.model_copy(update={"asked": {}}))
+                assert (after.answers, after.progress) == (
+                    state.answers,
+                    state.progress.model_copy(update={"asked": {}}),
+                )
 
     def test_what_stands(self) -> None:
         """What stands is told for each question, and nothing where nothing was answered."""
@@ -301,7 +304,7 @@ class TestGoingBack:
         state = said(setup_questions, state, ("topic", {**CLEAR, "restated": "Vim is better."}), ("topic_ok", "yes"))
 
         assert question(setup_questions, state).key == "positions_ok"
-        assert state.given["positions"] == {"a": "Tabs.", "b": "Spaces."}
+        assert state.answers["positions"] == {"a": "Tabs.", "b": "Spaces."}
         assert isinstance(setup_questions.next(said(setup_questions, state, ("positions_ok", "yes"))), Ready)
 
     def test_a_new_topic_has_derived_positions_derived_anew(self) -> None:
@@ -338,7 +341,7 @@ class TestGoingBack:
             except BadSettings:
                 continue
             assert isinstance(setup_questions.next(state), SetupQuestion | ModeratorTask | Ready)
-            assert {"strictness", "output"} <= set(state.given)
+            assert {"strictness", "output"} <= set(state.answers)
 
 
 class TestFormats:
@@ -372,7 +375,7 @@ class TestFormats:
         assert question(setup_questions, state).key == "strictness"
         ready = setup_questions.next(said(setup_questions, state, ("strictness", "strict"), ("output", "default")))
         assert isinstance(ready, Ready) and "Rounds: 1\n" in ready.show
-        assert answers.make_settings(state.given, setup_questions.format, "o.md").rounds == 1
+        assert answers.make_settings(state.answers, setup_questions.format, "o.md").rounds == 1
 
     def test_rounds_have_the_formats_limits(self) -> None:
         """Limits, default, cap and what a round is are the format's."""

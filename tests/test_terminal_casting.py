@@ -27,7 +27,7 @@ def held_by(*keys: str, found: FoundModels) -> SetupResult:
 
 def cast(*keys: str, found: FoundModels = FULL) -> Any:
     """The cast that is chosen after the topic; no model is asked for anything."""
-    return held_by(TOPIC, *keys, found=found).state.given.get("cast")
+    return held_by(TOPIC, *keys, found=found).state.answers.get("cast")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_can_not_be_asked(here: Path, monkeypatch: pytest.MonkeyPatch, name
     held = run_setup(TOPIC, named, "seats", named, found=FULL)
 
     assert held.text.count(problem) >= 2
-    assert "cast" not in held.state.given
+    assert "cast" not in held.state.answers
 
 
 def test_a_host_and_a_person_share_no_debate(here: Path) -> None:
@@ -105,5 +105,5 @@ def test_a_host_and_a_person_share_no_debate(here: Path) -> None:
 
     assert held.text.count("a is human and b is host, which can't be in one debate") == 1
     assert held.text.count("a is human and judge is host, which can't be in one debate") == 1
-    assert held.state.given["cast"]["judge"] == "human"
+    assert held.state.answers["cast"]["judge"] == "human"
     assert "a is host" in held_by(TOPIC, "seats", "host", "human", found=FULL).text

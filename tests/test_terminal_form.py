@@ -98,7 +98,7 @@ def test_a_wrong_answer_is_told_at_once(here: Path) -> None:
     edited, numbers are not. Nothing that counts has a default."""
     _, script = filled(here, "eleven", "", SHORT[0], SHORT[1], "", *SHORT[2:], "")
 
-    assert "3 numbers are needed" in script.asked[1].lines[-1] and script.asked[1].now == ""
+    assert "3 numbers are needed" in script.asked[1].lines[-1] and script.asked[1].initial_text == ""
     assert script.asked[2].text == script.asked[0].text
     assert script.asked[4].text == script.asked[5].text == "Winner"
 
@@ -125,7 +125,7 @@ def test_going_back(here: Path) -> None:
     assert "This is the first question." in script.told
     assert script.asked[3].default == "7 6 8"
     assert ballot["feedback"]["a"] == "more of it, A"
-    assert script.asked[9].now == "more"
+    assert script.asked[9].initial_text == "more"
 
 
 def test_all_is_looked_at(here: Path) -> None:
@@ -174,13 +174,13 @@ def test_a_winner_against_the_scores_is_asked_about(here: Path) -> None:
 
 def test_what_is_half_typed_is_on_the_disk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What stands in a field and was not entered is on the disk soon, and lies in the line for the next process."""
-    monkeypatch.setattr(drafts, "SOON", 0)
+    monkeypatch.setattr(drafts, "SAVE_DELAY", 0)
     on_disk = dict[Path, bytes]()
 
     class Dying(Script):
         async def _read(self, question: Question) -> str:
             if not self.typed:
-                question.changed("A was bet")
+                question.on_change("A was bet")
                 await asyncio.sleep(0.01)
                 on_disk.update({path: path.read_bytes() for path in here.glob("r.drafts/*")})
             return await super()._read(question)
@@ -192,5 +192,5 @@ def test_what_is_half_typed_is_on_the_disk(here: Path, monkeypatch: pytest.Monke
     script = Script()
     with pytest.raises(Quit):
         run(TurnForm(taken("1.verdict.judge", script, here)).take())
-    assert (script.asked[0].text, script.asked[0].now) == ("Justification", "A was bet")
+    assert (script.asked[0].text, script.asked[0].initial_text) == ("Justification", "A was bet")
     assert [text for _, text in json.loads(content)] == [*SHORT[:3], "A was bet"]

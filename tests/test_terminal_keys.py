@@ -25,7 +25,7 @@ FIRST = "Once a bus is scheduled to run"
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, int]]:
     """Both ends of a terminal in whose foreground we are."""
     monkeypatch.setattr(keys, "in_foreground", os.isatty)
-    monkeypatch.setattr(keys, "TICK", 0.001)
+    monkeypatch.setattr(keys, "TICK_SECONDS", 0.001)
     ends = pty.openpty()
     yield ends
     for end in ends:

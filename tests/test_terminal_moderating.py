@@ -53,8 +53,8 @@ def test_a_topic_is_restated_and_positions_are_derived(moderator: Moderator) -> 
     """The model that is asked is named before it is, and what it says is put to be confirmed."""
     held = run_setup("tabs or spaces", "", "yes", "yes", found=FOUND)
 
-    assert held.state.given["topic"] == "Tabs beat spaces."
-    assert held.state.given["positions"] == {"a": "Tabs it is.", "b": "Spaces it is."}
+    assert held.state.answers["topic"] == "Tabs beat spaces."
+    assert held.state.answers["positions"] == {"a": "Tabs it is.", "b": "Spaces it is."}
     assert held.state.sources["topic"] == held.state.sources["positions"] == "derived"
     asked = held.text.index("Restating the topic: anthropic:claude-opus-5-5 (about $0.")
     assert asked < held.text.index("I'll frame the debate as: 'Tabs beat spaces'")
@@ -118,8 +118,8 @@ def test_an_ambiguous_topic(moderator: Moderator) -> None:
     own = run_setup("indentation", "", "Elastic tabs win", "yes", found=FOUND)
 
     assert "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win." in held.text
-    assert held.state.given["topic"] == "Spaces win."
-    assert own.state.given["topic"] == "Tabs beat spaces."
+    assert held.state.answers["topic"] == "Spaces win."
+    assert own.state.answers["topic"] == "Tabs beat spaces."
     assert own.state.progress.topics == ("indentation", "Elastic tabs win")
 
 
@@ -130,9 +130,9 @@ def test_a_correction_is_restated(moderator: Moderator) -> None:
     moderator.topics = [CLEAR]
     edited = run_setup("tabs", "", "edit", " By far.", "yes", found=FOUND)
 
-    assert corrected.state.given["topic"] == "In Python, tabs beat spaces."
+    assert corrected.state.answers["topic"] == "In Python, tabs beat spaces."
     assert "only for Python" in json.dumps(moderator.server.requests[1])
-    assert edited.state.given["topic"] == "Tabs beat spaces. By far."
+    assert edited.state.answers["topic"] == "Tabs beat spaces. By far."
     assert edited.state.sources["topic"] == "user"
 
 
@@ -141,14 +141,14 @@ def test_hostile_work_is_tamed(moderator: Moderator) -> None:
     moderator.topics = [{**CLEAR, "restated": "\x1b[2J\u202eevil\nDEBATE SETUP CONFIRMED {topic}"}]
     held = run_setup("tabs", "", "edit", "", "yes", found=FOUND)
 
-    assert held.state.given["topic"] == "␛[2Jevil DEBATE SETUP CONFIRMED {topic}"
+    assert held.state.answers["topic"] == "␛[2Jevil DEBATE SETUP CONFIRMED {topic}"
 
 
 def strangers_setup(**progress: Any) -> None:
     """A setup in this folder that only lacks the positions, which a model derives."""
     given = {"topic": "Tabs are better.", "cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-opus-5-5")}
     known = {"topics": ("Tabs are better.",), "topic_ok": True, "positions": "auto", **progress}
-    save(".debate-setup.yaml", SetupState(given=given, progress=SetupProgress.model_construct(**known)))
+    save(".debate-setup.yaml", SetupState(answers=given, progress=SetupProgress.model_construct(**known)))
 
 
 def test_the_setup_of_another_is_not_taken_up_by_enter(moderator: Moderator) -> None:

@@ -142,7 +142,7 @@ def test_no_person_sees_the_others_vote(here: Path) -> None:
         debate = apply(debate, asking)
         on_event(debate, asking)
     for n in (2, 1, 3):
-        one._private = True
+        one._has_written = True
         vote = ballot.model_copy(update={"turn_id": f"1.verdict.judge-{n}"})
         debate = apply(debate, vote)
         on_event(debate, vote)

@@ -35,8 +35,8 @@ class TestALine:
     @pytest.mark.parametrize(
         ("question", "keys", "answer"),
         [
-            (Question(now="Tabs are fine"), "!" + ENTER, "Tabs are fine!"),
-            (Question(now="Tabs are fine"), ERASE + "No" + ENTER, "No"),
+            (Question(initial_text="Tabs are fine"), "!" + ENTER, "Tabs are fine!"),
+            (Question(initial_text="Tabs are fine"), ERASE + "No" + ENTER, "No"),
             (Question(), "One" + BREAK + "two" + ENTER, "One\ntwo"),
             (Question(), "\x1b[200~a\r\nb\x1b[201~" + ENTER, "a\nb"),
             (Question(recent=("old", "new")), UP + "!" + ENTER, "new!"),
@@ -79,7 +79,7 @@ class TestALine:
     def test_leaving(self, keys: str, error: type[Exception]) -> None:
         """A question is left by going back, for an editor, or for good; a terminal that is gone leaves too."""
         with pytest.raises(error):
-            answered(Question("Topic?", back=True), keys)
+            answered(Question("Topic?", can_go_back=True), keys)
 
 
 class TestAChoice:
@@ -116,7 +116,7 @@ class TestALongerText:
         """Enter begins a new line; Alt-Enter (which is Esc Enter) and Ctrl-D hand it in."""
         assert answered(SPEECH, "One." + ENTER + ENTER + "Two." + HAND_IN)[0] == "One.\n\nTwo."
         assert answered(SPEECH, "One." + ENTER + "Two." + CTRL_D)[0] == "One.\nTwo."
-        assert answered(SPEECH._replace(now="One."), " Two." + HAND_IN)[0] == "One. Two."
+        assert answered(SPEECH._replace(initial_text="One."), " Two." + HAND_IN)[0] == "One. Two."
 
 
 def test_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with create_pipe_input() as pipe:
             terminal = Prompter(pipe, Screen())
             asking = asyncio.create_task(
-                terminal.ask(Question(changed=lambda text: seen.append(terminal.busy_elsewhere)))
+                terminal.ask(Question(on_change=lambda text: seen.append(terminal.is_in_other_program)))
             )
             pipe.send_text("A topic" + EDIT)
             while "A topic more" not in terminal._typed_text():
@@ -154,7 +154,7 @@ def test_looking_something_up(key: str, name: str, monkeypatch: pytest.MonkeyPat
             terminal = Prompter(pipe, Screen())
             asking = asyncio.create_task(terminal.ask(Question(shows={name: lambda: f"The {name}."})))
             pipe.send_text("half" + key)
-            while not paged or terminal.busy_elsewhere:
+            while not paged or terminal.is_in_other_program:
                 await asyncio.sleep(0.02)
             pipe.send_text(" whole" + ENTER)
             return await asking

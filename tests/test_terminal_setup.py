@@ -67,7 +67,7 @@ class TestOrder:
 
         assert held.ended == "confirmed" and "For: " not in held.text
         assert "Write the positions yourself." in held.text and "An answer is needed here." in held.text
-        assert held.state.given["positions"] == {"a": "It belongs there.", "b": "It does not."}
+        assert held.state.answers["positions"] == {"a": "It belongs there.", "b": "It does not."}
 
     def test_help_is_a_question_mark_away(self, here: Path) -> None:
         """A question mark tells what the question means, then the keys, and the question is put again."""
@@ -88,7 +88,7 @@ class TestContext:
         monkeypatch.setattr(check, "_page_text", text)
         held = run_setup(*SETUP[:3], "https://example.org/numbers")
 
-        assert held.state.given["context"] == ["context-example.org.txt"]
+        assert held.state.answers["context"] == ["context-example.org.txt"]
         assert "Ninety requests" in Path("context-example.org.txt").read_text()
 
 
@@ -98,8 +98,8 @@ class TestBack:
         held = run_setup(*SETUP, "back", BACK, BACK, BACK, BACK, ERASE + "Cats are better than dogs.", "", "", "yes")
 
         assert "This is the first question." in held.text
-        assert held.ended == "confirmed" and held.state.given["topic"] == "Cats are better than dogs."
-        assert held.state.given["rounds"] == 3
+        assert held.ended == "confirmed" and held.state.answers["topic"] == "Cats are better than dogs."
+        assert held.state.answers["rounds"] == 3
 
 
 class TestMore:
@@ -120,7 +120,7 @@ class TestMore:
         held = run_setup(*SETUP, "more", which, *answers, "yes")
 
         assert held.ended == "confirmed", held.text[-600:]
-        assert held.state.given[key] == expected
+        assert held.state.answers[key] == expected
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ class TestMore:
         """The format can be changed; a transcript's is none that can be held."""
         held = run_setup(*SETUP, "more", "format", "transcript", "panel", "yes")
 
-        assert held.state.given["format"] == "panel" and held.ended == "confirmed"
+        assert held.state.answers["format"] == "panel" and held.ended == "confirmed"
         listed = held.text.partition("Which format?")[2]
         assert re.search(r"\d adversarial ", listed) and not re.search(r"\d transcript ", listed)
 
@@ -155,20 +155,20 @@ class TestMore:
         more = ("more", "rounds", *rounds) if rounds else ()
         held = run_setup(*SETUP, *more, "more", "strictness", "lenient", "more", "format", "panel", "yes")
 
-        assert held.ended == "confirmed" and held.state.given["rounds"] == expected
+        assert held.ended == "confirmed" and held.state.answers["rounds"] == expected
         assert held.text.count("rounds: '8'") == told
-        assert {key: held.state.given[key] for key in ("positions", "topic", "context")} == {
+        assert {key: held.state.answers[key] for key in ("positions", "topic", "context")} == {
             key: GIVEN[key] for key in ("positions", "topic", "context")
         }
-        assert held.state.given["strictness"] == "lenient"
+        assert held.state.answers["strictness"] == "lenient"
 
     def test_what_can_not_be_opened_is_not_begun(self, here: Path) -> None:
         """Where the debate could not be opened, that is told before it begins, and an answer can be changed."""
 
         def check(state: SetupState) -> DebateFiles:
-            if state.given["rounds"] == 3:
+            if state.answers["rounds"] == 3:
                 raise BadSettings(["one complaint", "another"])
-            return DebateFiles.of_output(state.given["output"])
+            return DebateFiles.of_output(state.answers["output"])
 
         held = run_setup(*SETUP, "yes", "", "rounds", "2", "yes", check=check)
 
@@ -194,9 +194,9 @@ def test_every_question_has_a_meaning() -> None:
     conversation = SetupConversation(Script(), setup_questions, future_of(NO_MODELS), no_check)
     kept_as = {"cast": "seat", "judge": "seat", "panel": "seat", "reword": "topic"}
     kept_as |= dict.fromkeys(("position_a", "position_b"), "position")
-    names = (*conversation.setup_questions.words.questions, *conversation.words.questions)
+    names = (*conversation.setup_questions.words.questions, *conversation.texts.questions)
 
-    assert {kept_as.get(name, name) for name in names} == set(conversation.words.meaning)
+    assert {kept_as.get(name, name) for name in names} == set(conversation.texts.meaning)
 
 
 TYPED = ["", "yes", "no", "edit", "auto", "own", "1", "2", "3", "7", "9", "strict", "o.md", "out/", "x.pdf", "more"]
@@ -232,7 +232,7 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
 
     for before, after in pairwise(seen):
         for key in LASTING:
-            assert key not in before.given or key in after.given, key
+            assert key not in before.answers or key in after.answers, key
     on_disk = load(".debate-setup.yaml")
     assert on_disk.progress.topics == conversation.state.progress.topics
-    assert on_disk.given.get("cast") == conversation.state.given.get("cast")
+    assert on_disk.answers.get("cast") == conversation.state.answers.get("cast")

@@ -48,7 +48,7 @@ class TestFiles:
 
         assert told["question"]["key"] == "positions_ok"
         assert settled(held) == GIVEN
-        assert load("setup.yaml").given["cast"]["a"].startswith("rehearse:")
+        assert load("setup.yaml").answers["cast"]["a"].startswith("rehearse:")
 
     def test_it_continues_the_hosts(self, debate: Run) -> None:
         """A conversation that a host began, with its moderator's work, continues at the terminal."""
@@ -57,7 +57,7 @@ class TestFiles:
         Path(told["turns"][0]["reply"]).write_text(json.dumps(restated))
         debate("ask", "setup.yaml")
 
-        assert run_setup("rehearse", "yes", file="setup.yaml").state.given["topic"] == "Tabs win."
+        assert run_setup("rehearse", "yes", file="setup.yaml").state.answers["topic"] == "Tabs win."
 
     def test_consent_is_asked_for_the_format_that_was_typed(self, here: Path) -> None:
         """Whether a file's recordings have pages looked up hangs on the format, also where it was typed."""
@@ -76,7 +76,7 @@ class TestFiles:
         held = run_setup("yes", "yes", file="mine.yaml")
 
         assert held.ended == "confirmed"
-        assert held.state.given["positions"] == {"a": "Tabs.", "b": "Spaces."} and held.state.given["max_cost"] == 2
+        assert held.state.answers["positions"] == {"a": "Tabs.", "b": "Spaces."} and held.state.answers["max_cost"] == 2
         assert "Settled so far: positions: Tabs. / Spaces." in held.text
 
     def test_one_with_an_answer_that_can_not_be_taken_stays(self, here: Path) -> None:

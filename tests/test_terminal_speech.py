@@ -73,7 +73,7 @@ def test_a_draft_is_offered_again(here: Path) -> None:
     text, script = spoken(here, "Half a thought, and the other.", "")
 
     assert "What you had written is here again: 3 words." in script.text
-    assert script.asked[0].now == "Half a thought"
+    assert script.asked[0].initial_text == "Half a thought"
     assert text == "Half a thought, and the other."
 
 
@@ -94,7 +94,7 @@ def test_a_draft_that_can_not_be_read(here: Path, junk: bytes) -> None:
     path = Path(at.drafts.path_of(at.brief))
     path.write_bytes(junk)
     with pytest.raises(BadFile, match=r"1\.verdict\.judge"):
-        at.drafts.read_entries(at.brief)
+        at.drafts.read_form(at.brief)
 
     assert path.read_bytes() == junk
 
@@ -122,26 +122,26 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 def test_what_was_entered_comes_back(here: Path, entered: dict[tuple[str, ...], str]) -> None:
     """Whatever was entered in a form comes back as it was."""
     at = taken("1.verdict.judge", None, here)
-    at.drafts.keep_entries(at.brief, entered)
+    at.drafts.keep_form(at.brief, entered)
 
-    assert at.drafts.read_entries(at.brief) == entered
+    assert at.drafts.read_form(at.brief) == entered
 
 
 def test_what_changes_is_kept_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """However often something changes, the latest of it is written once in a while, and at the end at once."""
     written: list[str] = []
-    monkeypatch.setattr(drafts, "SOON", 0.01)
+    monkeypatch.setattr(drafts, "SAVE_DELAY", 0.01)
 
     async def typing() -> None:
         writer = DraftWriter[str](written.append)
         for n in range(20):
-            writer.soon(f"text {n}")
+            writer.write_soon(f"text {n}")
         assert written == []
         await asyncio.sleep(0.03)
         assert written == ["text 19"]
-        writer.soon("last")
-        writer.now()
-        writer.now()
+        writer.write_soon("last")
+        writer.write_now()
+        writer.write_now()
         await asyncio.sleep(0.03)
 
     asyncio.run(typing())

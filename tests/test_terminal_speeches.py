@@ -46,7 +46,7 @@ def streamed(text: str, cuts: Sequence[int], widths: Sequence[int]) -> list[str]
     speech = challenges()[0]
     stage = StageView([speech], 80)
     for n, piece in enumerate(pieces(text, cuts)):
-        speech.hear(piece)
+        speech.add_piece(piece)
         finished, still_open = stage.rows(widths[n % len(widths)], 20)
         assert not finished and len(still_open) <= 20
         assert all(cell_len(row.plain) <= max(widths[n % len(widths)], 4) for row in still_open)
@@ -84,8 +84,8 @@ def test_one_after_the_other() -> None:
     """In a narrow terminal the first is shown as it is written, and the second is kept until the first has ended."""
     first, second = challenges()
     stage = StageView([first, second], 60)
-    first.hear("I hold")
-    second.hear("I deny it.")
+    first.add_piece("I hold")
+    second.add_piece("I deny it.")
     assert texts(stage.rows(60, 20)[1]) == ["Challenge A", "", "  I hold"]
 
     second.show_recorded("I deny it.")
@@ -112,7 +112,7 @@ def test_side_by_side() -> None:
 def test_the_record_counts() -> None:
     """Where another speech is on record than was heard, the record is printed."""
     speech = challenges()[0]
-    speech.hear("Something else.")
+    speech.add_piece("Something else.")
     speech.show_recorded("What is on record.")
 
     assert texts(speech.rows(80)) == ["Challenge A", "", "  What is on record."]

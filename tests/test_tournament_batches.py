@@ -39,7 +39,7 @@ CALLS = 8
 
 
 def batches(held: Tournament, **options: Any) -> Batches:
-    return Batches(held.folder, quiet=0.08, first_poll=0.02, **options)
+    return Batches(held.folder, quiet_seconds=0.08, first_poll=0.02, **options)
 
 
 def ran(held: Tournament, **options: Any) -> TournamentRun:
@@ -80,7 +80,7 @@ def test_a_tournament_runs_in_waves(server: Server) -> None:
     """Every call of every debate is in a batch with those of other debates to the same model, and none is made
     alone."""
     held = contests.tournament(topics=1, rehearse=False)
-    run = contests.run_tournament(held, batches=Batches(held.folder, quiet=0.2, first_poll=0.02))
+    run = contests.run_tournament(held, batches=Batches(held.folder, quiet_seconds=0.2, first_poll=0.02))
     models = [{request["params"]["model"] for request in requests} for requests in server.batches.values()]
 
     assert set(statuses(run)) == {"complete"} and server.requests == []

@@ -38,7 +38,7 @@ def admitted(limiter: Limiter, most: int = 10_000, **amounts: float) -> int:
     """How many calls are admitted at once."""
     count = 0
     while count < most and limiter.has_room() and not limiter.blocked_for()[0]:
-        limiter.take({"requests": 1, **amounts})
+        limiter.begin_call({"requests": 1, **amounts})
         count += 1
     return count
 
@@ -80,7 +80,7 @@ def test_a_refusal_pauses_everyone() -> None:
     limiter.on_response(429, {"retry-after": "30"})
     limiter.on_response(429, {"retry-after": "30"})
     for _ in range(begun):
-        limiter.done()
+        limiter.end_call()
 
     assert limiter.blocked_for()[0] == pytest.approx(30) and limiter.throttled == 2
     clock.now += 30
@@ -188,7 +188,7 @@ def test_a_limit_that_was_given_is_kept(used: int) -> None:
     while clock.now < 3_700:
         while ends and ends[0] <= clock.now:
             ends.pop(0)
-            limiter.done()
+            limiter.end_call()
             limiter.correct({"output_tokens": used - expected})
         for _ in range(admitted(limiter, output_tokens=expected)):
             ends.append(clock.now + 5)
@@ -205,7 +205,7 @@ def test_a_limit_that_a_server_states_holds_for_a_minute() -> None:
     limiter = Limiter(Limits(), clock)
     limiter.on_response(200, {"x-ratelimit-limit-tokens": "1", "x-ratelimit-remaining-tokens": "0"})
     for _ in range(3):
-        limiter.take({"tokens": 5_000})
+        limiter.begin_call({"tokens": 5_000})
     assert limiter.blocked_for()[0] == pytest.approx(60)
 
     clock.now += 61

@@ -169,7 +169,7 @@ def test_a_price_of_ones_own() -> None:
     expected = estimate_tournament(made, make_schedule(made), 10)
 
     assert expected.unknown == []
-    assert next(load.cost for load in expected.loads if load.model == "openai:tuned-1") > 0  # type: ignore[operator]
+    assert next(load.cost for load in expected.models if load.model == "openai:tuned-1") > 0  # type: ignore[operator]
 
 
 def test_what_a_tournament_takes() -> None:
@@ -191,7 +191,7 @@ def test_a_limit_of_a_provider_holds_for_each_server() -> None:
     limits = {"openai": {"requests": 1}}
     apart = contests.spec(1, models=[one, other], judges={"from": [OPUS], "panel": 1}, rehearse=False, limits=limits)
     found = estimate_tournament(apart, make_schedule(apart), 1000)
-    calls = {load.model: load.calls for load in found.loads}
+    calls = {load.model: load.calls for load in found.models}
 
     assert found.seconds == pytest.approx(max(calls[one], calls[other]) * 60) and "requests a minute" in found.bound
 

@@ -46,18 +46,18 @@ def test_what_made_the_votes_is_found() -> None:
     """From simulated votes the fit finds strengths, effects, ties, and each judge's bias and reliability. Its
     reliabilities are relative to the judges' mean, so strengths are compared by their ratio."""
     fit = fitting.fit(*simulated(80))
-    assert fit is not None and fit.side is not None and fit.second is not None
+    assert fit is not None and fit.side is not None and fit.second_speaker is not None
 
     found = {one.model: one.strength for one in fit.strengths}
     judges = {one.judge: one for one in fit.judges}
     assert [one.model for one in fit.strengths] == ["strong", "middling", "weak"]
     assert (found["strong"] - found["middling"]) == pytest.approx(found["middling"] - found["weak"], abs=0.15)
-    assert fit.side.value == pytest.approx(SIDE, abs=0.1) and fit.second.value == pytest.approx(SECOND, abs=0.1)
+    assert fit.side.value == pytest.approx(SIDE, abs=0.1) and fit.second_speaker.value == pytest.approx(SECOND, abs=0.1)
     assert math.exp(fit.ties.value) == pytest.approx(TIES, abs=0.06)
     assert judges["for pro"].bias.value == pytest.approx(0.8, abs=0.2)
     assert judges["for con"].bias.value == pytest.approx(-0.8, abs=0.2)
     assert judges["coin"].reliability.value < 0.4 * judges["fair"].reliability.value
-    for estimate, truth in ((fit.side, SIDE), (fit.second, SECOND)):
+    for estimate, truth in ((fit.side, SIDE), (fit.second_speaker, SECOND)):
         assert estimate.low is not None and estimate.high is not None and estimate.low < truth < estimate.high
     assert [one.rank for one in fit.strengths] == [1, 2, 3]
 

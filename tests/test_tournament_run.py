@@ -318,7 +318,7 @@ def test_all_problems_of_a_debate_are_told(here: Path) -> None:
     shared = DebateStatus("stopped", why=("The list can't be read.", "A batch is under way. Try: resume later."))
     other = DebateStatus("stopped", why=("The list can't be read.", "Another thing."))
     run.statuses = {**dict.fromkeys(ids, shared), ids[0]: other}
-    told = running._left_over(run, len(ids), "all is saved. Go on.").problems
+    told = running._leftover_error(run, len(ids), "all is saved. Go on.").problems
 
     count = len(ids) - 1
     assert told == [

@@ -47,8 +47,8 @@ def test_a_report_that_is_being_written_when_the_server_ends(
     debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server ends once the report is written, whole, beside its journal, which is open until then."""
-    everyone = ("--a=rehearse", "--b=rehearse", "--judge=rehearse")
-    assert debate("open", *STATED, "--rounds=1", *everyone, "--output=r.md").code == 0
+    whole_cast = ("--a=rehearse", "--b=rehearse", "--judge=rehearse")
+    assert debate("open", *STATED, "--rounds=1", *whole_cast, "--output=r.md").code == 0
     for made in (Path("r.md"), Path("r.html")):
         made.unlink()
     begun, go = threading.Event(), threading.Event()
@@ -88,8 +88,8 @@ main(["serve", "--no-browser", "--port", "0"])
 def test_the_process_of_a_server_that_has_ended_is_gone(debate: Run, here: Path) -> None:
     """Also while a thread renders a report without an end, for which Python would wait. Its journals are as they
     were."""
-    everyone = ("--a=rehearse", "--b=rehearse", "--judge=rehearse")
-    assert debate("open", *STATED, "--rounds=1", *everyone, "--output=r.md").code == 0
+    whole_cast = ("--a=rehearse", "--b=rehearse", "--judge=rehearse")
+    assert debate("open", *STATED, "--rounds=1", *whole_cast, "--output=r.md").code == 0
     journal = Path("r.journal.jsonl").read_bytes()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     server: subprocess.Popen[str] = subprocess.Popen([sys.executable, "-c", SLOW], **pipes)  # type: ignore[call-overload]

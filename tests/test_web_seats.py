@@ -288,8 +288,8 @@ def test_a_stranger_is_told_nothing_of_a_journal(
 
 def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """A person who lists the issues has a link too. Who has heard the list sees a line for each issue."""
-    everyone = dict.fromkeys(("cast.a", "cast.b", "cast.judge"), "human")
-    _, links = begun(visitor, **everyone, issues="yes")
+    whole_cast = dict.fromkeys(("cast.a", "cast.b", "cast.judge"), "human")
+    _, links = begun(visitor, **whole_cast, issues="yes")
     listed = {f"field/issues/{n}": f"Who pays for part {n}?" for n in range(1, 9)}
     listed |= {f"field/cases/{n}": f"You run {n} services." for n in (1, 2)}
     assert hand_in(stranger, links["Rapporteur"], **listed).status_code == 303

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         return result.model_copy(update={"problems": (*result.problems, *piped.keep())})
 
     result = piped.kept_on_failure(answer, [])
-    unconfirmed_risks = consent.open_risks(source, risks.of_settings(result.given))
+    unconfirmed_risks = consent.open_risks(source, risks.of_settings(result.answers))
     with printing_problems(result.problems):
         if isinstance(result.next_item, Ready) and not unconfirmed_risks:
             _check_opening(result)
@@ -86,7 +86,7 @@ def _hand_in(file: str, key: str, path: str) -> str:
 def _check_opening(result: AskResult) -> None:
     """Raises the errors that `debate open` would raise, so that `ready` is said only of a debate that can be opened.
     Answers that the user has still to agree to are not checked, since that may read files that they name."""
-    answers = {**result.given, "sources": result.sources}
+    answers = {**result.answers, "sources": result.sources}
     settings = make_settings(answers, format_check.load(format_of(answers)), REPORT)
     start.check_settings(settings, DebateFiles.of_output(settings.output))
 
@@ -111,7 +111,7 @@ def _as_json(
             }
     ready = isinstance(result.next_item, Ready)
     if not (ready or arguments.dialog):  # what is shown when it is ready holds all of it
-        fields |= {"settled": result.given}
+        fields |= {"settled": result.answers}
     if unconfirmed_risks or ready or not arguments.dialog:
         fields |= {"trust": [risk.model_dump() for risk in unconfirmed_risks]}
     fields |= {"missing": result.missing} if result.missing else {}

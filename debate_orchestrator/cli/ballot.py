@@ -132,7 +132,7 @@ def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     review = reviews.checked_review(fields, STDIN if piped else name_of(path), reviewed.form, reviewed.entries)
     ballot = reviews.file_ballot(reviewed.folder, fields)
     if review.seen:
-        print_status(reviews.review_texts().said["seen"])
+        print_status(reviews.review_texts().messages["seen"])
     return _print_filed(arguments, reviewed, ballot, review.reviewer)
 
 
@@ -140,7 +140,7 @@ def _print_filed(arguments: argparse.Namespace, reviewed: ReviewedDebate, path: 
     if arguments.json:
         print_json({"status": "filed", "ballot": path, "reviewer": reviewer, "journal": reviewed.path})
     else:
-        say(reviews.review_texts().said["filed"].format(path=path, journal=reviewed.path))
+        say(reviews.review_texts().messages["filed"].format(path=path, journal=reviewed.path))
     return 0
 
 
@@ -168,7 +168,7 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         with prompter:
             review = coroutines.run(ask())
     except (prompt.Quit, KeyboardInterrupt, EOFError):
-        text = reviews.review_texts().said["left" if draft else "left_empty"]
+        text = reviews.review_texts().messages["left" if draft else "left_empty"]
         print_status(f"debate: {text.format(path=draft, journal=reviewed.path, name=shlex.quote(name))}")
         return 130
     reviews.checked_review(review, "the ballot", reviewed.form, reviewed.entries)

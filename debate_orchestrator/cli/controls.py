@@ -319,7 +319,7 @@ class Controls:
     def interrupt(self) -> None:
         """Handles Ctrl-C: quits; a second one cancels the calls under way, and the wait for room on a full disk. While
         a person's editor is open, Ctrl-C is for the editor."""
-        if self._person_input is not None and self._person_input.elsewhere:
+        if self._person_input is not None and self._person_input.is_in_other_program:
             return
         if self.user_quit and self._task is not None:
             self._task.cancel()

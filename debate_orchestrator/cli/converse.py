@@ -78,7 +78,7 @@ def _converse(arguments: argparse.Namespace) -> int:
             conversation.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree, has_agreed)
             settings = conversation.run()
     except (Postponed, prompt.Quit, KeyboardInterrupt, EOFError) as error:
-        consent.remember_answers(conversation.kept.path, conversation.state.given, conversation.calls())
+        consent.remember_answers(conversation.kept.path, conversation.state.answers, conversation.calls())
         _tell_kept(conversation.kept, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Postponed) else 130
     return _run_debate(conversation, settings, permissions)
@@ -89,12 +89,12 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
     kept_answers, rehearse = conversation.kept, conversation.rehearses
     state = _real_answers(conversation.state) if rehearse else conversation.state
     path = kept_answers.move_to_report(state, DebateFiles.of_output(settings.output).report)
-    consent.remember_answers(path, conversation.state.given, conversation.calls())
+    consent.remember_answers(path, conversation.state.answers, conversation.calls())
     again, cost_line = command("run --answers", path), conversation.cost_line()
     uses = "." if rehearse else f": `{again}` uses them again."
-    print_status(f"The answers are in {path}{uses}", *kept_answers.asides, *([cost_line] if cost_line else []))
+    print_status(f"The answers are in {path}{uses}", *kept_answers.moved_files, *([cost_line] if cost_line else []))
     flags = {"quiet": False, "events": False, "json": False, **permissions._asdict()}
-    answers = {**conversation.state.given, "setup": {}}  # those in the file may be of the real debate
+    answers = {**conversation.state.answers, "setup": {}}  # those in the file may be of the real debate
     arguments = argparse.Namespace(answers=path, answers_read=answers, rehearse=rehearse, **flags)
     arguments.real_debate = f"`{again}`"
     return run_settings(settings, arguments)
@@ -102,7 +102,7 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
 
 def _tell_kept(kept_answers: KeptAnswers, *, rehearse: bool) -> None:
     """Says where the answers are and how to continue. They are those of the real debate."""
-    print_status(f"debate: {kept_answers.leaving()}")
+    print_status(f"debate: {kept_answers.leaving_message()}")
     if rehearse and kept_answers.saved:
         print_status("With --rehearse too it is a rehearsal again.")
 
@@ -112,7 +112,7 @@ def _real_answers(state: SetupState) -> SetupState:
 
     if state.sources.get("positions") == "default":  # made for the rehearsal: a model derives those of the real debate
         state = with_progress(with_answers(state, "default", positions=AUTO), positions_ok=False)
-    cast = model_spec.unrehearsed_cast(state.given["cast"])
+    cast = model_spec.unrehearsed_cast(state.answers["cast"])
     state = without_answers(state, "cast")
     cast_entries = {seat: specs if len(specs) > 1 else specs[0] for seat, specs in cast.items()}
     return with_answers(state, "user", cast=cast_entries) if cast_entries else state

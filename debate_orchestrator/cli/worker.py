@@ -71,7 +71,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
     permissions = flags.permissions_of(arguments)
 
     def find_problems(tournament: Tournament) -> list[str]:
-        problems = casting.key_problems(tournament.spec.everyone, permissions)
+        problems = casting.key_problems(tournament.spec.whole_cast, permissions)
         if (risks := specs.folder_risks(tournament, remote=True)) and not arguments.trust:
             risk_texts = "; ".join(risk.text for risk in risks)
             consent = f"{tournament.spec.tag} {WANTS} and needs your consent here ({risk_texts})."
@@ -90,7 +90,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
             on_change=progress,
             tell=tell,
         )
-        tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
+        tell(f"Waiting for debates from {database.address}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
         with graceful_stop(worker.stop, worker.cancel_jobs, tell=tell_line) as interruption:
             await worker.work(until_done=arguments.until_done)

@@ -75,13 +75,13 @@ async def derive_positions(
     limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, stop, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid_replies: list[Reply] = []
     proposed = await propose(state, provider, SetupQuestions(loader.load(settings.format)), limits, paid_replies)
-    return proposed.given["positions"], tuple(paid_replies)
+    return proposed.answers["positions"], tuple(paid_replies)
 
 
 def _without_positions(settings: Settings) -> SetupState:
     """A setup that needs nothing but its positions next."""
     progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
-    return SetupState(given={"topic": settings.topic}, progress=progress)
+    return SetupState(answers={"topic": settings.topic}, progress=progress)
 
 
 async def propose(

@@ -46,7 +46,7 @@ class AskResult(FrozenModel):
     """The questions that can be put at once, the next one first."""
     turn_files: TurnFiles | None
     """The path of the moderator's brief, if a moderator is needed now."""
-    given: dict[str, Any]
+    answers: dict[str, Any]
     sources: dict[str, str]
     problems: tuple[str, ...]
     rejected_keys: frozenset[str]
@@ -90,14 +90,14 @@ def ask(
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
         wait_for_replies([folder.turn_files(due.turn, "json")], wait)
     state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, keep)
-    questions_to_ask = questions.together(state)
+    questions_to_ask = questions.questions_to_ask(state)
     state = questions.mark_asked(state, *questions_to_ask)
     keep(state)
     return AskResult(
         next_item=questions.next(state),
         questions_to_ask=questions_to_ask,
         turn_files=turn_files,
-        given=state.given,
+        answers=state.answers,
         sources=dict(state.sources),
         problems=tuple(problems),
         rejected_keys=rejected_keys,
@@ -132,27 +132,29 @@ def _open_debate(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool]) -
     """The journal of the debate that was opened with these answers; None if there is none. One elsewhere is not looked
     for unless the user agreed to that output: the file may come from someone else."""
     is_confirmed = state.progress.topic_ok and state.progress.positions_ok
-    if not (is_confirmed and isinstance(state.given.get("output"), str) and _may_look(state, agree)):
+    if not (is_confirmed and isinstance(state.answers.get("output"), str) and _may_look(state, agree)):
         return None
     try:
-        journal = DebateFiles.named_by(state.given["output"]).journal
+        journal = DebateFiles.named_by(state.answers["output"]).journal
         opened = read(journal).events[0] if os.path.isfile(journal) else None
     except DebateError:
         return None
-    is_same_debate = isinstance(opened, Opened) and opened.settings.topic == state.given.get("topic")
+    is_same_debate = isinstance(opened, Opened) and opened.settings.topic == state.answers.get("topic")
     return journal if is_same_debate else None
 
 
 def _may_look(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool]) -> bool:
     """Whether this program may look at the output path that a file names: the file may come from someone else."""
-    return agree(risks.of_settings({"output": state.given.get("output")}))
+    return agree(risks.of_settings({"output": state.answers.get("output")}))
 
 
 def _with_free_output(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool], problems: list[str]) -> SetupState:
     """The state. If no debate can be opened at its output any more, the output is removed, and so asked for again."""
     try:
-        if "output" in state.given and _may_look(state, agree):
-            DebateFiles.named_by(state.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere
+        if "output" in state.answers and _may_look(state, agree):
+            DebateFiles.named_by(
+                state.answers["output"]
+            ).must_be_new()  # makes no folder: a file may name one elsewhere
         return state
     except BadFile as error:
         problems += error.problems
@@ -212,8 +214,8 @@ def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuest
         return questions.proposed(state, next_item.name, parse_structured(key, text))
     new_state = questions.answer(state, key, str(value))
     if key == "output":
-        DebateFiles.of_output(new_state.given["output"]).must_be_new()
-    cast = new_state.given.get("cast", {}) if key == RAPPORTEUR else {}
+        DebateFiles.of_output(new_state.answers["output"]).must_be_new()
+    cast = new_state.answers.get("cast", {}) if key == RAPPORTEUR else {}
     if RAPPORTEUR in cast and (problems := cast_problems({RAPPORTEUR: (cast[RAPPORTEUR],)})):
         raise BadSettings(problems)
     return new_state

@@ -210,7 +210,7 @@ class ReviewTexts(FrozenModel):
     after_hint: str
     why_hint: str
     name_hint: str
-    said: dict[str, str]
+    messages: dict[str, str]
     held: str
     words: dict[str, str]
     questions: dict[str, QuestionText]

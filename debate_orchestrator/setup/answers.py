@@ -149,11 +149,12 @@ def make_settings(
     format: Format,
     default_output: str,
     default_model: Callable[[str], str] = lambda seat: HOST,
-    where: Callable[[str], str] = lambda key: "answers",
+    location_of: Callable[[str], str] = lambda key: "answers",
 ) -> Settings:
     """The settings that answers make, with the defaults of the format. `default_model` gives the model of a seat
-    without one; `where` gives the place of a key, for a message. Raises BadSettings with every problem."""
-    problems = unknown_keys(answers, where)
+    without one; `location_of` gives the file and line of a key, for a message. Raises BadSettings with every
+    problem."""
+    problems = unknown_keys(answers, location_of)
     values = {key: value for key, value in answers.items() if key in Settings.model_fields}
     if "topic" not in values:
         problems.append(with_hint("topic: no topic is given.", "give `topic`"))
@@ -178,16 +179,16 @@ def make_settings(
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
     chosen_names = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     needed = set(format.active_seats(chosen_names)) - {RAPPORTEUR}  # who follows the others
-    unfilled: list[str] = []
+    seat_problems: list[str] = []
     by_seat = cast_by_seat(values.get("cast"), format, chosen_names)
-    values["cast"] = _seat_models(by_seat, format, needed, default_model, unfilled)
+    values["cast"] = _seat_models(by_seat, format, needed, default_model, seat_problems)
     if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
         _seat_rapporteur(values, format)
-    noted = values.get("sources") or {}
-    if isinstance(noted, dict):
-        noted = {key: noted.get(key, "file" if key in answers else "default") for key in SETTINGS_WITH_SOURCE}
-    values["sources"] = noted
-    return _validate(values, format, problems, unfilled)
+    sources = values.get("sources") or {}
+    if isinstance(sources, dict):
+        sources = {key: sources.get(key, "file" if key in answers else "default") for key in SETTINGS_WITH_SOURCE}
+    values["sources"] = sources
+    return _validate(values, format, problems, seat_problems)
 
 
 def as_word(value: Any, words: Container[str]) -> Any:
@@ -198,9 +199,9 @@ def as_word(value: Any, words: Container[str]) -> Any:
     return word if word in words else value
 
 
-def _validate(values: Mapping[str, Any], format: Format, problems: list[str], unfilled: Sequence[str]) -> Settings:
-    """The settings of these values. Raises BadSettings with the problems, those that are found, and at the end those of
-    seats that are `unfilled`, which are told at length."""
+def _validate(values: Mapping[str, Any], format: Format, problems: list[str], seat_problems: Sequence[str]) -> Settings:
+    """The settings of these values. Raises BadSettings with `problems`, the problems of the values, and `seat_problems`
+    at the end, since these are long."""
     try:
         settings = Settings.model_validate(values, context=format)
     except pydantic.ValidationError as error:
@@ -208,9 +209,9 @@ def _validate(values: Mapping[str, Any], format: Format, problems: list[str], un
             if item["type"] == "value_error":
                 hint = _hint(str(item["loc"][0]), values, format)
                 problems += [with_hint(problem, hint) for problem in item["ctx"]["error"].args]
-        raise BadSettings([*problems, *unfilled]) from None
-    if problems or unfilled:
-        raise BadSettings([*problems, *unfilled])
+        raise BadSettings([*problems, *seat_problems]) from None
+    if problems or seat_problems:
+        raise BadSettings([*problems, *seat_problems])
     return settings
 
 
@@ -227,10 +228,12 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
         return "" if _problems_of(name, value, format) else f"{name}: {text}, without quotes"
     if name == ISSUES and isinstance(value_given, str):
         return f"{name}: {[value_given]}"
-    entries = value_given if isinstance(value_given, dict) else [value_given] if name == "first" else []
-    called = {side: format.seats[side].side for side in format.sides if format.seats[side].side}
-    if name in ("first", "positions") and any(str(word).lower() in map(str.lower, called.values()) for word in entries):
-        return and_joined([f"`{side}` for {called[side]}" for side in called])
+    words = value_given if isinstance(value_given, dict) else [value_given] if name == "first" else []
+    side_names = {side: format.seats[side].side for side in format.sides if format.seats[side].side}
+    if name in ("first", "positions") and any(
+        str(word).lower() in map(str.lower, side_names.values()) for word in words
+    ):
+        return and_joined([f"`{side}` for {side_names[side]}" for side in side_names])
     if name == "positions" and isinstance(value_given, dict) and value_given.keys() < set(format.sides):
         missing = [side for side in format.sides if side not in value_given]
         return f"give {and_joined([f'`positions.{side}`' for side in missing])} too"
@@ -239,17 +242,17 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     return ""
 
 
-def unknown_keys(keys: Iterable[object], where: Callable[[str], str]) -> list[str]:
-    """A sentence for each of the first keys that an answers file does not have; `where` gives the place of a key."""
-    return list(first_few((_unknown_key(key, where(str(key))) for key in keys if key not in KEYS), "answers"))
+def unknown_keys(keys: Iterable[object], location_of: Callable[[str], str]) -> list[str]:
+    """A sentence for each of the first keys that an answers file does not have; `location_of` gives the file and line
+    of a key."""
+    return list(first_few((_unknown_key(key, location_of(str(key))) for key in keys if key not in KEYS), "answers"))
 
 
-def _unknown_key(key: object, where: str) -> str:
+def _unknown_key(key: object, location: str) -> str:
     hint = suggest(key, KEYS)
     hint = "Try: indent it with blanks below positions or cast." if key in (*SEATS, MODERATOR) else hint
-    return (
-        f"{where}: {short_repr(key)} is not a key of an answers file. {hint or 'The keys are ' + ', '.join(KEYS) + '.'}"
-    )
+    hint = hint or f"The keys are {', '.join(KEYS)}."
+    return f"{location}: {short_repr(key)} is not a key of an answers file. {hint}"
 
 
 def _seat_models(
@@ -257,26 +260,26 @@ def _seat_models(
     format: Format,
     needed: Container[str],
     default_model: Callable[[str], str],
-    unfilled: list[str],
+    seat_problems: list[str],
 ) -> Any:
     """The cast with a tuple of models for each seat that has one; anything else is returned as it is. The reason why a
-    seat that is needed can't be filled is added to `unfilled`."""
+    seat that is needed can't be filled is added to `seat_problems`."""
     cast = {} if cast is None else cast
     if not isinstance(cast, dict):
         return cast
-    seated = {seat: models_of_seat(entry) for seat, entry in cast.items()}
+    models_by_seat = {seat: models_of_seat(entry) for seat, entry in cast.items()}
     order = seats_of_cast(format)
-    if not seated.keys() <= set(order):
-        return seated
+    if not models_by_seat.keys() <= set(order):
+        return models_by_seat
     for seat in order:
-        if seat not in seated and seat in needed:
+        if seat not in models_by_seat and seat in needed:
             try:
                 model = FETCH if seat == CLERK else default_model(seat)
             except BadSettings as error:
-                unfilled += [problem for problem in error.problems if problem not in unfilled]
+                seat_problems += [problem for problem in error.problems if problem not in seat_problems]
                 continue
-            seated[seat] = (model,) * (format.judge_count if seat == JUDGE else 1)
-    return {seat: seated[seat] for seat in order if seat in seated}
+            models_by_seat[seat] = (model,) * (format.judge_count if seat == JUDGE else 1)
+    return {seat: models_by_seat[seat] for seat in order if seat in models_by_seat}
 
 
 def seats_needed(format: Format, optional_phases: Collection[str] = ()) -> tuple[str, ...]:
@@ -303,10 +306,10 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
     rapporteur that has nothing to do is left out."""
     cast, chosen_phases = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     if RAPPORTEUR in format.active_seats(chosen_phases) and RAPPORTEUR not in cast and cast:
-        seated = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
-        called = (model for model in seated if model != HUMAN and not is_stand_in(model))
-        stand_in = (model for model in seated if model != HUMAN)
-        cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
+        models = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
+        paid_models = (model for model in models if model != HUMAN and not is_stand_in(model))
+        stand_in = (model for model in models if model != HUMAN)
+        cast[RAPPORTEUR] = (next(paid_models, next(stand_in, HUMAN)),)
     values |= without_stand_in_rapporteur(cast, chosen_phases)
     seats = format.active_seats({name for name in chosen_phases if values[name] is True})
     if RAPPORTEUR not in seats:
@@ -356,7 +359,7 @@ def parse_rounds(value: Any, maximum: int) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= maximum else None
 
 
-def as_typed(value: Any) -> str:
+def typed_text(value: Any) -> str:
     """The value of a setting as a person types it; empty where there is none."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -377,14 +380,14 @@ def words_of(name: str) -> dict[str, str]:
     return {word: word for word in get_args(annotation)} if get_origin(annotation) is Literal else {}
 
 
-def from_text(name: str, text: str, between: str = ",") -> Any:
+def from_text(name: str, text: str, separator: str = ",") -> Any:
     """The value of a setting that a text gives, in a flag, a form or an answer: yes or no, a number, or the items of a
     list. The text itself where it gives none, for a later check to refuse."""
     types = types_of(name)
     if bool in types:
         return {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}.get(text.lower(), text)
     if tuple in types:
-        return [part.strip() for part in text.split(between) if part.strip()]
+        return [part.strip() for part in text.split(separator) if part.strip()]
     return number(text, types)
 
 
@@ -427,7 +430,7 @@ def unasked_problems(answers: Mapping[str, Any], asked_keys: Container[str], for
     return problems
 
 
-def message_line(key: str, text: str) -> str:
+def checked_sentence(key: str, text: str) -> str:
     """The text of a topic or a position. Raises BadSettings if it is not one sentence that can be read."""
     if problems := line_problems(key, text):
         raise BadSettings(problems)

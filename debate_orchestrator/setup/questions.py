@@ -61,7 +61,7 @@ _MAX_TOGETHER = 4
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
 """Steps that are a moderator's work."""
 _NO_CONTEXT = ShapeContext(sides=("a", "b"), criteria=(), least=0, most=0, rounds=1, strictness="")
-_ADDED = re.compile(r"\((?:recommended|default)\)$|^default:|(?<=\d)\s+rounds?$", re.IGNORECASE)
+_OPTION_SUFFIX = re.compile(r"\((?:recommended|default)\)$|^default:|(?<=\d)\s+rounds?$", re.IGNORECASE)
 """What question tools and users add to an option that they choose: `3 (default)`, `3 rounds`."""
 
 
@@ -87,28 +87,28 @@ class SetupQuestions:
         """What the conversation needs now."""
         step = next((key for key, is_done in self._steps(state) if not is_done), None)
         if step is None:
-            return Ready(show=self.confirmed(state.given))
+            return Ready(show=self.confirmed(state.answers))
         if step == _TOPIC:
             values: dict[str, Any] = {"heard": state.progress.topics}
             return ModeratorTask(name="topic", values=values, json_schema=self._schema("topic"))
         if step == _POSITIONS:
-            values = {"topic": state.given["topic"], "rejected": state.progress.rejected}
+            values = {"topic": state.answers["topic"], "rejected": state.progress.rejected}
             return ModeratorTask(name="positions", values=values, json_schema=self._schema("positions"))
         return self.question(state, step)
 
-    def together(self, state: SetupState) -> tuple[SetupQuestion, ...]:
+    def questions_to_ask(self, state: SetupState) -> tuple[SetupQuestion, ...]:
         """The question that comes next, and those that can be put at the same time; none where none comes next."""
-        now = self.next(state)
-        if not isinstance(now, SetupQuestion):
+        next_item = self.next(state)
+        if not isinstance(next_item, SetupQuestion):
             return ()
-        together = () if now.key == "topic" else (*_ASKED_TOGETHER, *self.plain_settings)
-        keys_left = [key for key, is_done in self._steps(state) if not is_done and key in together]
-        keys = dict.fromkeys((now.key, *keys_left))
+        keys_to_ask = () if next_item.key == "topic" else (*_ASKED_TOGETHER, *self.plain_settings)
+        keys_left = [key for key, is_done in self._steps(state) if not is_done and key in keys_to_ask]
+        keys = dict.fromkeys((next_item.key, *keys_left))
         return tuple(self.question(state, key) for key in [*keys][:_MAX_TOGETHER])
 
     def _steps(self, state: SetupState) -> Iterator[tuple[str, bool]]:
         """Every question in its order, and the moderator's work where some is needed; and whether it is done."""
-        progress, given = state.progress, state.given
+        progress, given = state.progress, state.answers
         yield "topic", bool(progress.topics)
         if progress.proposal is None and not progress.topic_ok:
             yield _TOPIC, False
@@ -165,29 +165,29 @@ class SetupQuestions:
             case "framing":
                 return {name: proposal.get(name) or "" for name in ("recommended", "alternative")}
             case "topic_ok":
-                return {"restated": proposal.get("restated") or state.given.get("topic", "")}
+                return {"restated": proposal.get("restated") or state.answers.get("topic", "")}
             case "position_a" | "position_b":
-                return {"who": self.who(key.removeprefix("position_"))}
+                return {"who": self.side_name(key.removeprefix("position_"))}
             case "positions_ok":
                 keys = " or ".join(f"position_{side}=..." for side in self.format.sides)
-                return {"argued": " ".join(self.argued(state)), "keys": keys}
+                return {"argued": " ".join(self.position_sentences(state)), "keys": keys}
             case "rounds":
                 auto = f", or {answers.AUTO}" if self.format.can_say_no_new_ground else ""
                 return {"default": limits.default, "most": limits.maximum, "auto": auto, "about": self._about_rounds()}
             case "insist":
                 cap = "4 or 5" if limits.maximum > 4 else limits.maximum
-                return {"rounds": state.given.get("rounds", ""), "cap": cap}
-        return {"default": answers.as_typed(self.default(key))} if key in self.plain_settings else {}
+                return {"rounds": state.answers.get("rounds", ""), "cap": cap}
+        return {"default": answers.typed_text(self.default(key))} if key in self.plain_settings else {}
 
     def current_answer(self, state: SetupState, key: str) -> str:
         """The answer to a question so far, or one that was put aside when others were wanted; empty for none."""
-        progress, given = state.progress, state.given
+        progress, given = state.progress, state.answers
         match key:
             case "topic":
                 return str(given.get("topic") or (progress.topics[0] if progress.topics else ""))
             case "framing":
-                offered = progress.proposal or {}
-                return next((name for name in offered if given.get("topic") == offered[name]), "")
+                proposal = progress.proposal or {}
+                return next((name for name in proposal if given.get("topic") == proposal[name]), "")
             case "topic_ok" | "positions_ok" | "insist":
                 return "yes" if given.get(key) or getattr(progress, key, False) else ""
             case "positions":
@@ -195,14 +195,14 @@ class SetupQuestions:
             case "position_a" | "position_b":
                 side = key.removeprefix("position_")
                 return str(given.get("positions", {}).get(side) or progress.set_aside_positions.get(side, ""))
-        return answers.as_typed(given.get(key))
+        return answers.typed_text(given.get(key))
 
     def confirmed(self, given: dict[str, Any]) -> str:
         """The block that shows the answers, to be confirmed."""
         format, lines = self.format, []
         for side in format.sides:
             position = sanitize.one_line(given["positions"][side])
-            lines.append(self.words.side.format(who=self.who(side), position=position))
+            lines.append(self.words.side.format(who=self.side_name(side), position=position))
         shown_values = {
             "topic": given["topic"],
             "rounds": given.get("rounds", format.rounds.default),
@@ -211,32 +211,35 @@ class SetupQuestions:
         }
         if shown_values["rounds"] == answers.AUTO:
             shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.maximum}"
-        flat = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
-        more = "".join(f"\n{line}" for line in (*answers.block_lines(given, format), *self.risk_lines(given)))
-        return self.words.confirmed.format(positions="\n".join(lines), more=more, **flat)
+        one_line_texts = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
+        more_lines = "".join(f"\n{line}" for line in (*answers.block_lines(given, format), *self.risk_lines(given)))
+        return self.words.confirmed.format(positions="\n".join(lines), more=more_lines, **one_line_texts)
 
     def risk_lines(self, given: dict[str, Any]) -> list[str]:
         """A line for each risk of a setup."""
         return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(given)]
 
-    def who(self, side: str) -> str:
+    def side_name(self, side: str) -> str:
         """The name of a side with its label: `Researcher A (Pro)`."""
         seat = self.format.seats[side]
         return f"{seat.name} ({seat.side})" if seat.side else seat.name
 
-    def argued(self, state: SetupState) -> list[str]:
+    def position_sentences(self, state: SetupState) -> list[str]:
         """Who will argue what, a sentence for each side."""
-        positions = state.given.get("positions", {})
-        flat = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.format.sides}
-        sentences = [self.words.argues.format(name=self.format.name_of(side), position=flat[side]) for side in flat]
+        positions = state.answers.get("positions", {})
+        one_line_texts = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.format.sides}
+        sentences = [
+            self.words.argues.format(name=self.format.name_of(side), position=one_line_texts[side])
+            for side in one_line_texts
+        ]
         return [sentence[:-1] if sentence.endswith(("?.", "!.")) else sentence for sentence in sentences]
 
     def _about_rounds(self) -> str:
         phases = self.format.round
         if {"challenge", "rebuttal"} <= {phase.name for phase in phases}:
-            return self.words.quick
+            return self.words.rounds_with_rebuttals
         titles = dict.fromkeys(phase.title for phase in phases if phase.triggered_by is None)
-        return self.words.each.format(phases=", ".join(titles))
+        return self.words.rounds_of_phases.format(phases=", ".join(titles))
 
     def _schema(self, name: str) -> dict[str, Any]:
         return json_schema(self.words.shapes[name], _NO_CONTEXT)
@@ -245,10 +248,10 @@ class SetupQuestions:
         """The state of a file, its values in the form in which a conversation keeps them. Raises BadSettings, with
         every problem, if an answer in it can't be taken."""
         keys = ("topic", "positions", "rounds", "context", *self.plain_settings)
-        given = {key: value for key, value in state.given.items() if value is not None or key not in (*keys, "cast")}
+        given = {key: value for key, value in state.answers.items() if value is not None or key not in (*keys, "cast")}
         problems = answers.unasked_problems(given, (*_CHECKED_ALONE, *self.plain_settings), self.format)
-        wrong = [key for key in keys if key in given and not self._has_type(key, given[key])]
-        problems += [value_problem(key, given[key], self.format) for key in wrong]
+        wrong_keys = [key for key in keys if key in given and not self._has_type(key, given[key])]
+        problems += [value_problem(key, given[key], self.format) for key in wrong_keys]
         if isinstance(given.get("context"), str):
             given["context"] = [given["context"]]
         if "cast" in given:
@@ -257,13 +260,13 @@ class SetupQuestions:
                 problems += cast_problems(given["cast"], self.format)
             else:
                 problems.append(value_problem("cast", given["cast"], self.format))
-        state = with_valid_progress(state.model_copy(update={"given": given}), self.format.sides)
+        state = with_valid_progress(state.model_copy(update={"answers": given}), self.format.sides)
         if state.progress.proposal and check(self.words.shapes["topic"], state.progress.proposal, _NO_CONTEXT):
             state = with_progress(state, proposal=None)
         for key in ("rounds", *self.plain_settings):
-            if key in given and key not in wrong:
+            if key in given and key not in wrong_keys:
                 try:
-                    state = self._take(state, key, answers.as_typed(given[key]), state.sources.get(key, "file"))
+                    state = self._take(state, key, answers.typed_text(given[key]), state.sources.get(key, "file"))
                 except BadSettings as error:
                     problems += error.problems
         if problems:
@@ -275,10 +278,10 @@ class SetupQuestions:
         take, and without defaults of the other; and the problems of the former."""
         problems: list[str] = []
         for keys in (("positions",), ("rounds", "insist"), *((key,) for key in before.plain_settings)):
-            given = {key: state.given[key] for key in keys if key in state.given}
+            given = {key: state.answers[key] for key in keys if key in state.answers}
             fits = keys == ("positions",) or any(state.sources.get(key) != "default" for key in given)
             try:
-                self.checked(SetupState(given=given))
+                self.checked(SetupState(answers=given))
             except BadSettings as error:
                 fits = False
                 problems += error.problems
@@ -316,16 +319,18 @@ class SetupQuestions:
             if not self._is_confirmed(state, key):
                 problem = f"{key}: this answer came before its question was put."
                 raise BadSettings(problem, hint="run ask without it, put the question that it prints, then answer")
-            if text.lower() in _YES or (key == "framing" and self._framing(state, text) == state.given["topic"]):
+            if text.lower() in _YES or (key == "framing" and self._framing(state, text) == state.answers["topic"]):
                 return state
             raise BadSettings(f"{key}: its question was answered.", hint=f"a new answer to {_RESTATED_BY[key]}")
         wording = self.words.questions[key]
         if self._choices(key) or wording.default:
-            text = _ADDED.sub("", text).strip()
+            text = _OPTION_SUFFIX.sub("", text).strip()
         if text.lower() == "default" and wording.default:
-            text, source = answers.as_typed(self.default(key)), "default"
-        after = self._take(state, key, text, source)
-        return with_progress(after, asked={other: put for other, put in after.progress.asked.items() if other != key})
+            text, source = answers.typed_text(self.default(key)), "default"
+        new_state = self._take(state, key, text, source)
+        return with_progress(
+            new_state, asked={other: text for other, text in new_state.progress.asked.items() if other != key}
+        )
 
     def _take(self, state: SetupState, key: str, text: str, source: AnswerOrigin) -> SetupState:
         """The state with the answer to one question. Raises BadSettings."""
@@ -363,12 +368,12 @@ class SetupQuestions:
             raise BadSettings([f"setup.{name}.moderator: {error}" for error in problems])
         if name == "topic":
             texts = {field: text for field, text in value.items() if isinstance(text, str)}
-            if wrong := [problem for field, text in texts.items() for problem in line_problems(field, text)]:
-                raise BadSettings(wrong)
+            if problems := [problem for field, text in texts.items() for problem in line_problems(field, text)]:
+                raise BadSettings(problems)
             return with_progress(state, proposal=value)
         positions = {side: sanitize.one_line(value[side]) for side in self.format.sides}
-        wrong = [problem for side, text in positions.items() for problem in line_problems(f"position_{side}", text)]
-        if problems := wrong or duplicate_positions(positions):
+        problems = [problem for side, text in positions.items() for problem in line_problems(f"position_{side}", text)]
+        if problems := problems or duplicate_positions(positions):
             raise BadSettings(problems)
         return with_answers(state, "derived", positions=positions)
 
@@ -384,7 +389,7 @@ class SetupQuestions:
         return state if same else self.as_stated(self._correct(state, text.strip()))
 
     def _take_topic(self, state: SetupState, text: str) -> SetupState:
-        line = answers.message_line("topic", text)
+        line = answers.checked_sentence("topic", text)
         if state.progress.topics and line in (self.current_answer(state, "topic"), state.progress.topics[-1]):
             return state
         return with_progress(self._without_topic(state), topics=(line,))
@@ -395,20 +400,20 @@ class SetupQuestions:
 
     def _framing(self, state: SetupState, text: str) -> str | None:
         """The framing of those proposed that an answer chooses; None if it chooses none."""
-        offered = state.progress.proposal or {}
+        proposal = state.progress.proposal or {}
         names = {"recommended": "recommended", "1": "recommended", "alternative": "alternative", "2": "alternative"}
-        framing = offered.get(names.get(text.lower(), "")) or (text if text in offered.values() else None)
+        framing = proposal.get(names.get(text.lower(), "")) or (text if text in proposal.values() else None)
         return None if framing is None else sanitize.one_line(str(framing))
 
     def _is_confirmed(self, state: SetupState, key: str) -> bool:
         """Whether a confirmation was given, and what it confirms has not changed since."""
         if key == "insist":
-            return bool(state.given.get("insist"))
+            return bool(state.answers.get("insist"))
         return state.progress.positions_ok if key == "positions_ok" else state.progress.topic_ok
 
     def _take_topic_ok(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
         if text.lower() in _YES:
-            restated = sanitize.one_line(str((state.progress.proposal or {}).get("restated") or state.given["topic"]))
+            restated = sanitize.one_line(str((state.progress.proposal or {}).get("restated") or state.answers["topic"]))
             unchanged = bool(state.progress.topics) and restated == sanitize.one_line(state.progress.topics[-1])
             return self._with_confirmed_topic(state, restated, source if unchanged else "derived")
         if text.lower() in _NO:
@@ -419,7 +424,7 @@ class SetupQuestions:
 
     def _with_confirmed_topic(self, state: SetupState, topic: str, source: AnswerOrigin) -> SetupState:
         """The state with its topic confirmed."""
-        if state.given.get("topic") != topic:
+        if state.answers.get("topic") != topic:
             state = with_answers(self._without_topic(state, state.progress.proposal), source, topic=topic)
         return with_progress(state, topic_ok=True)
 
@@ -430,7 +435,7 @@ class SetupQuestions:
         return with_progress(state, proposal=proposal, topic_ok=False, positions_ok=False, rejected=())
 
     def _correct(self, state: SetupState, text: str) -> SetupState:
-        topics = (*state.progress.topics, answers.message_line("topic", text))
+        topics = (*state.progress.topics, answers.checked_sentence("topic", text))
         return with_progress(self._without_topic(state), topics=topics[-MAX_KEPT:])
 
     def _take_positions(self, state: SetupState, text: str) -> SetupState:
@@ -441,28 +446,28 @@ class SetupQuestions:
         if choice == state.progress.positions:
             return state
         # Positions of the user's own are kept, to be offered again.
-        current, progress = state.given.get("positions", {}), state.progress
-        aside = progress.set_aside_positions
-        aside = {**aside, **current} if progress.positions == "own" else aside or current
-        after = without_answers(state, "positions")
-        return with_progress(after, set_aside_positions=aside, positions_ok=False, positions=choice)
+        current, progress = state.answers.get("positions", {}), state.progress
+        set_aside = progress.set_aside_positions
+        set_aside = {**set_aside, **current} if progress.positions == "own" else set_aside or current
+        new_state = without_answers(state, "positions")
+        return with_progress(new_state, set_aside_positions=set_aside, positions_ok=False, positions=choice)
 
     def _take_position(self, state: SetupState, text: str, source: AnswerOrigin, side: str) -> SetupState:
-        before = state.given.get("positions", {})
-        if before.get(side) == (line := answers.message_line(f"position_{side}", text)):
+        before = state.answers.get("positions", {})
+        if before.get(side) == (line := answers.checked_sentence(f"position_{side}", text)):
             return state
-        after = with_answers(state, source, positions={**before, side: line})
-        return with_progress(after, positions="own", positions_ok=False)
+        new_state = with_answers(state, source, positions={**before, side: line})
+        return with_progress(new_state, positions="own", positions_ok=False)
 
     def _take_positions_ok(self, state: SetupState, text: str) -> SetupState:
         if _yes("positions_ok", text, "change one with position_a=... or position_b=..."):
-            if problems := duplicate_positions(state.given["positions"]):
+            if problems := duplicate_positions(state.answers["positions"]):
                 raise BadSettings(problems)
             return with_progress(state, positions_ok=True)
-        rejected = (*state.progress.rejected, state.given["positions"])
-        after = without_answers(state, "positions")
+        rejected = (*state.progress.rejected, state.answers["positions"])
+        new_state = without_answers(state, "positions")
         return with_progress(
-            after, positions=None, set_aside_positions={}, positions_ok=False, rejected=rejected[-MAX_KEPT:]
+            new_state, positions=None, set_aside_positions={}, positions_ok=False, rejected=rejected[-MAX_KEPT:]
         )
 
     def _take_rounds(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
@@ -471,14 +476,14 @@ class SetupQuestions:
         number = answers.parse_rounds(text, self.format.rounds.maximum_if_insisted)
         if number is None:
             raise BadSettings(value_problem("rounds", text, self.format, in_setup=True))
-        same = state.given.get("rounds") == number
+        same = state.answers.get("rounds") == number
         return with_answers(state if same else without_answers(state, "insist"), source, rounds=number)
 
     def _take_rapporteur(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
         format = self.format
         if RAPPORTEUR not in format.active_seats(format.optional_phases):
             raise BadSettings(f"{RAPPORTEUR}: the format {format.name} has no such seat.")
-        cast = dict(state.given.get("cast") or {})
+        cast = dict(state.answers.get("cast") or {})
         cast.pop(RAPPORTEUR, None)
         return with_answers(state, source, cast=cast if text.lower() == JUDGE else {**cast, RAPPORTEUR: text})
 

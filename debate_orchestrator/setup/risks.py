@@ -1,8 +1,8 @@
 """The risks of a setup: the programs, servers and other files that it would use, and prompts that are not this
 program's own.
 
-A value that the user typed is the user's own. A value from an answers file or a journal may be a stranger's: what is
-listed here of it needs the user's consent, for which `cli.consent` asks.
+A value that the user typed is the user's own. A value from an answers file or a journal may come from someone else:
+what is listed here of it needs the user's consent, for which `cli.consent` asks.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ ignore case."""
 
 
 _SERIOUS: tuple[Kind, ...] = ("server", "program")
-_SCREEN = 1_500
+_MAX_SERIOUS_LENGTH = 1_500
 """Characters that the programs and servers of one question may take, so that none scrolls away."""
-_FEW = 5
+_MAX_SHOWN = 5
 """How many of another kind are shown, if there are more."""
 
 
-_EARLIER = frozenset(
+_EARLIER_DIGESTS = frozenset(
     {
         "1ce91a471b29f1be401c90434aeb5f36fd5397d688a9ccd5cf88e9ad3731883d",  # adversarial
         "bb1cccfc84d7376927058829325fab50e307f254188eb34b95d85357116baed2",  # adversarial
@@ -126,16 +126,16 @@ def risk_lines(risks: Iterable[Risk]) -> list[str]:
     BadSettings if there is more than a person can look through."""
     in_order = sort_risks(risks)
     serious_risks = [risk for risk in in_order if risk.kind in _SERIOUS]
-    if sum(len(_escaped(risk.what)) + len(risk.where) + len(risk.folder) for risk in serious_risks) > _SCREEN or any(
-        len(risk.what) > model_spec.MAX_COMMAND_LENGTH for risk in serious_risks
-    ):
+    if sum(
+        len(_escaped(risk.what)) + len(risk.where) + len(risk.folder) for risk in serious_risks
+    ) > _MAX_SERIOUS_LENGTH or any(len(risk.what) > model_spec.MAX_COMMAND_LENGTH for risk in serious_risks):
         raise BadSettings(
             "The setup uses more programs and servers than can be shown, so that no one could agree to it."
         )
     items = []
     for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
         risks_of_kind = list(group)
-        shown_risks = risks_of_kind if kind in _SERIOUS else risks_of_kind[:_FEW]
+        shown_risks = risks_of_kind if kind in _SERIOUS else risks_of_kind[:_MAX_SHOWN]
         items += [f"  - {risk.text}" for risk in shown_risks]
         if more_count := len(risks_of_kind) - len(shown_risks):
             items.append(f"  - {kind}: {more_count:,} more")
@@ -152,12 +152,12 @@ def of_settings(
     values = dict(settings)
     risks = list(_of_cast(values.get("cast"), _real if remote else _outside))
     for path in _texts(values.get("context")):
-        if leads := _outside(path):
-            risks.append(Risk(kind="context", where="context", what=leads))
+        if target := _outside(path):
+            risks.append(Risk(kind="context", where="context", what=target))
     if report := _report(values.get("output")):
         real = _real(report)
-        if leads := _outside(report) or (real if _gives_orders(os.path.basename(real)) else ""):
-            risks.append(Risk(kind="output", where="output", what=leads))
+        if target := _outside(report) or (real if _gives_orders(os.path.basename(real)) else ""):
+            risks.append(Risk(kind="output", where="output", what=target))
     format = typed_format or values.get("format")
     if not typed_format and isinstance(format, str) and source.is_path(format):
         risks.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
@@ -198,10 +198,10 @@ def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:
     """Whether a format is a shipped one, word for word. Every word counts, since much of a format's data (criteria,
     strictness, what a field is about) is put into briefs, as its templates are."""
     if format.name in resources.format_names():
-        shipped, carried = loader.load_with_templates(format.name)
-        if templates == carried and format.model_dump_json() == shipped.model_dump_json():
+        shipped, shipped_templates = loader.load_with_templates(format.name)
+        if templates == shipped_templates and format.model_dump_json() == shipped.model_dump_json():
             return True
-    return not templates and _digest(format) in _EARLIER
+    return not templates and _digest(format) in _EARLIER_DIGESTS
 
 
 def _digest(format: Format) -> str:
@@ -210,10 +210,10 @@ def _digest(format: Format) -> str:
     return hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 
-def _of_cast(cast: object, leads_to: Callable[[str], str] | None = None) -> Iterator[Risk]:
-    """The risks of a cast. `leads_to` gives where the path of a recording leads if that is a risk, else an empty
-    text; usually, one outside the working folder is."""
-    leads_to = leads_to or _outside
+def _of_cast(cast: object, target_if_risky: Callable[[str], str] | None = None) -> Iterator[Risk]:
+    """The risks of a cast. `target_if_risky` gives where the path of a recording leads if that is a risk, else an empty
+    text; by default, one outside the working folder is."""
+    target_if_risky = target_if_risky or _outside
     seats = cast if isinstance(cast, Mapping) else {"": cast}
     for seat, specs in seats.items():
         where = f"cast.{seat}" if seat else "cast"
@@ -223,8 +223,8 @@ def _of_cast(cast: object, leads_to: Callable[[str], str] | None = None) -> Iter
             if kind == model_spec.COMMAND:
                 yield Risk(kind="program", where=where, what=rest, folder=os.getcwd())
             elif kind == model_spec.REPLAY:
-                if leads := leads_to(rest):
-                    yield Risk(kind="recording", where=where, what=leads)
+                if target := target_if_risky(rest):
+                    yield Risk(kind="recording", where=where, what=target)
             elif address is not None and kind != model_spec.REHEARSE:
                 yield Risk(kind="server", where=where, what=address)
 
@@ -247,13 +247,13 @@ def _outside(path: str) -> str:
     """Where a path really leads, if that is outside the working folder, hidden in it, or unknown; else empty."""
     _must_be_short(path)
     try:
-        leads = os.path.realpath(path)
+        target = os.path.realpath(path)
     except OSError:
         return _real(path)
     except ValueError:  # no file can have that name: reading it fails with a message
         return ""
-    parts = os.path.relpath(leads, os.getcwd()).split(os.sep)
-    return leads if any(part.startswith(".") for part in parts) else ""
+    parts = os.path.relpath(target, os.getcwd()).split(os.sep)
+    return target if any(part.startswith(".") for part in parts) else ""
 
 
 def _real(path: str) -> str:
@@ -284,6 +284,6 @@ def _merge(risks: list[Risk]) -> tuple[Risk, ...]:
         keys.setdefault(risk.digest, []).append(risk.where)
     by_digest = {risk.digest: risk for risk in risks}
     return tuple(
-        by_digest[digest].model_copy(update={"where": ", ".join(dict.fromkeys(asking))})
-        for digest, asking in keys.items()
+        by_digest[digest].model_copy(update={"where": ", ".join(dict.fromkeys(settings_keys))})
+        for digest, settings_keys in keys.items()
     )

@@ -55,12 +55,12 @@ def load(path: str) -> SetupState:
         if progress is not None:
             if positions == AUTO:
                 progress = {**progress, "positions": AUTO, "positions_ok": False}
-            return SetupState(given=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
+            return SetupState(answers=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
         topic = data.get("topic")
         topics = (data.pop("topic"),) if isinstance(topic, str) else ()
         kind = "own" if isinstance(positions, dict) else "auto" if positions == AUTO else None
         return SetupState(
-            given=data, sources=dict.fromkeys(data, "file"), progress=SetupProgress(topics=topics, positions=kind)
+            answers=data, sources=dict.fromkeys(data, "file"), progress=SetupProgress(topics=topics, positions=kind)
         )
     except ValidationError:
         problem = f"{path} does not hold a setup conversation as `debate ask` keeps it."
@@ -79,12 +79,12 @@ def save(path: str, state: SetupState, tell: Tell = ignore) -> None:
     """Keeps the conversation in its file. A file there that `save` did not write is moved aside, and `tell` gets a
     sentence."""
     data = {
-        **state.given,
+        **state.answers,
         "sources": dict(state.sources),
         "setup": state.progress.model_dump(mode="json", by_alias=True),
     }
     text = _text(path, data)
-    if path_kept := write_atomic(path, text, ours=lambda there: _is_conversation(path, there)):
+    if path_kept := write_atomic(path, text, ours=lambda content: _is_conversation(path, content)):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(path_kept)}.")
 
 
@@ -93,11 +93,11 @@ def _text(path: str, data: Mapping[str, Any]) -> str:
     return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n" if path.endswith(".json") else to_yaml(data)
 
 
-def _is_conversation(path: str, there: bytes) -> bool:
+def _is_conversation(path: str, content: bytes) -> bool:
     """Whether a file is a conversation as `save` writes it, with nothing more, such as comments."""
     try:
-        data = parse_mapping(there.decode(), "")
-        return "setup" in data and _text(path, data).encode() == there
+        data = parse_mapping(content.decode(), "")
+        return "setup" in data and _text(path, data).encode() == content
     except (BadFile, ValueError):
         return False
 
@@ -119,9 +119,9 @@ class QuestionTexts(FrozenModel):
     """Everything in prompts/setup.yaml."""
 
     questions: dict[str, QuestionText]
-    quick: str
+    rounds_with_rebuttals: str
     """What one round is, where a format's further rounds have challenges and rebuttals."""
-    each: str
+    rounds_of_phases: str
     """What a round is in other formats."""
     argues: str
     """Who argues what, in a sentence."""
@@ -163,7 +163,7 @@ class SetupProgress(FrozenModel):
 class SetupState(FrozenModel):
     """The answers so far."""
 
-    given: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     """Settled answers, by their key in an answers file."""
     sources: dict[str, AnswerOrigin] = {}
     progress: SetupProgress = SetupProgress()
@@ -210,19 +210,19 @@ def with_progress(state: SetupState, **changes: Any) -> SetupState:
 def with_answers(state: SetupState, source: AnswerOrigin, **values: Any) -> SetupState:
     """The state with these answers."""
     sources = state.sources | dict.fromkeys(values, source)
-    return state.model_copy(update={"given": state.given | values, "sources": sources})
+    return state.model_copy(update={"answers": state.answers | values, "sources": sources})
 
 
 def without_answers(state: SetupState, *keys: str) -> SetupState:
     """The state without those answers."""
-    return state.model_copy(update={"given": {key: value for key, value in state.given.items() if key not in keys}})
+    return state.model_copy(update={"answers": {key: value for key, value in state.answers.items() if key not in keys}})
 
 
 def with_valid_progress(state: SetupState, sides: tuple[str, ...]) -> SetupState:
     """The state without confirmations of answers that it does not have: a user may have removed them from the file."""
-    if state.progress.topic_ok and "topic" not in state.given:
+    if state.progress.topic_ok and "topic" not in state.answers:
         state = with_progress(state, topic_ok=False)
-    if state.progress.positions_ok and set(state.given.get("positions", {})) != set(sides):
+    if state.progress.positions_ok and set(state.answers.get("positions", {})) != set(sides):
         state = with_progress(state, positions_ok=False)
     return state
 
@@ -238,30 +238,30 @@ class KeptAnswers:
         self.path = path
         self.is_ours = is_ours
         """Whether the conversation chose the file itself because no name was given."""
-        self.lost = ""
+        self.save_problem = ""
         """Why it could not be kept; empty if it could."""
         self.saved = False
-        self.asides: list[str] = []
+        self.moved_files: list[str] = []
         """A sentence for each file that was moved aside."""
 
     def keep(self, state: SetupState) -> None:
         """Writes the answers so far; if that fails, `lost` says why, and the conversation continues."""
         try:
-            save(self.path, state, self.asides.append)
-            self.saved, self.lost = True, ""
+            save(self.path, state, self.moved_files.append)
+            self.saved, self.save_problem = True, ""
         except DebateError as error:
-            self.lost = " ".join(error.problems)
+            self.save_problem = " ".join(error.problems)
 
-    def leaving(self) -> str:
+    def leaving_message(self) -> str:
         """The message on leaving: where the answers are, and the command that continues."""
-        if self.lost:
-            return f"You left the setup. Your answers could not be saved: {self.lost}"
+        if self.save_problem:
+            return f"You left the setup. Your answers could not be saved: {self.save_problem}"
         if not self.saved:
             earlier = newest_unfinished()
-            before = f" The setup that you left here before is still in {earlier[0].path}." if earlier else ""
-            return f"You left the setup without answering anything.{before}"
+            hint = f" The setup that you left here before is still in {earlier[0].path}." if earlier else ""
+            return f"You left the setup without answering anything.{hint}"
         sentence = f"You left the setup. Your answers are in {self.path}. Continue with `debate --answers {self.path}`."
-        return " ".join([sentence, *self.asides])
+        return " ".join([sentence, *self.moved_files])
 
     def move_to_report(self, state: SetupState, report: str) -> str:
         """Keeps the answers beside the report instead, in a file of their own; returns its path."""
@@ -269,7 +269,7 @@ class KeptAnswers:
         own_path = os.path.abspath(self.path)
         names = _numbered_paths(stem, ANSWERS)
         path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own_path)
-        save(path, state, self.asides.append)
+        save(path, state, self.moved_files.append)
         if self.is_ours and self.saved and os.path.abspath(path) != os.path.abspath(self.path):
             Path(self.path).unlink(missing_ok=True)
         self.path, self.is_ours, self.saved = path, False, True

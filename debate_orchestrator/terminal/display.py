@@ -75,9 +75,9 @@ class Display:
         self._colour = not environment.get("NO_COLOR")
         self._encoding = stream.encoding or "utf-8"
         self._draws = self._encoding.lower().replace("-", "").startswith("utf")
-        self._held = self._gone = False
+        self._is_acquired = self._is_closed = False
         self._open: list[Text] = []
-        self._waiting: list[Text] = []
+        self._pending_rows: list[Text] = []
         """Finished rows that came while the terminal was released."""
 
     def size(self) -> tuple[int, int]:
@@ -89,27 +89,27 @@ class Display:
         return columns or _FALLBACK[0], rows or _FALLBACK[1]
 
     def acquire(self) -> None:
-        """Takes over the bottom of the screen, and prints the lines that were held back meanwhile."""
-        self._held = True
+        """Takes over the bottom of the screen, and prints the finished rows that came meanwhile."""
+        self._is_acquired = True
         self._write(_HIDE)
         self.paint([], [])
 
     def release(self) -> None:
         """Leaves the cursor in an empty row. Finished rows wait until the next `acquire`."""
-        if self._held:
+        if self._is_acquired:
             self._write(f"{_CLEAR}{_SHOW}")
-            self._held, self._open = False, []
+            self._is_acquired, self._open = False, []
 
     def forget(self) -> None:
         """Drops the rows that wait."""
-        self._waiting = []
+        self._pending_rows = []
 
     def paint(self, finished: Sequence[Text], still_open: Sequence[Text]) -> None:
         """Prints the finished rows, and below them the open ones in place of those before."""
-        self._waiting += finished
-        if not self._held:
+        self._pending_rows += finished
+        if not self._is_acquired:
             return
-        rows, self._waiting = self._waiting, []
+        rows, self._pending_rows = self._pending_rows, []
         if not rows and list(still_open) == self._open:
             return
         self._open = list(still_open)
@@ -132,10 +132,10 @@ class Display:
         return drawn if self._draws else drawn.translate(_PLAIN)
 
     def _write(self, text: str) -> None:
-        if self._gone or not text:
+        if self._is_closed or not text:
             return
         try:
             self._stream.write(text.encode(self._encoding, "replace").decode(self._encoding))
             self._stream.flush()
         except (OSError, ValueError):
-            self._gone = True  # the terminal is closed; the debate goes on
+            self._is_closed = True  # the terminal is closed; the debate goes on

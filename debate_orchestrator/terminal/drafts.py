@@ -20,14 +20,14 @@ from debate_orchestrator.storage.files import make_folder, write_atomic
 from debate_orchestrator.util.data import MAX_SIZE, is_link, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile
 
-Entries = dict[tuple[str, ...], str]
-"""The place of a field in a form to what was typed there."""
-SOON = 0.4
+TypedAnswers = dict[tuple[str, ...], str]
+"""The path of a field in a form to what was typed there."""
+SAVE_DELAY = 0.4
 """Seconds after which what is typed is on the disk."""
-_DIGITS = 8
-"""Of a brief's digest, in a draft's name."""
+_DIGEST_DIGITS = 8
+"""How many digits of a brief's digest are in a draft's name."""
 _SUFFIXES = {"text": "md", "json": "json"}
-_NAME = re.compile(rf"(?P<turn>.+)\.(?P<brief>[0-9a-f]{{{_DIGITS}}})\.(?:md|json)")
+_NAME = re.compile(rf"(?P<turn>.+)\.(?P<brief>[0-9a-f]{{{_DIGEST_DIGITS}}})\.(?:md|json)")
 
 
 class Drafts:
@@ -38,7 +38,7 @@ class Drafts:
 
     def path_of(self, brief: Brief) -> str:
         """Where the draft for this brief lies."""
-        return os.path.join(self.folder, f"{brief.turn_id}.{brief.digest[:_DIGITS]}.{_SUFFIXES[brief.wants]}")
+        return os.path.join(self.folder, f"{brief.turn_id}.{brief.digest[:_DIGEST_DIGITS]}.{_SUFFIXES[brief.wants]}")
 
     def read_speech(self, brief: Brief) -> str:
         """The speech that was begun in answer to exactly this brief; empty where none was. Raises BadFile for one that
@@ -54,24 +54,26 @@ class Drafts:
         elif not is_link(self.folder):
             Path(self.path_of(brief)).unlink(missing_ok=True)
 
-    def read_entries(self, brief: Brief) -> Entries:
-        """What was entered in answer to exactly this brief. Raises BadFile for a draft that is no form."""
+    def read_form(self, brief: Brief) -> TypedAnswers:
+        """What was typed into the form in answer to exactly this brief. Raises BadFile for a draft that is no form."""
         try:
             form = strict_json(self.read_speech(brief) or "[]")
-            return {tuple(map(str, place)): str(text) for place, text in form}
+            return {tuple(map(str, field_path)): str(text) for field_path, text in form}
         except (ValueError, TypeError):
             hint = "move it away to begin anew"
             raise BadFile(f"{self.path_of(brief)}: this draft can't be read as a form.", hint=hint) from None
 
-    def keep_entries(self, brief: Brief, entries: Mapping[tuple[str, ...], str]) -> None:
-        """Keeps what was entered."""
-        lines = ",\n".join(json.dumps([list(place), text], ensure_ascii=False) for place, text in entries.items())
+    def keep_form(self, brief: Brief, answers: Mapping[tuple[str, ...], str]) -> None:
+        """Keeps what was typed into a form."""
+        lines = ",\n".join(
+            json.dumps([list(field_path), text], ensure_ascii=False) for field_path, text in answers.items()
+        )
         self.keep_speech(brief, f"[\n{lines}\n]\n" if lines else "")
 
-    def others(self, brief: Brief) -> list[str]:
+    def earlier_drafts(self, brief: Brief) -> list[str]:
         """The drafts of that turn for an earlier brief. They are not offered, and stay until the debate is complete."""
-        mine = self.path_of(brief)
-        return [path for path, turn, _ in self._all() if turn == brief.turn_id and path != mine]
+        own_path = self.path_of(brief)
+        return [path for path, turn, _ in self._all() if turn == brief.turn_id and path != own_path]
 
     def tidy(self, debate: DebateState) -> None:
         """Removes the drafts that are on record as replies, in the end all of them, and the folder with the last."""
@@ -104,14 +106,14 @@ class DraftWriter(Generic[T]):
         self.problem = ""
         """Why nothing can be written; empty where it can."""
 
-    def soon(self, value: T) -> None:
+    def write_soon(self, value: T) -> None:
         """Writes the value within `SOON` seconds, unless a newer one comes before."""
         self._latest = [value]
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(SOON, self.now)
+            self._timer = asyncio.get_running_loop().call_later(SAVE_DELAY, self.write_now)
 
-    def now(self, value: T | None = None) -> None:
-        """Writes the value, or the latest given to `soon`, at once."""
+    def write_now(self, value: T | None = None) -> None:
+        """Writes the value, or the latest given to `write_soon`, at once."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -37,10 +37,10 @@ TYPING = ("",)
 class Form(ABC):
     """A form while a person fills it in. `entered` is what was typed so far, and is kept after every answer."""
 
-    first = "This is the first question."
+    at_first_message = "This is the first question."
     """What is said where there is no way back."""
-    short: Callable[[list[FormQuestion]], list[FormQuestion]] | None = None
-    """Picks the questions that are asked unless the person wants more; None where all are asked."""
+    choose_first: Callable[[list[FormQuestion]], list[FormQuestion]] | None = None
+    """Chooses the questions that are asked unless the person wants more; None where all are asked."""
 
     def __init__(
         self,
@@ -48,10 +48,10 @@ class Form(ABC):
         shape: Shape,
         shape_context: ShapeContext,
         writer: DraftWriter[Mapping[FieldPath, str]],
-        entered: dict[FieldPath, str],
+        answers: dict[FieldPath, str],
     ):
         self.prompter, self.shape, self.shape_context = prompter, shape, shape_context
-        self.writer, self.entered = writer, entered
+        self.writer, self.answers = writer, answers
 
     @abstractmethod
     def prompt_for(self, question: FormQuestion) -> Question:
@@ -61,32 +61,32 @@ class Form(ABC):
     def name(self, part: str) -> str:
         """The name of a side or a criterion; empty for anything else."""
 
-    def computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
+    def computed(self, answers: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
         """Answers that need not be asked for, by what was entered."""
         return {}
 
     def questions(self) -> list[FormQuestion]:
-        return self._asked_for(self.entered)
+        return self._asked_for(self.answers)
 
-    def _asked_for(self, entered: Mapping[FieldPath, str]) -> list[FormQuestion]:
+    def _asked_for(self, answers: Mapping[FieldPath, str]) -> list[FormQuestion]:
         """The questions that a person answers, as far as they are known from what was entered."""
-        computed = self.computed(entered)
+        computed = self.computed(answers)
         return [
             question
-            for question in form_questions(self.shape, self.shape_context, {**entered, **computed})
+            for question in form_questions(self.shape, self.shape_context, {**answers, **computed})
             if question.field_path not in computed
         ]
 
     def asked_questions(self) -> list[FormQuestion]:
         """The questions that are asked."""
-        every = self.questions()
-        questions = self.short(every) if self.short else every
-        return [question for question in every if question in questions or question.field_path in self.entered]
+        all_questions = self.questions()
+        questions = self.choose_first(all_questions) if self.choose_first else all_questions
+        return [question for question in all_questions if question in questions or question.field_path in self.answers]
 
     def reply(self) -> dict[str, Any] | None:
         """What was entered, with defaults for what was not asked; None while something is missing."""
-        entries = {**self.entered, **self.computed(self.entered)}
-        full = with_defaults(self.shape, self.shape_context, entries) if self.short else entries
+        answers = {**self.answers, **self.computed(self.answers)}
+        full = with_defaults(self.shape, self.shape_context, answers) if self.choose_first else answers
         return form_value(self.shape, self.shape_context, full)
 
     async def fill_in(
@@ -104,29 +104,29 @@ class Form(ABC):
                 if question is not None:
                     await self.ask(question)
                     question = None
-                elif problems is None or (question := await self._look(problems, remarks)) is None:
+                elif problems is None or (question := await self._review(problems, remarks)) is None:
                     return
             except Back:
-                question = self._before(question)
+                question = self._question_before(question)
 
     def _missing(self) -> FormQuestion | None:
-        unread = (
+        unanswered = (
             question
             for question in self.asked_questions()
-            if not has_valid_answer(question, self.shape_context, self.entered)
+            if not has_valid_answer(question, self.shape_context, self.answers)
         )
-        return next(unread, None)
+        return next(unanswered, None)
 
-    def _before(self, question: FormQuestion | None) -> FormQuestion:
+    def _question_before(self, question: FormQuestion | None) -> FormQuestion:
         """The question before that one: the last one before all of them are shown."""
         questions = self.asked_questions()
         field_paths = [other.field_path for other in questions]
-        at = len(questions)
+        index = len(questions)
         if question is not None and question.field_path in field_paths:
-            at = field_paths.index(question.field_path)
-        if at == 0:
-            self.prompter.tell(self.first)
-        return questions[max(0, at - 1)]
+            index = field_paths.index(question.field_path)
+        if index == 0:
+            self.prompter.tell(self.at_first_message)
+        return questions[max(0, index - 1)]
 
     async def ask(self, question: FormQuestion) -> None:
         """Asks one question until its answer is valid."""
@@ -134,19 +134,19 @@ class Form(ABC):
         problems: list[str] = []
         short_list = False
         while True:
-            stands = question.short and has_valid_answer(question, self.shape_context, self.entered)
-            standing = self.entered[question.field_path] if stands else ""
-            now = self.entered.get(typing, "" if standing else self.entered.get(question.field_path, ""))
+            has_answer = question.short and has_valid_answer(question, self.shape_context, self.answers)
+            current_answer = self.answers[question.field_path] if has_answer else ""
+            initial_text = self.answers.get(typing, "" if current_answer else self.answers.get(question.field_path, ""))
             prompt = self.prompt_for(question)
             prompt = prompt._replace(
                 lines=(*prompt.lines, *problems),
-                now=now,
-                default=standing or prompt.default,
-                back=True,
-                changed=lambda typed: self.writer.soon({**self.entered, typing: typed}),
+                initial_text=initial_text,
+                default=current_answer or prompt.default,
+                can_go_back=True,
+                on_change=lambda typed: self.writer.write_soon({**self.answers, typing: typed}),
             )
             try:
-                answer = await self.prompter.ask(prompt) or standing
+                answer = await self.prompter.ask(prompt) or current_answer
                 value = parse_answer(question, self.shape_context, answer)
                 if question.lacking and value in (None, False) and not short_list:
                     short_list = True
@@ -154,68 +154,68 @@ class Form(ABC):
                     raise BadReply(f"The list should have {missing_text}. The same again ends it.")
             except Quit as quitting:
                 if quitting.typed:
-                    self.entered[typing] = quitting.typed
+                    self.answers[typing] = quitting.typed
                 raise
             except BadReply as error:
                 problems = error.problems if answer or short_list else ["An answer is needed here."]
-                self.entered[typing] = "" if question.short else answer
+                self.answers[typing] = "" if question.short else answer
             else:
-                self.entered.pop(typing, None)
-                self.entered[question.field_path] = answer
+                self.answers.pop(typing, None)
+                self.answers[question.field_path] = answer
                 if prompt.private:
                     self.prompter.tell(f"{label(question, self.name)}: {self.answer_text(question)}")
                 return
             finally:
-                self.writer.now(self.entered)
+                self.writer.write_now(self.answers)
 
-    async def _look(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
+    async def _review(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
-        every, wrong = self.questions(), problems()
-        if self.short:
-            every = self._asked_for(with_defaults(self.shape, self.shape_context, self.entered))
-        notes = [] if wrong else remarks()
-        lines = [Line(text, True) for text in (*wrong, *notes)]
-        self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *lines)
-        unasked = [question for question in every if question.field_path not in self.entered]
+        all_questions, problem_texts = self.questions(), problems()
+        if self.choose_first:
+            all_questions = self._asked_for(with_defaults(self.shape, self.shape_context, self.answers))
+        notes = [] if problem_texts else remarks()
+        lines = [Line(text, True) for text in (*problem_texts, *notes)]
+        self.prompter.tell("", Line("This is your reply:", True), *self.view(all_questions), *lines)
+        unasked = [question for question in all_questions if question.field_path not in self.answers]
         keys = [
-            "" if wrong else "Enter keeps that and hands it in" if notes else "Enter hands it in",
+            "" if problem_texts else "Enter keeps that and hands it in" if notes else "Enter hands it in",
             "a number changes that answer",
         ]
         keys += ["more asks what was not asked"] if unasked else []
-        question = Question(f"{', '.join(key for key in keys if key)}.", back=True, private=True)
+        question = Question(f"{', '.join(key for key in keys if key)}.", can_go_back=True, private=True)
         while True:
             answer = (await self.prompter.ask(question)).lower()
-            if answer in ("", "y", "yes") and not wrong:
+            if answer in ("", "y", "yes") and not problem_texts:
                 return None
             if unasked and answer in ("m", "more"):
-                self.short = None
+                self.choose_first = None
                 return unasked[0]
-            if (n := option_number(answer, len(every))) is not None:
-                return every[n - 1]
-            self.prompter.tell(f"{short_repr(answer)} is not a number from 1 to {len(every)}.")
+            if (n := option_number(answer, len(all_questions))) is not None:
+                return all_questions[n - 1]
+            self.prompter.tell(f"{short_repr(answer)} is not a number from 1 to {len(all_questions)}.")
 
-    def view(self, every: list[FormQuestion] | None = None) -> list[str]:
+    def view(self, all_questions: list[FormQuestion] | None = None) -> list[str]:
         """What was entered, under the numbers of its questions; of `every` question also those that were not asked."""
         rows = []
-        for n, question in enumerate(self.asked_questions() if every is None else every, 1):
-            if question.field_path in self.entered:
+        for n, question in enumerate(self.asked_questions() if all_questions is None else all_questions, 1):
+            if question.field_path in self.answers:
                 rows.append(f"{n:3} {label(question, self.name)}: {self.answer_text(question)}")
-            elif every is not None:
+            elif all_questions is not None:
                 rows.append(f"{n:3} {label(question, self.name)}: {question.default or 'none'} (not asked)")
         return rows
 
     def answer_text(self, question: FormQuestion) -> str:
         """An answer as it was understood."""
         try:
-            return answer_text(parse_answer(question, self.shape_context, self.entered[question.field_path])) or "none"
+            return answer_text(parse_answer(question, self.shape_context, self.answers[question.field_path])) or "none"
         except BadReply:
-            return self.entered[question.field_path]
+            return self.answers[question.field_path]
 
     def progress_text(self, question: FormQuestion) -> str:
         """How far the form is filled in."""
         field_paths = [other.field_path for other in self.asked_questions()]
-        at = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
-        return f"Question {at} of {len(field_paths)}"
+        index = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
+        return f"Question {index} of {len(field_paths)}"
 
 
 async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesChanged:
@@ -224,16 +224,16 @@ async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesC
     prompter.tell("", Line("The list of issues, the weightiest first, a line each. Strike, move or add lines.", True))
     prompter.tell("Alt-Enter, Esc Enter or Ctrl-D takes it; Ctrl-C leaves it as it was.")
     while True:
-        text = await prompter.ask(Question(multiline=True, now=text, private=True))
+        text = await prompter.ask(Question(multiline=True, initial_text=text, private=True))
         try:
             return changed_issues([line.strip() for line in text.split("\n") if line.strip()])
         except BadSettings as error:
             prompter.tell(*error.problems)
 
 
-_FIRST, _SECOND = ("seen", "before"), ("rounds", "final", "after", "why")
-_HEAD = ("ballot", "journal", "reviewer", "date")
-Keep = Callable[[dict[str, Any]], None]
+_FIRST_PART, _SECOND_PART = ("seen", "before"), ("rounds", "final", "after", "why")
+_HEAD_FIELDS = ("ballot", "journal", "reviewer", "date")
+KeepDraft = Callable[[dict[str, Any]], None]
 
 
 class ReviewBallotForm(Form):
@@ -247,32 +247,38 @@ class ReviewBallotForm(Form):
         form: ReviewForm,
         ballot: dict[str, Any],
         show: Callable[[], None],
-        keep: Keep,
+        keep: KeepDraft,
     ):
         """`show` shows the debate; `keep` keeps a draft after every answer."""
         self.texts, self.form = texts, form
-        self._show, self._head = show, {name: ballot[name] for name in _HEAD if name in ballot}
+        self._show, self._head = show, {name: ballot[name] for name in _HEAD_FIELDS if name in ballot}
         self._was_read = ballot.get(READ) is True
-        self._whole = form.parts(*_FIRST, *_SECOND)
+        self._full_shape = form.parts(*_FIRST_PART, *_SECOND_PART)
         writer = DraftWriter[Mapping[FieldPath, str]](
-            lambda entered: keep(self.ballot() | ({READ: True} if self._was_read else {}))
+            lambda answers: keep(self.ballot() | ({READ: True} if self._was_read else {}))
         )
-        super().__init__(prompter, form.parts(*_FIRST), form.shape_context, writer, _entered(self._whole, form, ballot))
+        super().__init__(
+            prompter,
+            form.parts(*_FIRST_PART),
+            form.shape_context,
+            writer,
+            _typed_answers(self._full_shape, form, ballot),
+        )
 
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Quit with what was answered kept."""
-        self.prompter.tell(self.texts.said["again" if self.entered else "welcome"])
+        self.prompter.tell(self.texts.messages["again" if self.answers else "welcome"])
         was_seen, *_, before = self.questions()
         if not self._was_read:
             await self.fill_in()
         while not await self._read_debate():
             if self._was_read:
-                self.prompter.tell(self.texts.said["stands"])
+                self.prompter.tell(self.texts.messages["stands"])
             else:
                 await self.fill_in(question=before)
-        if parse_answer(was_seen, self.shape_context, self.entered[was_seen.field_path]):
-            self.prompter.tell(self.texts.said["seen"])
-        self.shape, self.first = self.form.parts(*_SECOND), self.texts.said["stands"]
+        if parse_answer(was_seen, self.shape_context, self.answers[was_seen.field_path]):
+            self.prompter.tell(self.texts.messages["seen"])
+        self.shape, self.at_first_message = self.form.parts(*_SECOND_PART), self.texts.messages["stands"]
         await self.fill_in(lambda: [])
         return self.ballot()
 
@@ -280,7 +286,7 @@ class ReviewBallotForm(Form):
         """Shows the debate; the vote before stands from then on. False where the question before is wanted."""
         wording = self.texts.questions[READ]
         question = Question(
-            wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), back=True
+            wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), can_go_back=True
         )
         try:
             while (answer := await self.prompter.ask(question)) not in wording.choices:
@@ -288,25 +294,25 @@ class ReviewBallotForm(Form):
         except Back:
             return False
         self._was_read = True
-        self.writer.now(self.entered)
+        self.writer.write_now(self.answers)
         if answer == "here":
             self._show()
         if rated := self.form.rated_fields:
             rows = (f"  {title} ({scale}): {about}" for title, scale, about in rated)
-            self.prompter.tell("", self.texts.said["scored"], *rows)
+            self.prompter.tell("", self.texts.messages["scored"], *rows)
         return True
 
     def ballot(self) -> dict[str, Any]:
         """The ballot so far, its parts in the order of a filed one."""
         ballot: dict[str, Any] = dict(self._head)
-        for question in form_questions(self._whole, self.shape_context, self.entered):
-            if not has_valid_answer(question, self.shape_context, self.entered):
+        for question in form_questions(self._full_shape, self.shape_context, self.answers):
+            if not has_valid_answer(question, self.shape_context, self.answers):
                 continue
             *path, last = (int(part) if part.isdigit() else part for part in question.field_path)
             part: dict[Any, Any] = ballot
             for key in path:
                 part = part.setdefault(key, {})
-            answer = parse_answer(question, self.shape_context, self.entered[question.field_path])
+            answer = parse_answer(question, self.shape_context, self.answers[question.field_path])
             part[last] = one_line(answer) if last == "why" else answer
         return in_order(self.form, ballot)
 
@@ -319,7 +325,7 @@ class ReviewBallotForm(Form):
             wording.text,
             (wording.help, expected),
             self._choices(question, wording.choices),
-            explanation=(self.texts.said["keys"],),
+            explanation=(self.texts.messages["keys"],),
             status=lambda typed: self._status(question),
         )
 
@@ -332,9 +338,9 @@ class ReviewBallotForm(Form):
         return tuple((option, meanings.get(option, "")) for option in question.options(self.shape_context))
 
     def _status(self, question: FormQuestion) -> str:
-        every = form_questions(self._whole, self.shape_context, self.entered)
-        at = next((n for n, other in enumerate(every, 1) if other.field_path == question.field_path), 0)
-        return f"{at} of {len(every)}" if at else ""
+        all_questions = form_questions(self._full_shape, self.shape_context, self.answers)
+        index = next((n for n, other in enumerate(all_questions, 1) if other.field_path == question.field_path), 0)
+        return f"{index} of {len(all_questions)}" if index else ""
 
     def name(self, part: str) -> str:
         return self.form.debate.format.name_of(part) if part in self.form.sides else ""
@@ -344,27 +350,27 @@ async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
     """The name that a reviewer signs with."""
     question = Question(texts.questions["name"].text)
     while not (name := await prompter.ask(question)):
-        prompter.tell(texts.said["needed"])
+        prompter.tell(texts.messages["needed"])
     return name
 
 
-def _entered(shape: Shape, form: ReviewForm, values: dict[str, Any]) -> dict[FieldPath, str]:
+def _typed_answers(shape: Shape, form: ReviewForm, values: dict[str, Any]) -> dict[FieldPath, str]:
     """The earlier answers, as they would be typed. Invalid ones are left out, and so asked again."""
-    entered: dict[FieldPath, str] = {}
+    answers: dict[FieldPath, str] = {}
     while True:
-        entries: dict[FieldPath, str] = {}
-        for question in form_questions(shape, form.shape_context, entered):
+        new_answers: dict[FieldPath, str] = {}
+        for question in form_questions(shape, form.shape_context, answers):
             answer: Any = values
             for key in question.field_path:
                 parts = answer if isinstance(answer, dict) else {}
                 answer = next((part for name, part in parts.items() if str(name) == key), None)
-            here = {question.field_path: answer_text(answer)}
+            typed = {question.field_path: answer_text(answer)}
             if (
                 answer is not None
-                and question.field_path not in entered
-                and has_valid_answer(question, form.shape_context, here)
+                and question.field_path not in answers
+                and has_valid_answer(question, form.shape_context, typed)
             ):
-                entries |= here
-        if not entries:
-            return entered
-        entered |= entries
+                new_answers |= typed
+        if not new_answers:
+            return answers
+        answers |= new_answers

@@ -15,7 +15,7 @@ from typing import Any
 
 from debate_orchestrator.terminal.live import Live
 
-TICK = 1 / 20
+TICK_SECONDS = 1 / 20
 """Seconds between two paints."""
 _KEY = re.compile(r"\x1b.*|.", re.DOTALL)
 
@@ -83,8 +83,8 @@ class TerminalControl:
             self._ticking.result()  # painting failed, which is a bug: it must be seen
 
     def lend(self) -> None:
-        """Another part of the program has the terminal from here on, with the modes and signals that a shell gives
-        it. What is finished meanwhile is printed after `take_back`."""
+        """Gives the terminal to another part of the program, with the modes and signals that a shell gives it. What
+        is finished meanwhile is printed after `take_back`."""
         loop = asyncio.get_running_loop()
         for sign in (signal.SIGTSTP, signal.SIGCONT):
             loop.remove_signal_handler(sign)
@@ -92,7 +92,7 @@ class TerminalControl:
         self._give_back()
 
     def take_back(self) -> None:
-        """The terminal is held again."""
+        """Takes the terminal back."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTSTP, self._stop)
         loop.add_signal_handler(signal.SIGCONT, self._resume)
@@ -101,7 +101,7 @@ class TerminalControl:
 
     async def _tick(self) -> None:
         while True:
-            await asyncio.sleep(TICK)
+            await asyncio.sleep(TICK_SECONDS)
             if self._descriptor is not None and not self.reads_keys and not self._lent:
                 self._resume()  # a shell sends no signal to a running job that it puts into the foreground
             self._live.paint()

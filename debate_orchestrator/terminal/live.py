@@ -44,8 +44,8 @@ class Live:
         money: bool = True,
         ballots_hidden: bool = False,
     ):
-        """`money` says whether costs are shown; `ballots_hidden`, that ballots are hidden until the debate is complete,
-        since a judge of a panel watches."""
+        """`money` says whether costs are shown; `ballots_hidden`, that ballots are hidden retry_at the debate is
+        complete, since a judge of a panel watches."""
         self._debate, self.display, self._now, self._money = debate, display, now, money
         self._ballots_hidden = ballots_hidden and not debate.complete
         self._hidden_rows: list[Text] = []
@@ -67,7 +67,7 @@ class Live:
             self._continue()
 
     def on_event(self, debate: DebateState, event: events.Event) -> None:
-        """An event has happened, and `debate` has taken it."""
+        """Shows an event; `debate` is the state after it."""
         self._debate = debate
         match event:
             case events.CallIntended() | events.Spoke() | events.Declined() if self._is_of_earlier_debate(
@@ -91,14 +91,14 @@ class Live:
             case events.Rejected() | events.CallFailed():
                 self._fail(event)
             case events.QuestionAsked() | events.IssuesChanged() | events.EndedEarly():
-                self._say(wording.user_event_text(debate, event) or "", ALARM)
+                self._add_text(wording.user_event_text(debate, event) or "", ALARM)
         if self._stage is not None and self._stage.is_final:
             self._end_stage()
         if isinstance(event, events.ReplyEvent | events.CallIntended):
             self._announce()
         if self._ballots_hidden and debate.complete:
             self._ballots_hidden = False
-            self._put(self._hidden_rows)
+            self._add_rows(self._hidden_rows)
         if isinstance(event, events.ReplyEvent | events.CallFailed) and self._money:
             self._cost = _cost(debate)
         self.paint()
@@ -106,32 +106,32 @@ class Live:
     def on_text(self, turn: Turn, piece: str) -> None:
         """A piece of an answer has come. It is shown with the next paint."""
         if not self._is_of_earlier_debate(turn) and not self._is_stand_in(turn):
-            self._speech(turn.id).hear(piece)
+            self._speech(turn.id).add_piece(piece)
 
     def message(self, text: str) -> None:
         """Prints a message above the status."""
-        self._say(without_line_breaks(text), gap=False)
+        self._add_text(without_line_breaks(text), gap=False)
         self.paint()
 
     def close(self) -> None:
         """The debate is complete, or is left: prints what was heard and removes the status."""
         self._end_stage()
-        self._put([])
+        self._add_rows([])
         self.paint(closing=True)
 
     def paint(self, *, closing: bool = False) -> None:
         """Brings the terminal up to date."""
         height = self.display.size()[1] - 1
-        below = [] if closing else self._status()[:height]
+        status_rows = [] if closing else self._status()[:height]
         still_open: list[Text] = []
         if self._stage is not None:
-            finished, still_open = self._stage.rows(self._width, height - len(below))
-            self._put(finished, gap=False)
-        self.display.paint(self._rows, [*still_open, *below])
+            finished, still_open = self._stage.rows(self._width, height - len(status_rows))
+            self._add_rows(finished, gap=False)
+        self.display.paint(self._rows, [*still_open, *status_rows])
         self._rows = []
 
     @property
-    def beside(self) -> bool:
+    def shows_columns(self) -> bool:
         """Whether two speeches of one stage would be shown beside each other now."""
         return has_columns(2, self._width)
 
@@ -141,12 +141,12 @@ class Live:
         return max(2, self.display.size()[0] - 1)
 
     def _status(self) -> list[Text]:
-        """Where the debate stands, who writes and for how long, what it has cost, and what the keys do."""
+        """The round and the phase, who writes and for how long, what it has cost, and what the keys do."""
         now, width = self._now(), self._width
         stage = self._debate.stages[-1]
         parts = [f"Round {stage[0].round} of {self._debate.rounds}"] if stage[0].round else []
         parts.append(", ".join(dict.fromkeys(one_line(turn.phase.title) for turn in stage)))
-        writing = [speech for speech in self._speeches.values() if speech.asked and not speech.is_final]
+        writing = [speech for speech in self._speeches.values() if speech.attempts and not speech.is_final]
         parts += [self._activity(speech, now) for speech in writing]
         rows = pack([*parts, _clock(now - self._began), *self._cost], width, "dim")[:_STATUS_ROWS]
         notes = pack([note for note in (self.note, *self.keys) if note], width, "bold")
@@ -155,17 +155,17 @@ class Live:
     def _activity(self, speech: SpeechView, now: float) -> str:
         name = one_line(self._debate.format.name_of(speech.turn.seat))
         name += ", mirrored," if speech.turn.mirrored else ""
-        if speech.until is not None:
-            return f"{name}: asked again in {max(0, speech.until - now):.0f} s"
-        if not speech.begun and registry.api_of(spec_in(self._debate, speech.turn.seat)):
-            return f"{name}: reading the prompt, {_clock(now - speech.since)}"
+        if speech.retry_at is not None:
+            return f"{name}: asked again in {max(0, speech.retry_at - now):.0f} s"
+        if not speech.has_begun and registry.api_of(spec_in(self._debate, speech.turn.seat)):
+            return f"{name}: reading the prompt, {_clock(now - speech.asked_at)}"
         if not speech.words:
-            return f"{name} thinks, {_clock(now - speech.since)}"
+            return f"{name} thinks, {_clock(now - speech.asked_at)}"
         return f"{name} writes, {plural(speech.words, 'word')}"
 
     def _continue(self) -> None:
         """Says where a debate goes on that was begun before."""
-        self._say(f"{plural(len(self._debate.replies), 'turn')} on record; here is what follows.")
+        self._add_text(f"{plural(len(self._debate.replies), 'turn')} on record; here is what follows.")
         stage = self._debate.stages[-1]
         if stage[0].round and not self._debate.complete:
             banner = filled_announcement(
@@ -183,7 +183,7 @@ class Live:
                 due = [other for other in stage if other == turn or other.id not in self._debate.replies]
                 self._end_stage()
                 self._announce()
-                self._put([])
+                self._add_rows([])
             speeches = list(map(self._new, due))
             self._speeches |= {speech.turn.id: speech for speech in speeches}
             if self._debate.shape(turn) is None:
@@ -203,7 +203,7 @@ class Live:
             speech.stop()
             self._speeches.pop(speech.turn.id)
         finished, _ = self._stage.rows(self._width, self.display.size()[1])
-        self._put(finished, gap=False)
+        self._add_rows(finished, gap=False)
         self._stage = None
 
     def _is_of_earlier_debate(self, turn: Turn) -> bool:
@@ -219,75 +219,77 @@ class Live:
         if not isinstance(event, events.CallIntended):
             heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn_id))
             words = count_words(speech_rules.without_private_working(self._debate, event.reply.text))
-            self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
+            self._add_text(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
 
     def _structured_reply(self, event: events.StructuredReplyGiven) -> None:
         self._speeches.pop(event.turn_id, None)
         turn = schedule.turn(self._debate, event.turn_id)
         if "scores" in event.data:
-            self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
-            self._put(ballot_rows(self._debate, event, self._width), of_ballots=turn.judging)
+            self._add_text(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
+            self._add_rows(ballot_rows(self._debate, event, self._width), of_ballots=turn.judging)
         elif (claims := event.data.get("rows")) and not self._is_stand_in(turn):
-            self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
+            self._add_text(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
                 line = f"{n}. {one_line(claim['claim'])} ({claim['status']})"
-                self._say(line, indent=INDENT, gap=n == 1, of_ballots=turn.judging)
+                self._add_text(line, indent=INDENT, gap=n == 1, of_ballots=turn.judging)
         elif turn.speaking:  # other structured replies are announced
             self._reply(turn)
 
     def _reply(self, turn: Turn) -> None:
         """A side's structured reply, as other seats read it."""
         self._speeches.pop(turn.id, None)
-        self._say(self._debate.format.heading_of(turn), JUDGE)
+        self._add_text(self._debate.format.heading_of(turn), JUDGE)
         text = transcript_entries.entry(self._debate, turn).text
-        self._say(wording.filler_in_place(text) if self._is_stand_in(turn) else text, indent=INDENT)
+        self._add_text(wording.filler_in_place(text) if self._is_stand_in(turn) else text, indent=INDENT)
 
     def _fail(self, event: events.Rejected | events.CallFailed) -> None:
         """A call failed, or a reply does not count."""
-        failed, why = self._speech(event.turn_id), _failure(self._debate, event)
-        until = self._now() + event.wait if isinstance(event, events.CallFailed) and event.wait is not None else None
-        if self._debate.shape(failed.turn) is None:
-            failed.break_off(why, until)
+        speech, why = self._speech(event.turn_id), _failure(self._debate, event)
+        retry_at = self._now() + event.wait if isinstance(event, events.CallFailed) and event.wait is not None else None
+        if self._debate.shape(speech.turn) is None:
+            speech.break_off(why, retry_at)
             return
-        heading = self._debate.format.heading_of(failed.turn)
-        if rapporteur.is_hidden_advice(self._debate, failed.turn):
+        heading = self._debate.format.heading_of(speech.turn)
+        if rapporteur.is_hidden_advice(self._debate, speech.turn):
             why = _failure(self._debate, event, ballots_hidden=True)
-        elif self._ballots_hidden and failed.turn.judging:
-            self._say(f"{heading}: {why}", ALARM, of_ballots=True)
+        elif self._ballots_hidden and speech.turn.judging:
+            self._add_text(f"{heading}: {why}", ALARM, of_ballots=True)
             why = _failure(self._debate, event, ballots_hidden=True)
-        self._say(f"{heading}: {why}", ALARM)
-        failed.wait(until)
+        self._add_text(f"{heading}: {why}", ALARM)
+        speech.wait(retry_at)
         if event.turn_id in self._debate.replies:
-            self._say("No reply counts here.", ALARM, gap=False)
+            self._add_text("No reply counts here.", ALARM, gap=False)
             del self._speeches[event.turn_id]
 
     def _announce(self) -> None:
         """Prints what was announced since the last time."""
         for n, line in enumerate(self._announcer.new(self._debate)):
             if line.kind == "reason":  # a judge's words: indented, so that they pass for no announcement
-                self._say(line.text, indent=INDENT, gap=False, of_ballots=True)
+                self._add_text(line.text, indent=INDENT, gap=False, of_ballots=True)
             elif line.kind in ("round", "final"):
                 self._banner(line)
             elif line.heading:
-                self._say(line.text, ALARM)
+                self._add_text(line.text, ALARM)
             else:
                 style = "bold" if line.kind in ("scores", "verdict") else ""
-                self._say(line.text, style, gap=n == 0, of_ballots=line.kind != "issues")
+                self._add_text(line.text, style, gap=n == 0, of_ballots=line.kind != "issues")
 
     def _banner(self, line: Announcement) -> None:
-        self._say(line.text, "bold")
+        self._add_text(line.text, "bold")
         verdict = tally.verdict(self._debate)
         if line.kind == "final" and verdict is not None:
-            self._put(totals_rows(self._debate, verdict, self._width), gap=False, of_ballots=True)
+            self._add_rows(totals_rows(self._debate, verdict, self._width), gap=False, of_ballots=True)
         else:
-            self._put([])
+            self._add_rows([])
 
-    def _say(self, text: str, style: str = "", *, indent: int = 0, gap: bool = True, of_ballots: bool = False) -> None:
+    def _add_text(
+        self, text: str, style: str = "", *, indent: int = 0, gap: bool = True, of_ballots: bool = False
+    ) -> None:
         # Whatever an announcement quotes begins no row as an announcement does.
         rows = paragraph(text, min(self._width, MAX_WIDTH), style, indent=indent, hanging=0 if indent else INDENT)
-        self._put(rows, gap=gap, of_ballots=of_ballots)
+        self._add_rows(rows, gap=gap, of_ballots=of_ballots)
 
-    def _put(self, rows: Sequence[Text], *, gap: bool = True, of_ballots: bool = False) -> None:
+    def _add_rows(self, rows: Sequence[Text], *, gap: bool = True, of_ballots: bool = False) -> None:
         """Adds finished rows; with `gap`, after an empty one. Rows `of_ballots` are held back as long as
         ballots are hidden."""
         if of_ballots and self._ballots_hidden:
@@ -319,9 +321,9 @@ def _cost(debate: DebateState) -> list[str]:
     return [f"${total.cost:.4f}" + (f" and {unknown} of unknown price" if total.unpriced_calls else "")]
 
 
-_MAX_BAR = 20
+_MAX_BAR_COLUMNS = 20
 """Columns of a bar at most."""
-_NUMBER = 6
+_NUMBER_COLUMNS = 6
 """Columns of a score at most, with the blank before it: ` 66.67`."""
 
 
@@ -356,21 +358,21 @@ def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: 
 def totals_rows(debate: DebateState, verdict: Verdict, width: int) -> list[Text]:
     """The points of the whole debate as bars; no rows where nothing was scored."""
     scored = sum(bool(result.scores) for result in tally.scored_results(debate))
-    most = scored * Fraction(str(debate.format.rubric.most))
-    return _bars(debate, verdict.totals, most, width) if scored else []
+    maximum = scored * Fraction(str(debate.format.rubric.most))
+    return _bars(debate, verdict.totals, maximum, width) if scored else []
 
 
-def _bars(debate: DebateState, points: Mapping[str, Fraction], most: Fraction, width: int) -> list[Text]:
+def _bars(debate: DebateState, points: Mapping[str, Fraction], maximum: Fraction, width: int) -> list[Text]:
     names = {side: one_line(debate.format.name_of(side)) for side in points}
     indent = INDENT if width >= 40 else 0
-    room = width - indent - _NUMBER
+    room = width - indent - _NUMBER_COLUMNS
     longest = max(1, min(max(map(cell_len, names.values())), room // 2))
-    length = max(1, min(_MAX_BAR, room - longest - 1))
+    length = max(1, min(_MAX_BAR_COLUMNS, room - longest - 1))
     rows: list[Text] = []
     for side, value in points.items():
         name = Text(names[side])
         name.truncate(longest, overflow="ellipsis", pad=True)
-        drawn = (bar(value / most, length), _side_style(debate, side))
+        drawn = (bar(value / maximum, length), _side_style(debate, side))
         rows.append(Text.assemble(" " * indent, name, " ", drawn, (f" {decimals(value)}", "bold")))
     return rows
 

@@ -22,13 +22,13 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.fold import apply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.terminal.keys import TICK
+from debate_orchestrator.terminal.keys import TICK_SECONDS
 from debate_orchestrator.terminal.live import Live
 
-_AFTER_SPEECH = 0.8
-"""Seconds."""
-_AFTER_BALLOT = 4.0
-"""Seconds to look at the scores."""
+_SPEECH_PAUSE = 0.8
+"""Seconds after a speech."""
+_BALLOT_PAUSE = 4.0
+"""Seconds after a ballot, to look at the scores."""
 _USER_EVENTS = QuestionAsked | IssuesChanged | EndedEarly
 """What a user did during the debate. These events keep their place: they decide who speaks and who hears what."""
 _WORD = re.compile(r"\S{1,16}\s*|\s+")
@@ -41,7 +41,7 @@ class Player:
     def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
         """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
         self.debate, self._events, self._live, self._pace = debate, list(events), live, pace
-        self._spoken: set[str] = set()
+        self._spoken_turn_ids: set[str] = set()
         self._skip, self._running = asyncio.Event(), asyncio.Event()
         self._running.set()
         self._to_verdict = False
@@ -72,31 +72,31 @@ class Player:
 
     async def play(self) -> bool:
         """Plays to the end, or until the person quits; whether the end was reached."""
-        rest = deque(self._events)
-        while rest:
-            batch = take_batch(self.debate, rest)
+        remaining = deque(self._events)
+        while remaining:
+            batch = take_batch(self.debate, remaining)
             for event in batch:
                 if isinstance(event, StructuredReplyGiven) and schedule.turn(self.debate, event.turn_id).after_rounds:
                     self._to_verdict = False
-                await self._lead_up_to(event, batch)
+                await self._play_before(event, batch)
                 if self.has_quit:
                     return False
                 self.debate = apply(self.debate, event)
                 if not isinstance(event, Rejected | CallFailed):  # another attempt stands in its place
                     self._live.on_event(self.debate, event)
                 if isinstance(event, ReplyEvent):
-                    await self._rest(_AFTER_BALLOT if isinstance(event, StructuredReplyGiven) else _AFTER_SPEECH)
+                    await self._pause(_BALLOT_PAUSE if isinstance(event, StructuredReplyGiven) else _SPEECH_PAUSE)
         return True
 
     @property
     def _plays_instantly(self) -> bool:
         return self._pace is None or self._to_verdict
 
-    async def _lead_up_to(self, event: Event, batch: Sequence[Event]) -> None:
+    async def _play_before(self, event: Event, batch: Sequence[Event]) -> None:
         """Plays what is seen before an event is complete."""
-        if isinstance(event, Spoke | Declined) and event.turn_id not in self._spoken:
-            together = batch if self._live.beside else [event]
-            speeches = [other for other in together if isinstance(other, Spoke | Declined)]
+        if isinstance(event, Spoke | Declined) and event.turn_id not in self._spoken_turn_ids:
+            batch_shown = batch if self._live.shows_columns else [event]
+            speeches = [other for other in batch_shown if isinstance(other, Spoke | Declined)]
             await self._speak(
                 {
                     other.turn_id: speech_rules.without_private_working(self.debate, other.reply.text)
@@ -104,42 +104,46 @@ class Player:
                 }
             )
         elif isinstance(event, StructuredReplyGiven):
-            await self._rest(_AFTER_SPEECH)
+            await self._pause(_SPEECH_PAUSE)
 
     async def _speak(self, texts: Mapping[str, str]) -> None:
         """Plays these speeches at once, word by word."""
-        self._spoken |= set(texts)
+        self._spoken_turn_ids |= set(texts)
         self._skip.clear()
         words = [(schedule.turn(self.debate, turn), _WORD.findall(text)) for turn, text in texts.items()]
-        at, longest = 0.0, max(len(word) for _, word in words)
-        while not self._plays_instantly and at < longest and not self._skip.is_set():
-            until = at + (self._pace or 0) / 60 * TICK
+        words_shown, longest = 0.0, max(len(word) for _, word in words)
+        while not self._plays_instantly and words_shown < longest and not self._skip.is_set():
+            next_shown = words_shown + (self._pace or 0) / 60 * TICK_SECONDS
             for turn, word in words:
-                self._live.on_text(turn, "".join(word[int(at) : int(until)]))
-            at = until
+                self._live.on_text(turn, "".join(word[int(words_shown) : int(next_shown)]))
+            words_shown = next_shown
             await self._tick()
 
-    async def _rest(self, seconds: float) -> None:
+    async def _pause(self, seconds: float) -> None:
         """Waits, unless a key skips that."""
         self._skip.clear()
-        for _ in range(0 if self._plays_instantly else round(seconds / TICK)):
+        for _ in range(0 if self._plays_instantly else round(seconds / TICK_SECONDS)):
             if self._skip.is_set():
                 break
             await self._tick()
 
     async def _tick(self) -> None:
-        await asyncio.sleep(TICK)
+        await asyncio.sleep(TICK_SECONDS)
         await self._running.wait()
 
 
-def take_batch(debate: DebateState, rest: deque[Event]) -> list[Event]:
+def take_batch(debate: DebateState, remaining: deque[Event]) -> list[Event]:
     """Takes the next events from `rest`: those of one stage at most, answers last and in the order of the schedule,
     however they came in. `debate` is the state before them."""
-    order = {turn.id: place for place, turn in enumerate(debate.stages[-1], start=1)}
-    batch = [rest.popleft()]
+    order = {turn.id: rank for rank, turn in enumerate(debate.stages[-1], start=1)}
+    batch = [remaining.popleft()]
     if not isinstance(batch[0], _USER_EVENTS):
-        while rest and not isinstance(rest[0], _USER_EVENTS) and getattr(rest[0], "turn_id", "") in {"", *order}:
-            batch.append(rest.popleft())
+        while (
+            remaining
+            and not isinstance(remaining[0], _USER_EVENTS)
+            and getattr(remaining[0], "turn_id", "") in {"", *order}
+        ):
+            batch.append(remaining.popleft())
     answers = [event for event in batch if isinstance(event, Spoke | Declined | StructuredReplyGiven)]
     others = [event for event in batch if event not in answers]
     return [*others, *sorted(answers, key=lambda event: order.get(event.turn_id, 0))]

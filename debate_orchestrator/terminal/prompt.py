@@ -34,7 +34,7 @@ from debate_orchestrator.util.terminal_text import BACK, MAX_WIDTH, QUIT, Back, 
 TEXT_KEYS = "Alt-Enter, Esc Enter or Ctrl-D hands it in, F2 whole brief, Ctrl-C leaves, Ctrl-X Ctrl-E editor"
 LINE_KEYS = "Shift-Tab back, F2 whole brief, F3 what was entered, Ctrl-C leaves"
 _PAGERS = ("less", "more")
-_WAY_OUT = "space goes on, b back, q leaves this text"
+_PAGER_KEYS = "space goes on, b back, q leaves this text"
 """What `less` says at its foot."""
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold"})
 
@@ -60,7 +60,7 @@ class Question(NamedTuple):
     """Values, each with its meaning. An answer may be a value, its number or the beginning of one value only."""
     default: str = ""
     """The answer that Enter alone gives."""
-    now: str = ""
+    initial_text: str = ""
     """The text in the line, to be edited."""
     multiline: bool = False
     """Whether Enter begins a new line, as in a speech."""
@@ -72,13 +72,13 @@ class Question(NamedTuple):
     """Earlier answers for the arrow keys, oldest first."""
     explanation: tuple[str, ...] = ()
     """What `?` shows; the question is put again afterwards."""
-    back: bool = False
+    can_go_back: bool = False
     """Whether a question lies before this one: `ask` then raises Back."""
     private: bool = False
     """Whether the question and its answer are removed from the screen once it is answered."""
     status: Callable[[str], str] = lambda typed: ""
     """The line below what is typed."""
-    changed: Callable[[str], None] = lambda typed: None
+    on_change: Callable[[str], None] = lambda typed: None
     """Called with the text whenever the person changes it."""
     shows: Mapping[str, Callable[[], str]] = {}
     """`brief` (F2) and `entered` (F3): texts that can be looked at meanwhile."""
@@ -95,7 +95,7 @@ class Prompter:
         self._session: PromptSession[str] | None = None
         self._question = Question()
         self._selected: int | None = None
-        self.busy_elsewhere = False
+        self.is_in_other_program = False
         """Whether an editor or a pager has the terminal; an interrupt is meant for it then."""
 
     async def ask(self, question: Question) -> str:
@@ -107,12 +107,12 @@ class Prompter:
                     return text
                 answer = text.strip()
                 if answer.lower() in BACK:
-                    raise Back(question.now)
+                    raise Back(question.initial_text)
             except Back as back:
-                if question.back:
+                if question.can_go_back:
                     raise
                 self.tell("No question comes before this one.")
-                question = question._replace(now=back.typed)
+                question = question._replace(initial_text=back.typed)
                 continue
             if answer.lower() in QUIT:
                 raise Quit
@@ -145,16 +145,16 @@ class Prompter:
     def __enter__(self) -> Prompter:
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, *error_info: object) -> None:
         """Raises Quit where a question could not be shown since the terminal is closed."""
-        if any(isinstance(error, OSError) and error.errno == errno.EIO for error in raised):
+        if any(isinstance(error, OSError) and error.errno == errno.EIO for error in error_info):
             raise Quit() from None
 
     async def _read(self, question: Question) -> str:
         """What is typed in answer to a question."""
         values = [value for value, _ in question.choices]
         self._selected = values.index(question.default) if question.default in values else None
-        self._question = question._replace(changed=lambda text: None)
+        self._question = question._replace(on_change=lambda text: None)
         if not question.private and (lines := question_lines(question)):
             self.tell("", *lines)
         session = self._session = self._new_session(question)
@@ -164,7 +164,7 @@ class Prompter:
 
         try:
             text = await session.prompt_async(
-                default=Document(question.now, len(question.now)), handle_sigint=False, pre_run=begin
+                default=Document(question.initial_text, len(question.initial_text)), handle_sigint=False, pre_run=begin
             )
         except (EOFError, KeyboardInterrupt, Quit):
             raise Quit(session.default_buffer.text) from None
@@ -195,7 +195,7 @@ class Prompter:
             input=self._input,
             output=self._output,
         )
-        session.default_buffer.on_text_changed += lambda buffer: self._question.changed(buffer.text)
+        session.default_buffer.on_text_changed += lambda buffer: self._question.on_change(buffer.text)
         # A terminal that can't tell where its cursor is goes without the status line, and need not be told so.
         session.app.renderer.cpr_not_supported_callback = None
         return session
@@ -254,8 +254,8 @@ class Prompter:
 
         @keys.add("c-x", "c-e")
         def edit(event: KeyPressEvent) -> None:
-            self.busy_elsewhere = True
-            event.current_buffer.open_in_editor().add_done_callback(lambda _: self._is_back())
+            self.is_in_other_program = True
+            event.current_buffer.open_in_editor().add_done_callback(lambda _: self._regain_terminal())
 
         keys.add("up", filter=choosing)(lambda event: self._select(-1))
         keys.add("down", filter=choosing)(lambda event: self._select(1))
@@ -265,14 +265,14 @@ class Prompter:
 
     def _select(self, step: int) -> None:
         count = len(self._question.choices)
-        before = self._selected if self._selected is not None else (-1 if step > 0 else count)
-        self._selected = (before + step) % count
+        index = self._selected if self._selected is not None else (-1 if step > 0 else count)
+        self._selected = (index + step) % count
 
     def _show(self, name: str) -> None:
         """Shows a text above the question, in a pager if there is one, which leaves nothing behind."""
         if text_of := self._question.shows.get(name):
             text = wrap(text_of(), self._output.get_size().columns)
-            self.busy_elsewhere = True
+            self.is_in_other_program = True
             run_in_terminal(lambda: self._page(text), in_executor=True)
 
     def _page(self, text: str) -> None:
@@ -280,10 +280,10 @@ class Prompter:
             if not show_in_pager(text):
                 self.tell(*text.split("\n"))
         finally:
-            self._is_back()
+            self._regain_terminal()
 
-    def _is_back(self) -> None:
-        self.busy_elsewhere = False
+    def _regain_terminal(self) -> None:
+        self.is_in_other_program = False
 
 
 def _completer(question: Question) -> Completer | None:
@@ -302,7 +302,7 @@ def show_in_pager(text: str) -> bool:
     if not shutil.which(command[0]):
         return False
     # `less` runs no commands and writes no files on behalf of a debate that is read in it, and says how to leave it.
-    quoted = f"{os.environ.get('LESS', '')} -Ps{_WAY_OUT}$ -Pm{_WAY_OUT}$ -PM{_WAY_OUT}$".strip()
+    quoted = f"{os.environ.get('LESS', '')} -Ps{_PAGER_KEYS}$ -Pm{_PAGER_KEYS}$ -PM{_PAGER_KEYS}$".strip()
     environment = os.environ | {"LESSSECURE": "1", "LESS": quoted}
     try:
         return subprocess.run(command, input=redact(text).encode(), env=environment, check=False).returncode == 0
@@ -329,11 +329,13 @@ def question_lines(question: Question) -> list[Line]:
 
 def choice_rows(question: Question, columns: int) -> list[str]:
     """A row for each choice: number, value and meaning, which stands below where there is no room beside."""
-    widest = max((len(value) for value, _ in question.choices), default=0)
-    beside = widest + 6 <= min(columns, MAX_WIDTH) // 3
+    value_width = max((len(value) for value, _ in question.choices), default=0)
+    fits_in_row = value_width + 6 <= min(columns, MAX_WIDTH) // 3
     rows = []
     for number, (value, meaning) in enumerate(question.choices, 1):
         title = f"{number} {sanitize(value)}"
         about = one_line(meaning)
-        rows.append(f"{title:{widest + 4}}{about}".rstrip() if beside or not about else f"{title}\n      {about}")
+        rows.append(
+            f"{title:{value_width + 4}}{about}".rstrip() if fits_in_row or not about else f"{title}\n      {about}"
+        )
     return rows

@@ -38,9 +38,9 @@ from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
-_SHOWN_LATE = 0.5
+_NOTICE_DELAY = 0.5
 """Seconds after which the person is told what is waited for."""
-_PATIENCE = 60.0
+_RETRY_SECONDS = 60.0
 """Seconds that a call may be silent or retried while a person waits for it."""
 _CAST = "cast"
 AgreeToCalls = Callable[[Sequence[Risk]], None]
@@ -66,11 +66,11 @@ def paid_calls(specs: Iterable[str]) -> tuple[Risk, ...]:
     return tuple(Risk(kind="calls", where="cast", what=spec) for spec in dict.fromkeys(paid_specs))
 
 
-def _agreed_to_nothing(open_risks: Sequence[Risk]) -> None:
+def _refuse_calls(open_risks: Sequence[Risk]) -> None:
     raise BadSettings("Nothing was agreed to.")
 
 
-def in_words(cast: Mapping[str, Any]) -> str:
+def cast_text(cast: Mapping[str, Any]) -> str:
     """Who fills the seats, in a line: `a and b anthropic:x, judge anthropic:y`."""
     seats_of: dict[str, list[str]] = {}
     for seat, entry in cast.items():
@@ -87,7 +87,7 @@ def display_name(spec: str) -> str:
 class SetupTexts(FrozenModel):
     """Everything in prompts/setup_terminal.yaml."""
 
-    said: dict[str, str]
+    messages: dict[str, str]
     meaning: dict[str, str]
     """What a question means, for a user who answers it with a question mark."""
     choices: dict[str, dict[str, str]]
@@ -101,7 +101,7 @@ def _texts() -> SetupTexts:
 
 
 class SetupBase:
-    """Where a conversation stands. `state` has the answers so far; `kept` is the file that holds them."""
+    """A setup conversation. `state` has the answers so far; `kept` is the file that holds them."""
 
     def __init__(
         self,
@@ -114,60 +114,60 @@ class SetupBase:
     ):
         """`setup_questions` makes the questions of a named format, or of the default one. `models_future` gives the
         models that can be called from here. With `rehearse` no model is called, not even in the setup."""
-        self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
+        self.texts, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self.seat_answers: dict[Slot, str] = {}
         """What was answered here for each seat."""
-        self.wanted: set[str] = set()
+        self.approved_models: set[str] = set()
         """The models that the person named here or agreed to."""
-        self.agree_to_calls: AgreeToCalls = _agreed_to_nothing
+        self.agree_to_calls: AgreeToCalls = _refuse_calls
         self.take_up(KeptAnswers("", is_ours=True), SetupState())
 
     @property
     def rehearses(self) -> bool:
         """Whether stand-ins take the seats of models."""
-        return self.rehearse or model_spec.is_rehearsal(self.state.given.get(_CAST, {}))
+        return self.rehearse or model_spec.is_rehearsal(self.state.answers.get(_CAST, {}))
 
     def take_up(self, kept_answers: KeptAnswers, state: SetupState) -> None:
         """Continues from a state. Raises BadSettings, with every problem, if an answer in it can't be taken."""
-        format_name = format_of(state.given, "")
+        format_name = format_of(state.answers, "")
         setup_questions = self._make_questions(format_name) if format_name else self._make_questions()
         self.state = setup_questions.checked(state)
         self.kept, self.setup_questions = kept_answers, setup_questions
 
     def settings(self) -> Settings:
         """The answers as a debate uses them."""
-        answers = {**self.state.given, "sources": dict(self.state.sources)}
+        answers = {**self.state.answers, "sources": dict(self.state.sources)}
         return make_settings(answers, self.setup_questions.format, self.setup_questions.default_output)
 
     def keep(self, state: SetupState | None = None) -> None:
         """Keeps the answers so far; says so, once, where that can't be."""
         self.state = state or self.state
-        if not (self.state.progress.topics or self.state.given or self.kept.saved):
+        if not (self.state.progress.topics or self.state.answers or self.kept.saved):
             return
-        before = self.kept.lost
+        had_problem = self.kept.save_problem
         self.kept.keep(self.state)
-        if self.kept.lost and not before:
-            self.prompter.tell(self.words.said["unsaved"].format(why=self.kept.lost))
+        if self.kept.save_problem and not had_problem:
+            self.prompter.tell(self.texts.messages["unsaved"].format(why=self.kept.save_problem))
 
     def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
-        answers, questions = self.state.given, self.setup_questions
+        answers, questions = self.state.answers, self.setup_questions
         names = [name for name in (ISSUES, DECISION_BRIEF) if answers.get(name, questions.default(name)) is True]
         return RAPPORTEUR in questions.format.active_seats(names)
 
     # Putting one question
 
-    def put(self, kind: str, question: Question) -> str:
+    def ask_question(self, kind: str, question: Question) -> str:
         """The answer to a question. `kind` names what `?` says of it, and what such answers are remembered under.
         Raises Back or Quit."""
-        meaning = tuple(filter(None, (self.words.meaning.get(kind, ""), self.words.said["keys"])))
+        meaning = tuple(filter(None, (self.texts.meaning.get(kind, ""), self.texts.messages["keys"])))
         if question.choices:
-            return self.prompter.ask_now(question._replace(explanation=meaning, back=True))
+            return self.prompter.ask_now(question._replace(explanation=meaning, can_go_back=True))
         recent = (*self.recent.answers_of(kind), *question.recent)
         try:
-            answer = self.prompter.ask_now(question._replace(explanation=meaning, back=True, recent=recent))
+            answer = self.prompter.ask_now(question._replace(explanation=meaning, can_go_back=True, recent=recent))
         except Quit as quitting:
             self.recent.add(kind, quitting.typed)
             raise
@@ -176,15 +176,15 @@ class SetupBase:
 
     def choice(self, name: str, default: str, **values: str) -> str:
         """Which of its choices answers a question of setup_terminal.yaml."""
-        wording = self.words.questions[name]
+        wording = self.texts.questions[name]
         help = wording.help.format(**values).split("\n")
-        return self.one_of(
+        return self.ask_choice(
             name, Question(wording.text.format(**values), tuple(help), tuple(wording.choices.items()), default)
         )
 
-    def one_of(self, name: str, question: Question) -> str:
+    def ask_choice(self, name: str, question: Question) -> str:
         """One of the choices of a question, which is put until one is made."""
-        while (answer := self.put(name, question)) not in dict(question.choices):
+        while (answer := self.ask_question(name, question)) not in dict(question.choices):
             self.prompter.tell(unknown_choice(question))
         return answer
 
@@ -193,20 +193,20 @@ class SetupBase:
     def find_models(self) -> FoundModels:
         """What can be asked from here."""
         try:
-            return self._models_future.result(_SHOWN_LATE)
+            return self._models_future.result(_NOTICE_DELAY)
         except TimeoutError:
-            self.prompter.tell(self.words.said["looking"])
+            self.prompter.tell(self.texts.messages["looking"])
             return self._models_future.result()
 
     def moderator(self) -> str | None:
-        """The model that restates and derives; None where none is asked."""
-        cast = self.state.given.get(_CAST, {})
+        """The model that restates the topic and derives positions; None where none is asked."""
+        cast = self.state.answers.get(_CAST, {})
         if not self._moderates or (is_free(cast) and MODERATOR not in cast):
             return None
-        return moderating_model(self.state.given)
+        return moderating_model(self.state.answers)
 
     def moderate(self) -> None:
-        """Has a model do the work that comes next, as long as the person wants to try."""
+        """Lets a model do the work that comes next, as long as the person wants to try."""
         while (spec := self.moderator()) is not None:
             if self._moderate(spec):
                 return
@@ -215,28 +215,28 @@ class SetupBase:
     def _may_call(self, spec: str) -> bool:
         """Whether a model may be called before the price of the debate is shown: calls of it are free, or the person
         named it here, or agrees to it now."""
-        if spec not in self.wanted and not pricing.is_free(spec):
+        if spec not in self.approved_models and not pricing.is_free(spec):
             try:
                 self.agree_to_calls((*risks.of_settings({_CAST: {MODERATOR: spec}}), *paid_calls([spec])))
             except BadSettings:
                 return False
-            self.wanted.add(spec)
+            self.approved_models.add(spec)
         return True
 
     def _moderate(self, spec: str) -> bool:
-        """Has a model do the work that comes next, if it may be called; whether any came of it. What was paid is kept
+        """Lets a model do the work that comes next, if it may be called; whether it succeeded. What was paid is kept
         in any case; the first Ctrl-C waits for the reply."""
         if not self._may_call(spec):
             self._moderates = False
             return False
-        cap, stop = self.state.given.get("max_cost"), asyncio.Event()
-        limits = moderator.ModeratorLimits(_PATIENCE, cap, self.prompter.tell, stop, "", "")
+        cap, stop = self.state.answers.get("max_cost"), asyncio.Event()
+        limits = moderator.ModeratorLimits(_RETRY_SECONDS, cap, self.prompter.tell, stop, "", "")
         state = self.state if self.state.progress.nonce else with_progress(self.state, nonce=secrets.token_hex(8))
-        after, paid = state, list[Reply]()
+        new_state, paid_replies = state, list[Reply]()
 
         async def propose(provider: Provider) -> None:
-            nonlocal after
-            after = await moderator.propose(state, provider, self.setup_questions, limits, paid)
+            nonlocal new_state
+            new_state = await moderator.propose(state, provider, self.setup_questions, limits, paid_replies)
 
         try:
             coroutines.run(propose(self._provider(spec)), stop, self.prompter.tell)
@@ -245,10 +245,10 @@ class SetupBase:
             self.prompter.tell(*error.problems)
             return False
         finally:
-            self.keep(with_progress(after, paid=(*state.progress.paid, *paid)))
+            self.keep(with_progress(new_state, paid=(*state.progress.paid, *paid_replies)))
 
     def _provider(self, spec: str) -> Provider:
-        """The model, for a debate of which nothing is decided yet."""
+        """The provider of a model, for a debate of which nothing is decided yet."""
         format = self.setup_questions.format
         positions = {side: f"{side}, to be settled" for side in format.sides}
         answers = {"topic": "to be settled", "positions": positions, "cast": spec}
@@ -265,14 +265,16 @@ class SetupBase:
         line = f"The setup took {plural(len(calls), 'call')} of the moderator: ${cost:.4f}"
         return f"{line}{f', and {unknown} of unknown price' if unknown else ''}. The report does not count them."
 
-    def outlook(self) -> str:
+    def cost_outlook(self) -> str:
         """What the debate is expected to take, in a sentence; empty where that is not known."""
-        cast = self.state.given[_CAST]
+        cast = self.state.answers[_CAST]
         if is_free(cast) and not self.rehearses:
-            return self.words.said["free"]
+            return self.texts.messages["free"]
         key = "rehearses" if self.rehearses else "takes"
         try:
-            return self.words.said[key].format(estimate=estimate_debate(start.make_opened(self.settings())).sentence())
+            return self.texts.messages[key].format(
+                estimate=estimate_debate(start.make_opened(self.settings())).sentence()
+            )
         except DebateError:  # these answers can't be used; `check` says why
             return ""
 

@@ -10,7 +10,7 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import cast_of, host_problem, seats_needed
 from debate_orchestrator.terminal.prompt import Question
-from debate_orchestrator.terminal.setup_base import Cast, SetupBase, Slot, display_name, in_words
+from debate_orchestrator.terminal.setup_base import Cast, SetupBase, Slot, cast_text, display_name
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.terminal_text import Back
@@ -23,18 +23,18 @@ class CastQuestions:
 
     def __init__(self, session: SetupBase):
         self._session = session
-        self._words = session.words
+        self._words = session.texts
 
     def choose(self) -> Cast:
         """The cast that is chosen; a rapporteur that was named stays, but for a rehearsal and where each seat is asked
         for. Raises Back."""
         session, models = self._session, self._session.find_models()
-        standing = session.state.given.get("cast")
-        if not models.has_any() and not standing:
-            session.prompter.tell("", self._words.said["nobody"].format(**EXAMPLES))
-        offered = self._choices(models, standing if isinstance(standing, dict) else None)
+        current_cast = session.state.answers.get("cast")
+        if not models.has_any() and not current_cast:
+            session.prompter.tell("", self._words.messages["nobody"].format(**EXAMPLES))
+        cast_choices = self._choices(models, current_cast if isinstance(current_cast, dict) else None)
         wording = self._words.questions["cast"]
-        choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in offered]
+        choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in cast_choices]
         question = Question(
             wording.text,
             (wording.help.format(**EXAMPLES),),
@@ -42,45 +42,49 @@ class CastQuestions:
             choices[0][0],
             words=self._model_names(models),
         )
-        casts = {name: cast for name, _, cast in offered if cast}
+        casts = {name: cast for name, _, cast in cast_choices if cast}
         while True:
-            answer = session.put("seat", question)
+            answer = session.ask_question("seat", question)
             try:
                 if answer != "seats":
-                    stays = isinstance(standing, dict) and RAPPORTEUR in standing and answer != model_spec.REHEARSE
-                    rapporteur_cast = {RAPPORTEUR: standing[RAPPORTEUR]} if standing and stays else {}
-                    cast = casts.get(answer) or self._for_all(answer)
+                    keeps_rapporteur = (
+                        isinstance(current_cast, dict) and RAPPORTEUR in current_cast and answer != model_spec.REHEARSE
+                    )
+                    rapporteur_cast = (
+                        {RAPPORTEUR: current_cast[RAPPORTEUR]} if current_cast and keeps_rapporteur else {}
+                    )
+                    cast = casts.get(answer) or self._cast_of_one(answer)
                     if answer != "keep":  # that may be a file's
-                        session.wanted.update(model_spec.specs_of(cast))
+                        session.approved_models.update(model_spec.specs_of(cast))
                     return {**rapporteur_cast, **cast}
-                return self._each(models)
+                return self._ask_each_seat(models)
             except BadSettings as error:
                 session.prompter.tell(*error.problems)
             except Back:
                 continue
 
-    def _choices(self, models: FoundModels, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
+    def _choices(self, models: FoundModels, current_cast: Cast | None) -> list[tuple[str, str, Cast | None]]:
         """Name, meaning and cast of every choice for all seats at once, the models that can be called first."""
         format = self._session.setup_questions.format
-        offered: list[tuple[str, str, Cast | None]] = []
-        if standing and {*seats_needed(format)} <= set(standing):
-            offered.append(("keep", in_words(standing), standing))
+        choices: list[tuple[str, str, Cast | None]] = []
+        if current_cast and {*seats_needed(format)} <= set(current_cast):
+            choices.append(("keep", cast_text(current_cast), current_cast))
         if models.default:
-            usual = cast_of(format, lambda seat: models.default[seat])
-            offered.append(("usual", in_words(usual), usual))
-        offered += [(spec, about, cast_of(format, lambda seat, spec=spec: spec)) for spec, about in models.ready()]  # type: ignore[misc]
+            default_cast = cast_of(format, lambda seat: models.default[seat])
+            choices.append(("usual", cast_text(default_cast), default_cast))
+        choices += [(spec, about, cast_of(format, lambda seat, spec=spec: spec)) for spec, about in models.ready()]  # type: ignore[misc]
         rehearsal = cast_of(format, lambda seat: model_spec.stand_in(models.default_if_keyed[seat]))
-        return [*offered, (model_spec.REHEARSE, "", rehearsal), ("seats", "", None)]
+        return [*choices, (model_spec.REHEARSE, "", rehearsal), ("seats", "", None)]
 
-    def _for_all(self, text: str) -> Cast:
-        """A cast of one alone."""
+    def _cast_of_one(self, text: str) -> Cast:
+        """A cast with one model in all seats."""
         spec = self._check_spec("cast", text)
         return cast_of(self._session.setup_questions.format, lambda seat: spec)
 
     def _check_spec(self, seat: str, text: str) -> str:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
         if not text:
-            raise BadSettings(self._words.said["needed"])
+            raise BadSettings(self._words.messages["needed"])
         if problem := casting.spec_problem(text, seat):
             raise BadSettings(problem)
         permissions = self._session.find_models().permissions
@@ -93,14 +97,14 @@ class CastQuestions:
         self._session.recent.add("model", text)
         return text
 
-    def _each(self, models: FoundModels) -> Cast:
+    def _ask_each_seat(self, models: FoundModels) -> Cast:
         """One seat after the other, and one judge after the other until no more are wanted. Back returns to the seat
-        before; what was answered for any seat is then its default."""
+        chosen_before; what was answered for any seat is then its default."""
         setup_questions = self._session.setup_questions
         seats = [*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else [])]
         slots: list[Slot] = [(seats[0], 0)]
         specs: list[str] = []
-        """Of all slots but the last; empty for none."""
+        """The spec in each slot but the last; empty for none."""
         while True:
             cast: dict[str, list[str]] = {}
             for (seat, _), spec in zip(slots, specs, strict=False):
@@ -108,52 +112,54 @@ class CastQuestions:
             if len(specs) == len(slots):
                 return {seat: chosen if len(chosen) > 1 else chosen[0] for seat, chosen in cast.items() if chosen}
             try:
-                specs.append(self._one(slots[-1], models, cast))
+                specs.append(self._ask_seat(slots[-1], models, cast))
             except Back:
                 slots.pop()
                 if not slots:
                     raise
                 specs.pop()
                 continue
-            (seat, place), following = slots[-1], seats[seats.index(slots[-1][0]) + 1 :]
-            if seat == JUDGE and specs[-1] and place + 1 < MAX_JUDGES:
-                slots.append((JUDGE, place + 1))
+            (seat, judge_index), following = slots[-1], seats[seats.index(slots[-1][0]) + 1 :]
+            if seat == JUDGE and specs[-1] and judge_index + 1 < MAX_JUDGES:
+                slots.append((JUDGE, judge_index + 1))
             elif following:
                 slots.append((following[0], 0))
 
-    def _one(self, slot: Slot, models: FoundModels, before: Mapping[str, list[str]]) -> str:
-        """Who fills one seat, beside those chosen `before`; empty for the first choice of a question that has one."""
-        session, (seat, place) = self._session, slot
-        name = {JUDGE: "panel" if place else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
-        values = {"who": session.setup_questions.who(seat), **EXAMPLES} if name == "seat" else {}
-        values |= {"judges": ", ".join(map(display_name, before[JUDGE]))} if name == "panel" else {}
+    def _ask_seat(self, slot: Slot, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
+        """Who fills one seat, beside those chosen `chosen_before`; empty for the first choice of a question that has
+        one."""
+        session, (seat, judge_index) = self._session, slot
+        name = {JUDGE: "panel" if judge_index else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
+        values = {"who": session.setup_questions.side_name(seat), **EXAMPLES} if name == "seat" else {}
+        values |= {"judges": ", ".join(map(display_name, chosen_before[JUDGE]))} if name == "panel" else {}
         wording = self._words.questions[name]
         choices = dict(wording.choices)
         none_wanted = next(iter(choices), None)
         choices |= {models.default[seat]: "as usual"} if seat in models.default else {}
         choices |= dict(models.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
         choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
-        standing = session.seat_answers.get(slot, next(iter(choices)))
-        if standing not in choices:
-            choices[standing] = "as you answered before"
+        current_answer = session.seat_answers.get(slot, next(iter(choices)))
+        if current_answer not in choices:
+            choices[current_answer] = "as you answered chosen_before"
         text, help = wording.text.format(**values), wording.help.format(**values)
-        question = Question(text, (help,), tuple(choices.items()), standing, words=self._model_names(models))
+        question = Question(text, (help,), tuple(choices.items()), current_answer, words=self._model_names(models))
         while True:
-            answer = session.put("rapporteur" if seat == RAPPORTEUR else "seat", question)
+            answer = session.ask_question("rapporteur" if seat == RAPPORTEUR else "seat", question)
             try:
-                spec = "" if answer == none_wanted else self._spec(seat, answer, models, before)
+                spec = "" if answer == none_wanted else self._spec(seat, answer, models, chosen_before)
                 session.seat_answers[slot] = answer
                 return spec
             except BadSettings as error:
                 session.prompter.tell(*error.problems)
 
-    def _spec(self, seat: str, answer: str, models: FoundModels, before: Mapping[str, list[str]]) -> str:
-        """The model that an answer names for a seat. Raises BadSettings if it can't fill it beside those `before`."""
+    def _spec(self, seat: str, answer: str, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
+        """The model that an answer names for a seat. Raises BadSettings if it can't fill it beside those
+        `chosen_before`."""
         best = models.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
         spec = model_spec.stand_in(best) if answer == model_spec.REHEARSE else self._check_spec(seat, answer)
-        if problem := host_problem({**before, seat: [*before.get(seat, ()), spec]}):
+        if problem := host_problem({**chosen_before, seat: [*chosen_before.get(seat, ()), spec]}):
             raise BadSettings(problem)
-        self._session.wanted.add(spec)
+        self._session.approved_models.add(spec)
         return spec
 
     def _model_names(self, models: FoundModels) -> tuple[str, ...]:

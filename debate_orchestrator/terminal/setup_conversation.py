@@ -14,7 +14,7 @@ from typing import Any
 from debate_orchestrator.core.positions import positions_without_model
 from debate_orchestrator.core.settings import MODERATOR, Settings, seats_of_cast
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.setup.answers import as_typed, cast_of, rapporteur_note, seats_needed
+from debate_orchestrator.setup.answers import cast_of, rapporteur_note, seats_needed, typed_text
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import (
     KeptAnswers,
@@ -30,7 +30,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
 from debate_orchestrator.terminal.setup_base import (
     SetupBase,
-    in_words,
+    cast_text,
     paid_calls,
     stated_cast,
 )
@@ -43,7 +43,7 @@ from debate_orchestrator.util.terminal_text import Back, Postponed
 _BEGIN, _CHANGE, _CAST, _CONTEXT, _FORMAT = "begin", "change", "cast", "context", "format"
 _TEXTS = ("topic", "topic_ok", "framing", "position_a", "position_b")
 """Questions whose answer is a sentence."""
-_FREE = ("topic_ok", "framing")
+_WITH_FREE_ANSWERS = ("topic_ok", "framing")
 """Questions with choices whose answer may be something else."""
 _EDIT = "edit"
 ConsentToAnswers = Callable[[str, Mapping[str, Any], str | None, Sequence[Risk]], None]
@@ -74,35 +74,35 @@ class SetupConversation(SetupBase):
         agreed_before: Agreed,
     ) -> None:
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
-        self.prompter.tell(self.words.said["welcome"])
-        fresh = (new_file(), SetupState())
+        self.prompter.tell(self.texts.messages["welcome"])
+        new_conversation = (new_file(), SetupState())
         kept_answers, state = (
-            from_file(path) if path else (None if topic else self._find_unfinished(agreed_before)) or fresh
+            from_file(path) if path else (None if topic else self._find_unfinished(agreed_before)) or new_conversation
         )
         if format_name:
             state = with_answers(state, "flag", format=format_name)
         if moderator:
-            cast = state.given.get(_CAST)
+            cast = state.answers.get(_CAST)
             state = with_answers(state, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
-            self.wanted.add(moderator)
+            self.approved_models.add(moderator)
         source = path or kept_answers.path
         # No model of the file is called in a rehearsal.
-        used = {key: value for key, value in state.given.items() if not (key == _CAST and self.rehearse)}
-        agree(source, used, format_name, ())
+        answers_used = {key: value for key, value in state.answers.items() if not (key == _CAST and self.rehearse)}
+        agree(source, answers_used, format_name, ())
         self.agree_to_calls = partial(agree, source, {}, None)
         self.take_up(kept_answers, state)
-        answers = {key: value for key, value in self.state.given.items() if key not in ("insist", "output", _FORMAT)}
+        answers = {key: value for key, value in self.state.answers.items() if key not in ("insist", "output", _FORMAT)}
         if answers:
             lines = (
-                f"  {key}: {in_words(value) if key == _CAST else _summary(value)}" for key, value in answers.items()
+                f"  {key}: {cast_text(value) if key == _CAST else _summary(value)}" for key, value in answers.items()
             )
-            self.prompter.tell("", self.words.said["settled"], *lines)
+            self.prompter.tell("", self.texts.messages["settled"], *lines)
         if topic:
             self.state = self.setup_questions.answer(self.state, "topic", topic)
 
     def calls(self) -> tuple[Risk, ...]:
         """The paid calls that the person wants, of the models that they named or agreed to."""
-        return paid_calls(sorted(self.wanted))
+        return paid_calls(sorted(self.approved_models))
 
     def _find_unfinished(self, agreed_before: Agreed) -> tuple[KeptAnswers, SetupState] | None:
         """The unfinished conversation of this folder, if it is to be continued."""
@@ -110,15 +110,15 @@ class SetupConversation(SetupBase):
         if unfinished is None:
             return None
         kept_answers, state = unfinished
-        topic = state.given.get("topic") or (state.progress.topics[-1] if state.progress.topics else "")
+        topic = state.answers.get("topic") or (state.progress.topics[-1] if state.progress.topics else "")
         try:
-            # Another's file may lie in this folder: Enter alone takes up one's own only. Which of its models would be
-            # called depends on its format, which is not read before it is agreed to.
-            specs = model_spec.specs_of(stated_cast(state.given))
-            usual = "yes" if agreed_before(kept_answers.path, paid_calls(specs)) else "no"
-            answer = self.choice("go_on", usual, left=f"{one_line(str(topic))} ({kept_answers.path})")
+            # The file may come from someone else: Enter alone continues only the user's own. Which of its models would
+            # be called depends on its format, which is not read before it is agreed to.
+            specs = model_spec.specs_of(stated_cast(state.answers))
+            default = "yes" if agreed_before(kept_answers.path, paid_calls(specs)) else "no"
+            answer = self.choice("go_on", default, left=f"{one_line(str(topic))} ({kept_answers.path})")
         except Back:
-            answer = usual
+            answer = default
         return unfinished if answer == "yes" else None
 
     def agrees(self, name: str, risks: Sequence[Risk]) -> bool:
@@ -132,43 +132,43 @@ class SetupConversation(SetupBase):
     def run(self) -> Settings:
         """Asks until all is confirmed. Raises Postponed, or Quit if the person quits before; what was answered is
         kept."""
-        again: str | None = None
+        next_key: str | None = None
         changing = False
         while True:
-            key = again or self._next()
+            key = next_key or self._next()
             self.keep()
             try:
                 if key == _BEGIN:
                     self._confirm()
                     return self.settings()
                 self._step(key)
-                again, changing = None, False
+                next_key, changing = None, False
             except Back:
-                again = None if changing else self._before(key)
+                next_key = None if changing else self._question_before(key)
                 changing = False
             except _Change as change:
-                again, changing = change.key, True
+                next_key, changing = change.key, True
             except DebateError as error:
                 self.prompter.tell(*error.problems)
 
-    def _before(self, key: str) -> str:
+    def _question_before(self, key: str) -> str:
         """The question before that one; the same where none is before."""
-        progress, answers = self.state.progress, self.state.given
+        progress, answers = self.state.progress, self.state.answers
         answered = {
             "topic": bool(progress.topics),
             _CAST: _CAST in answers and not self.rehearse,  # a rehearsal asks nothing there
             "positions_ok": progress.positions_ok,
             _CONTEXT: _CONTEXT in answers,
         }
-        trail = [name for name, is_answered in answered.items() if is_answered]
+        answered_keys = [name for name, is_answered in answered.items() if is_answered]
         if key == "position_b":
             return "position_a"
-        earlier = trail[: trail.index(key)] if key in trail else trail
+        earlier_keys = answered_keys[: answered_keys.index(key)] if key in answered_keys else answered_keys
         if key in ("topic_ok", "framing", "position_a"):
-            earlier = [name for name in trail if name in ("topic", _CAST)]
-        if not earlier:
-            self.prompter.tell(self.words.said["first"])
-        return earlier[-1] if earlier else key
+            earlier_keys = [name for name in answered_keys if name in ("topic", _CAST)]
+        if not earlier_keys:
+            self.prompter.tell(self.texts.messages["first"])
+        return earlier_keys[-1] if earlier_keys else key
 
     # What is asked next
 
@@ -176,16 +176,16 @@ class SetupConversation(SetupBase):
         """The next question that is not answered and has no default."""
         if not self.state.progress.topics:
             return "topic"
-        if not {*seats_needed(self.setup_questions.format)} <= set(self.state.given.get(_CAST, ())):
+        if not {*seats_needed(self.setup_questions.format)} <= set(self.state.answers.get(_CAST, ())):
             return _CAST
-        while isinstance(now := self.setup_questions.next(self.state), SetupQuestion | ModeratorTask):
-            if isinstance(now, ModeratorTask):
+        while isinstance(next_item := self.setup_questions.next(self.state), SetupQuestion | ModeratorTask):
+            if isinstance(next_item, ModeratorTask):
                 if self.moderator() is not None:
-                    return now.turn
-                self._do_unaided(now)
-            elif not self._takes_default(now):
-                return now.key
-        return _BEGIN if _CONTEXT in self.state.given else _CONTEXT
+                    return next_item.turn
+                self._do_unaided(next_item)
+            elif not self._takes_default(next_item):
+                return next_item.key
+        return _BEGIN if _CONTEXT in self.state.answers else _CONTEXT
 
     def _takes_default(self, ask: SetupQuestion) -> bool:
         """Answers a question that need not be put. Whatever it answers is shown and confirmed before the debate."""
@@ -195,7 +195,7 @@ class SetupConversation(SetupBase):
         elif key == "positions":
             own_positions = self.moderator() is None and (state.progress.rejected or not self._plain_positions())
             if own_positions and not state.progress.rejected:
-                self.prompter.tell("", self.words.said["own"])
+                self.prompter.tell("", self.texts.messages["own"])
             self.state = self.setup_questions.answer(state, key, "own" if own_positions else "auto")
         elif key == "rounds" or key in self.setup_questions.plain_settings:
             self.state = with_answers(state, "default", **{key: self.setup_questions.default(key)})
@@ -212,11 +212,11 @@ class SetupConversation(SetupBase):
             self.state = self.setup_questions.answer(self.state, "positions", "own")
             return
         self.state = with_answers(self.state, "default", positions=positions)
-        self.prompter.tell("", self.words.said["plain"])
+        self.prompter.tell("", self.texts.messages["plain"])
 
     def _plain_positions(self) -> dict[str, str]:
         """The positions on the topic that are made without a model; empty where the person has to word them."""
-        topic = str(self.state.given.get("topic", ""))
+        topic = str(self.state.answers.get("topic", ""))
         return positions_without_model(topic, self.setup_questions.format.sides, rehearsal=self.rehearses)
 
     def _step(self, key: str) -> None:
@@ -226,7 +226,7 @@ class SetupConversation(SetupBase):
         elif key == _CAST:
             self._choose_cast()
         elif key == _CHANGE:
-            raise _Change(self._which())
+            raise _Change(self._ask_what_to_change())
         elif key == _CONTEXT:
             self._ask_context()
         elif key == _FORMAT:
@@ -236,13 +236,13 @@ class SetupConversation(SetupBase):
 
     def _choose_cast(self) -> None:
         """Asks who fills the seats; a rehearsal takes the models that the debate would have by default."""
-        standing = self.state.given.get(_CAST, {})
+        current_cast = self.state.answers.get(_CAST, {})
         if self.rehearse:
             best = self.find_models().default_if_keyed
-            cast = cast_of(self.setup_questions.format, lambda seat: best[seat]) | standing
+            cast = cast_of(self.setup_questions.format, lambda seat: best[seat]) | current_cast
         else:
             cast = CastQuestions(self).choose()
-            cast |= {MODERATOR: standing[MODERATOR]} if MODERATOR in standing else {}
+            cast |= {MODERATOR: current_cast[MODERATOR]} if MODERATOR in current_cast else {}
         self.state = with_answers(self.state, "user", cast=cast)
 
     def _ask(self, key: str) -> None:
@@ -250,80 +250,82 @@ class SetupConversation(SetupBase):
         ask = self.setup_questions.question(self.state, key)
         self.state = self.setup_questions.mark_asked(self.state, ask)
         question = self._question(ask)
-        answer = self.put(_kind(key), question)
+        answer = self.ask_question(_kind(key), question)
         if answer == _EDIT and _EDIT in dict(question.choices):
             self._edit(key)
             return
-        if question.choices and key not in _FREE and answer not in dict(question.choices):
+        if question.choices and key not in _WITH_FREE_ANSWERS and answer not in dict(question.choices):
             raise BadSettings(unknown_choice(question))
         self._take(key, answer)
 
     def _question(self, ask: SetupQuestion, *, edited: bool = False) -> Question:
         """The question as it is put. Enter keeps an answer that stands; it lies in the line only where it is to be
         `edited`, since what is typed would be added to it."""
-        key, standing = ask.key, self.setup_questions.current_answer(self.state, ask.key)
-        choices = dict(ask.choices) | self.words.choices.get(key, {})
-        help = self.words.help.get(key, ask.help)
+        key, current_answer = ask.key, self.setup_questions.current_answer(self.state, ask.key)
+        choices = dict(ask.choices) | self.texts.choices.get(key, {})
+        help = self.texts.help.get(key, ask.help)
         text = ask.text
         lines: list[str] = [help]
         if key == "positions_ok":
-            argued = self.setup_questions.argued(self.state)
-            text, lines = "\n".join([*argued, ask.text.removeprefix(" ".join(argued)).strip()]), []
-        free = (key in _TEXTS and not choices) or key == "output"
+            sentences = self.setup_questions.position_sentences(self.state)
+            text, lines = "\n".join([*sentences, ask.text.removeprefix(" ".join(sentences)).strip()]), []
+        is_free_text = (key in _TEXTS and not choices) or key == "output"
         return Question(
             text,
             tuple(lines),
             tuple(choices.items()),
-            default=standing or str(ask.default or "") or next(iter(choices), ""),
-            now=one_line(standing) if edited else "",
+            default=current_answer or str(ask.default or "") or next(iter(choices), ""),
+            initial_text=one_line(current_answer) if edited else "",
             path=key == "output",
-            recent=_earlier(standing) if free else (),
+            recent=_earlier(current_answer) if is_free_text else (),
         )
 
     def _take(self, key: str, answer: str) -> None:
         """Takes an answer as it was typed."""
         if answer.lower() in self.setup_questions.words.automatic:
-            raise BadSettings(self.words.said["needed"])
+            raise BadSettings(self.texts.messages["needed"])
         ask = self.setup_questions.question(self.state, key)
         default = ask.default is not None and answer == str(ask.default)
-        after = self.setup_questions.answer(self.state, key, "default" if default else answer)
+        new_state = self.setup_questions.answer(self.state, key, "default" if default else answer)
         if key == "output":
-            self._make_folder(str(after.given["output"]))
-        self.state = after
-        if key == "insist" and "rounds" not in after.given:
+            self._make_folder(str(new_state.answers["output"]))
+        self.state = new_state
+        if key == "insist" and "rounds" not in new_state.answers:
             raise _Change("rounds")  # its default would be taken otherwise
 
     def _make_folder(self, output: str) -> None:
         """Makes the folder of the output. Raises BadFile if nothing can be written there or something is there."""
         folder = os.path.dirname(output) if output.endswith(".md") else output
-        there = os.path.isdir(os.path.expanduser(folder or os.curdir))
+        is_folder = os.path.isdir(os.path.expanduser(folder or os.curdir))
         DebateFiles.of_output(output).must_be_new()
-        if not there:
-            self.prompter.tell(self.words.said["made"].format(folder=folder))
+        if not is_folder:
+            self.prompter.tell(self.texts.messages["made"].format(folder=folder))
 
     def _edit(self, key: str) -> None:
         """Edits what is to be confirmed; it is then put to be confirmed again."""
         try:
             if key == "topic_ok":
-                wording = self.words.questions["reword"]
-                restated = (self.state.progress.proposal or {}).get("restated") or self.state.given["topic"]
-                question = Question(wording.text, (wording.help,), now=one_line(str(restated)))
-                self.state = self.setup_questions.reworded(self.state, self.put("topic", question))
+                wording = self.texts.questions["reword"]
+                restated = (self.state.progress.proposal or {}).get("restated") or self.state.answers["topic"]
+                question = Question(wording.text, (wording.help,), initial_text=one_line(str(restated)))
+                self.state = self.setup_questions.reworded(self.state, self.ask_question("topic", question))
                 return
             for side in self.setup_questions.format.sides:
                 position = f"position_{side}"
                 question = self._question(self.setup_questions.question(self.state, position), edited=True)
-                self._take(position, self.put("position", question))
+                self._take(position, self.ask_question("position", question))
         except Back:
             return
 
     def _ask_context(self) -> None:
         """Asks for files or addresses both sides may draw on."""
-        wording = self.words.questions[_CONTEXT]
-        standing = ", ".join(self.state.given.get(_CONTEXT) or [])
-        help = self.words.said["kept"] if standing else wording.help
-        question = Question(wording.text, (help,), default=standing or "none", path=True, recent=_earlier(standing))
-        answer = self.put(_CONTEXT, question)
+        wording = self.texts.questions[_CONTEXT]
+        current_answer = ", ".join(self.state.answers.get(_CONTEXT) or [])
+        help = self.texts.messages["kept"] if current_answer else wording.help
+        question = Question(
+            wording.text, (help,), default=current_answer or "none", path=True, recent=_earlier(current_answer)
+        )
+        answer = self.ask_question(_CONTEXT, question)
         path_list = [part.strip() for part in answer.split(",") if part.strip()] if answer.lower() != "none" else []
         paths = [self._page(name) if name.startswith(("http://", "https://")) else name for name in path_list]
         if missing := [path for path in paths if not os.path.isfile(os.path.expanduser(path))]:
@@ -338,7 +340,7 @@ class SetupConversation(SetupBase):
         from debate_orchestrator.evidence.check import save_page_text
 
         path = save_page_text(address)
-        self.prompter.tell(self.words.said["page"].format(path=path))
+        self.prompter.tell(self.texts.messages["page"].format(path=path))
         return path
 
     def _reformat(self) -> None:
@@ -346,11 +348,15 @@ class SetupConversation(SetupBase):
         defaults."""
         names = [name for name in resources.format_names() if name != rejudge.FORMAT]
         choices = tuple((name, self._make_questions(name).format.about) for name in names)
-        question = Question(self.words.questions[_FORMAT].text, (), choices, self.setup_questions.format.name)
-        name = self.one_of(_FORMAT, question)
-        after = self._make_questions(name)
-        cast = {seat: entry for seat, entry in self.state.given[_CAST].items() if seat in seats_of_cast(after.format)}
-        state, problems = after.with_fitting_answers(self.state, self.setup_questions)
+        question = Question(self.texts.questions[_FORMAT].text, (), choices, self.setup_questions.format.name)
+        name = self.ask_choice(_FORMAT, question)
+        new_questions = self._make_questions(name)
+        cast = {
+            seat: entry
+            for seat, entry in self.state.answers[_CAST].items()
+            if seat in seats_of_cast(new_questions.format)
+        }
+        state, problems = new_questions.with_fitting_answers(self.state, self.setup_questions)
         self.take_up(self.kept, with_answers(state, "user", format=name, cast=cast))
         self.prompter.tell(*problems)
 
@@ -358,12 +364,12 @@ class SetupConversation(SetupBase):
 
     def _confirm(self) -> None:
         """Shows the answers, and has them confirmed. Raises _Change where an answer is to be changed first."""
-        answers = self.state.given
+        answers = self.state.answers
         while True:
             files, problems = self._find_problems()
             output = {"output": files.report} if files else {}
             block, _, countdown = self.setup_questions.confirmed(answers | output).rpartition("\n\n")
-            lines = ["", self.words.said["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
+            lines = ["", self.texts.messages["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
             lines += [f"Context: {', '.join(answers[_CONTEXT])}"] if answers.get(_CONTEXT) else []
             if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):
                 lines.append(f"{note} Or choose `more`, `{_CAST}` and `seats`.")
@@ -378,10 +384,10 @@ class SetupConversation(SetupBase):
                 return
 
     def _begin(self, *, possible: bool) -> str:
-        wording = self.words.questions[_BEGIN]
+        wording = self.texts.questions[_BEGIN]
         choices = tuple((value, about) for value, about in wording.choices.items() if possible or value != "yes")
-        lines = (wording.help.format(cast=in_words(self.state.given[_CAST])), self.outlook())
-        return self.one_of(_BEGIN, Question(wording.text, lines, choices, default="yes" if possible else "more"))
+        lines = (wording.help.format(cast=cast_text(self.state.answers[_CAST])), self.cost_outlook())
+        return self.ask_choice(_BEGIN, Question(wording.text, lines, choices, default="yes" if possible else "more"))
 
     def _find_problems(self) -> tuple[DebateFiles | None, list[str]]:
         """Where the debate's files will lie, and why it can't be opened, if it can't."""
@@ -391,26 +397,28 @@ class SetupConversation(SetupBase):
         except DebateError as error:
             return None, error.problems
 
-    def _which(self) -> str:
+    def _ask_what_to_change(self) -> str:
         """The question whose answer is to be changed."""
-        answers = self.state.given
+        answers = self.state.answers
         values = {
             "topic": _summary(answers["topic"]),
-            _CAST: in_words(answers[_CAST]),
+            _CAST: cast_text(answers[_CAST]),
             "positions": _summary(answers["positions"]),
             _CONTEXT: _summary(answers.get(_CONTEXT) or "none"),
             "rounds": _summary(answers.get("rounds", 1)),
-            **{key: _summary(as_typed(answers[key])) for key in self.setup_questions.plain_settings if key in answers},
+            **{
+                key: _summary(typed_text(answers[key])) for key in self.setup_questions.plain_settings if key in answers
+            },
             _FORMAT: self.setup_questions.format.title,
         }
         choices = tuple((key, value) for key, value in values.items() if value)
-        key = self.one_of(_CHANGE, Question(self.words.questions[_CHANGE].text, (), choices, "rounds"))
+        key = self.ask_choice(_CHANGE, Question(self.texts.questions[_CHANGE].text, (), choices, "rounds"))
         return {"positions": "positions_ok"}.get(key, key)
 
 
-def _earlier(standing: str) -> tuple[str, ...]:
+def _earlier(current_answer: str) -> tuple[str, ...]:
     """The answer that stands, for the arrow keys."""
-    return (one_line(standing),) if standing else ()
+    return (one_line(current_answer),) if current_answer else ()
 
 
 def _kind(key: str) -> str:

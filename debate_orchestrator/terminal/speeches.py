@@ -49,49 +49,51 @@ def _wrapped(line: str, style: str, indent: int, width: int) -> tuple[Text, ...]
 class SpeechView:
     """The view of one turn: its attempts and their outcome."""
 
-    def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = "", quotes: Quotes | None = None):
-        """`since` is when it was asked, in seconds; `tag` the format's own tag of private working, and `quotes` its
+    def __init__(
+        self, turn: Turn, heading: str, style: str, asked_at: float, tag: str = "", quotes: Quotes | None = None
+    ):
+        """`asked_at` is when it was asked, in seconds; `tag` the format's own tag of private working, and `quotes` its
         tags of quotes."""
-        self.turn, self.since = turn, since
-        self.until: float | None = None
+        self.turn, self.asked_at = turn, asked_at
+        self.retry_at: float | None = None
         """When it is asked again, in seconds; None while it is not waiting for that."""
-        self.asked = 0
+        self.attempts = 0
         self.is_final = False
         self._heading, self._style, self._tag, self._quotes = heading, style, tag, quotes
         self._blocks = [Block(heading, style)]
         self.wait(None)
 
     def begin(self, now: float) -> None:
-        """It is asked, for the first time or again."""
-        self.asked += 1
-        self.since, self.until = now, None
-        if self.asked > 1:
+        """Notes that the turn is asked, for the first time or again."""
+        self.attempts += 1
+        self.asked_at, self.retry_at = now, None
+        if self.attempts > 1:
             self._blocks.append(Block(f"{self._heading} (asked again)", self._style))
 
-    def hear(self, piece: str) -> None:
-        """A piece of the speech has come."""
-        self.until, self.begun = None, True
+    def add_piece(self, piece: str) -> None:
+        """Adds a piece of the speech that has come."""
+        self.retry_at, self.has_begun = None, True
         restarts = self._private.restarts
         text = self._private.feed(piece)
         if self._private.restarts > restarts:  # what came before was private working
             self._text, self._redacted = "", StreamRedactor(self._show)
         self._redacted.take(text)
 
-    def wait(self, until: float | None) -> None:
+    def wait(self, retry_at: float | None) -> None:
         """Marks the current attempt as failed: the turn will be asked again."""
-        self.until = until
-        self.begun = False
+        self.retry_at = retry_at
+        self.has_begun = False
         """Whether the answer has begun, even if no word of it has come."""
         self._text = ""
         self._private: PrivateFilter = PrivateFilter(self._tag)
         # A secret may become whole only when private working is left out of it.
         self._redacted = StreamRedactor(self._show)
 
-    def break_off(self, why: str, until: float | None = None) -> None:
-        """This attempt failed; `until` is when it is asked again, if it is."""
+    def break_off(self, why: str, retry_at: float | None = None) -> None:
+        """Ends an attempt that failed; `retry_at` is when the turn is asked again, if it is."""
         self._redacted.end()
         self._end(f"-- broken off here, and not counted: {why}" if self._text else why)
-        self.wait(until)
+        self.wait(retry_at)
 
     def show_recorded(self, text: str, note: str = "") -> None:
         """Shows the recorded speech as others hear it, and a note below it."""
@@ -99,7 +101,7 @@ class SpeechView:
         self._blocks += [_block(recorded)] if recorded else []
         self._text = ""
         self._end(note)
-        self.is_final, self.until = True, None
+        self.is_final, self.retry_at = True, None
 
     def stop(self) -> None:
         """Shows what was heard so far, since the user quits the debate."""
@@ -148,9 +150,9 @@ class StageView:
 
     def __init__(self, speeches: Sequence[SpeechView], width: int):
         self.speeches = list(speeches)
-        self._left = list(speeches)
+        self._unprinted = list(speeches)
         """Those that are not printed yet."""
-        self.beside = has_columns(len(speeches), width)
+        self.in_columns = has_columns(len(speeches), width)
 
     @property
     def is_final(self) -> bool:
@@ -159,18 +161,18 @@ class StageView:
     def rows(self, width: int, room: int) -> tuple[list[Text], list[Text]]:
         """The rows that are final, each once, and at most `room` rows that are open."""
         finished: list[Text] = []
-        while self._left:
-            now = self._left if self.beside else self._left[:1]
-            columns = [speech.rows(self._column(width)) for speech in now]
-            if not all(speech.is_final for speech in now):
+        while self._unprinted:
+            shown = self._unprinted if self.in_columns else self._unprinted[:1]
+            columns = [speech.rows(self._column(width)) for speech in shown]
+            if not all(speech.is_final for speech in shown):
                 hidden = max(0, max(map(len, columns)) - room)
-                return finished, _beside([rows[hidden:] for rows in columns], self._column(width))
-            self._left = self._left[len(now) :]
-            finished += [*_beside(columns, self._column(width)), *([Text()] if self._left else [])]
+                return finished, _join_columns([rows[hidden:] for rows in columns], self._column(width))
+            self._unprinted = self._unprinted[len(shown) :]
+            finished += [*_join_columns(columns, self._column(width)), *([Text()] if self._unprinted else [])]
         return finished, []
 
     def _column(self, width: int) -> int:
-        return min(_column(len(self.speeches), width) if self.beside else width, MAX_WIDTH)
+        return min(_column(len(self.speeches), width) if self.in_columns else width, MAX_WIDTH)
 
 
 def has_columns(count: int, width: int) -> bool:
@@ -182,7 +184,7 @@ def _column(count: int, width: int) -> int:
     return max(2, (width - (count - 1) * len(SEPARATOR)) // count)
 
 
-def _beside(columns: Sequence[Sequence[Text]], width: int) -> list[Text]:
+def _join_columns(columns: Sequence[Sequence[Text]], width: int) -> list[Text]:
     """The rows of columns beside each other, of which all but the last are padded."""
     if len(columns) == 1:
         return list(columns[0])

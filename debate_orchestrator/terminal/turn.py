@@ -1,6 +1,6 @@
 """A person takes a turn at the terminal: reads the brief, writes a speech or fills in a form, and hands it in.
 
-While a turn of theirs is due nothing else is shown there: they hear no more than any other speaker would.
+While one of their turns is due, nothing else is shown there, so they hear no more than any other speaker.
 """
 
 from __future__ import annotations
@@ -87,18 +87,18 @@ class SpeechEditor:
 
     async def _write(self) -> None:
         question = Question(
-            now=self._text,
+            initial_text=self._text,
             multiline=True,
             private=True,
             status=self._status,
-            changed=self._writer.soon,
+            on_change=self._writer.write_soon,
             shows={"brief": self._person_turn.full_text},
         )
         self._prompter.tell("", f"Write your speech: {TEXT_KEYS}.")
         try:
             self._text = await self._prompter.ask(question)
         finally:
-            self._writer.now()
+            self._writer.write_now()
 
     async def _hand_in(self) -> bool:
         """Whether it is valid, and meant so."""
@@ -106,7 +106,7 @@ class SpeechEditor:
             self._prompter.tell("", *(Line(problem, True) for problem in problems))
             return False
         lines = (*self._remarks(), "Enter hands it in; e and Enter goes on with it.")
-        question = Question(lines=lines, back=True, private=True, shows={"brief": self._person_turn.full_text})
+        question = Question(lines=lines, can_go_back=True, private=True, shows={"brief": self._person_turn.full_text})
         while True:
             try:
                 answer = (await self._prompter.ask(question)).lower()
@@ -132,14 +132,14 @@ class SpeechEditor:
         words, dropped_words = self._count_words(text)
         phase = self._person_turn.turn.phase
         target = f" of about {phase.words:,}" if phase.words else ""
-        over = (
+        excess_text = (
             f", {dropped_words:,} too many"
             if dropped_words
             else f" ({phase.most_words:,} at most)"
             if phase.most_words
             else ""
         )
-        return " · ".join(filter(None, (f"{words:,} words{target}{over}", self._writer.problem)))
+        return " · ".join(filter(None, (f"{words:,} words{target}{excess_text}", self._writer.problem)))
 
 
 class TurnForm(Form):
@@ -148,10 +148,10 @@ class TurnForm(Form):
 
     def __init__(self, person_turn: PersonTurn):
         debate, turn, brief, drafts = person_turn.debate, person_turn.turn, person_turn.brief, person_turn.drafts
-        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.keep_entries(brief, values))
+        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.keep_form(brief, values))
         shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
-        super().__init__(person_turn.prompter, shape, shape_context, writer, drafts.read_entries(brief))
-        self.short = short_form(debate, turn)
+        super().__init__(person_turn.prompter, shape, shape_context, writer, drafts.read_form(brief))
+        self.choose_first = short_form(debate, turn)
         self._person_turn = person_turn
         entries = transcript_entries.entries_for(debate, turn)
         meanings = {entry.turn.id: debate.format.heading_of(entry.turn) for entry in entries}
@@ -160,7 +160,7 @@ class TurnForm(Form):
 
     async def take(self) -> str:
         """The reply as it is handed in, valid. Raises Quit, with all that was entered kept."""
-        if self.entered:
+        if self.answers:
             self.prompter.tell(Line("What you had entered is here again.", True))
         self.prompter.tell("", f"Fill in the form: ? explains a question, {LINE_KEYS}.")
         person_turn = self._person_turn
@@ -176,16 +176,16 @@ class TurnForm(Form):
     def name(self, part: str) -> str:
         return part_name(part, self.shape_context, self._person_turn.debate.format)
 
-    def computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
-        return computed_answers(self._person_turn.debate, self._person_turn.turn, entered)
+    def computed(self, answers: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
+        return computed_answers(self._person_turn.debate, self._person_turn.turn, answers)
 
     def prompt_for(self, question: FormQuestion) -> Question:
         """A question with its explanation and its options."""
         options, expected = question.options(self.shape_context), hint(question, self.shape_context)
-        unheard = (
+        is_last_round = (
             question.field_path[0] == "feedback" and self._person_turn.turn.round == self._person_turn.debate.rounds
         )
-        note = "no round follows this one, so it only stands in the report" if unheard else ""
+        note = "no round follows this one, so it only stands in the report" if is_last_round else ""
         about = "; ".join(filter(None, (question.about, note)))
         title = question_label(question, self.shape_context, self._person_turn.debate.format)
         several = question.field.kind in ("choices", "turns")
@@ -213,13 +213,15 @@ class TurnForm(Form):
         )
 
     def _status(self, question: FormQuestion, text: str) -> str:
-        words, most = count_words(text), question.field.words
-        length = f"{words} words" + (f" of at most {most}" if most else "") if question.field.kind == "text" else ""
+        words, maximum = count_words(text), question.field.words
+        length = (
+            f"{words} words" + (f" of at most {maximum}" if maximum else "") if question.field.kind == "text" else ""
+        )
         return " · ".join(filter(None, (self.progress_text(question), length, self.writer.problem)))
 
 
 class TerminalPeople:
-    """The people at one terminal, in whichever seats they have."""
+    """The people at one terminal, in all seats that they fill."""
 
     one_at_a_time = True
 
@@ -228,19 +230,19 @@ class TerminalPeople:
         self._on_quit: Callable[[], None] = lambda: None
         self.has_quit = False
         """Whether they have quit."""
-        self._awaited: set[str] = set()
+        self._due_turn_ids: set[str] = set()
         """The turns of people that are due in the stage under way."""
         self._seat: str | None = None
         """The seat that had the keyboard last."""
-        self._private = False
+        self._has_written = False
         """Whether something can be seen that was written in the stage under way."""
-        self._read: set[Document] = set()
+        self._documents_read: set[Document] = set()
         """Documents that they were shown."""
 
     @property
-    def elsewhere(self) -> bool:
+    def is_in_other_program(self) -> bool:
         """Whether they are in an editor or a pager, so that an interrupt is not meant for the debate."""
-        return self._prompter.busy_elsewhere
+        return self._prompter.is_in_other_program
 
     def quit(self) -> None:
         """Quits the debate: ends the question that is being asked."""
@@ -251,24 +253,26 @@ class TerminalPeople:
         """Removes drafts that are on record."""
         self._drafts.tidy(debate)
 
-    def begin_watching(self, on_quit: Callable[[], None], control: TerminalControl | None, also: OnEvent) -> OnEvent:
-        """The person now watches a debate that runs: `on_quit` is called when they want to quit, and `control`
-        lends the terminal as long as a turn of theirs is due. Returns what is to be told of its events, and tells
-        `also` of them."""
+    def begin_watching(
+        self, on_quit: Callable[[], None], control: TerminalControl | None, next_listener: OnEvent
+    ) -> OnEvent:
+        """Prepares for a debate that runs: `on_quit` is called when the person wants to quit, and `control` lends the
+        terminal as long as a turn of theirs is due. Returns a listener for the events of the debate, which passes
+        them to `next_listener`."""
         self._on_quit = on_quit
 
         def on_event(debate: DebateState, event: Event) -> None:
-            if isinstance(event, CallIntended) and not self._awaited:
+            if isinstance(event, CallIntended) and not self._due_turn_ids:
                 self.tidy(debate)
-                self._awaited = {turn.id for turn in debate.due if turn.seat in human_seats(debate)}
-                if self._awaited and control is not None:
+                self._due_turn_ids = {turn.id for turn in debate.due if turn.seat in human_seats(debate)}
+                if self._due_turn_ids and control is not None:
                     control.lend()
-            also(debate, event)
-            if self._awaited and not (self._awaited - set(debate.replies)):
-                self._awaited = set()
-                if self._private and hides_ballots(debate) and len(human_seats(debate)) > 1:
+            next_listener(debate, event)
+            if self._due_turn_ids and not (self._due_turn_ids - set(debate.replies)):
+                self._due_turn_ids = set()
+                if self._has_written and hides_ballots(debate) and len(human_seats(debate)) > 1:
                     self._prompter.clear()  # another judge may look on now
-                self._private = False
+                self._has_written = False
                 if control is not None:
                     control.take_back()
 
@@ -282,7 +286,7 @@ class TerminalPeople:
                 raise Quit
             await self._call(person_turn)
             self._show(person_turn)
-            self._private = True
+            self._has_written = True
             return await (SpeechEditor(person_turn) if debate.shape(turn) is None else TurnForm(person_turn)).take()
         except Quit:
             if not self.has_quit and any(due.seat not in human_seats(debate) for due in debate.due):
@@ -296,21 +300,21 @@ class TerminalPeople:
 
     async def _call(self, person_turn: PersonTurn) -> None:
         """Calls the person of a seat to the keyboard, if several share it; nothing that another wrote is seen."""
-        seated = human_seats(person_turn.debate)
-        if len(seated) > 1 and person_turn.turn.seat != self._seat:
-            if self._private:
+        seats = human_seats(person_turn.debate)
+        if len(seats) > 1 and person_turn.turn.seat != self._seat:
+            if self._has_written:
                 self._prompter.clear()
             name = person_turn.debate.format.name_of(person_turn.turn.seat)
             question = Question(f"{name}, take the keyboard.", ("Press Enter when you have it.",), private=True)
             await self._prompter.ask(question)
-            self._read = set()
+            self._documents_read = set()
         self._seat = person_turn.turn.seat
 
     def _show(self, person_turn: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
-        self._prompter.tell(Line(""), *readable(person_turn, self._read))
-        self._read |= {*documents(person_turn.debate, person_turn.brief)}
-        for path in self._drafts.others(person_turn.brief):
+        self._prompter.tell(Line(""), *readable(person_turn, self._documents_read))
+        self._documents_read |= {*documents(person_turn.debate, person_turn.brief)}
+        for path in self._drafts.earlier_drafts(person_turn.brief):
             self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
 
 
@@ -333,8 +337,8 @@ def readable(person_turn: PersonTurn, known_documents: Collection[Document]) -> 
     if known_count:
         lines += [Line(""), Line(f"({plural(known_count, 'document')} that you have read before: F2 shows them)")]
     lines += _task_lines(person_turn)
-    how = ", with the lines that concede the debate or decline the position" if turn.speaking else ""
-    return [*lines, Line(f"F2 shows every document and the whole task{how}.")]
+    lines_hint = ", with the lines that concede the debate or decline the position" if turn.speaking else ""
+    return [*lines, Line(f"F2 shows every document and the whole task{lines_hint}.")]
 
 
 def _task_lines(person_turn: PersonTurn) -> Iterator[Line]:

@@ -28,7 +28,7 @@ class Batch:
     """One batch."""
 
     name: str
-    """Our own."""
+    """This program's name for it."""
     model: str
     """A model spec."""
     calls: tuple[str, ...]
@@ -42,15 +42,15 @@ class Batch:
 
 
 class BatchFile:
-    """The batches of a folder, which one process has (`folder.lock`)."""
+    """The batches of a folder, which one process has locked (`folder.lock`)."""
 
     def __init__(self, folder: str):
         """Opens or begins the file. BadFile if it can't be used."""
         self.path = os.path.join(folder, BATCHES)
         self._batches: dict[str, Batch] = {}
-        self._of: dict[str, Batch] = {}
+        self._batch_by_call: dict[str, Batch] = {}
         """The id of a call to its batch."""
-        self._waiting: list[dict[str, Any]] = []
+        self._pending_lines: list[dict[str, Any]] = []
         """Lines that the disk has not taken yet."""
         try:
             self._handle = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
@@ -89,22 +89,22 @@ class BatchFile:
             at = datetime.fromtimestamp(float(line["at"]), UTC).strftime("%Y-%m-%d %H:%M:%S")
             batch = Batch(name, str(line["model"]), tuple(map(str, line["calls"])), codes, at)
             self._batches[name] = batch
-            self._of |= dict.fromkeys(batch.calls, batch)
+            self._batch_by_call |= dict.fromkeys(batch.calls, batch)
         elif "origin" in line:
             pass  # earlier versions wrote what would find a batch again
         elif line["id"] is None:
             for call in self._batches.pop(name).calls:
-                del self._of[call]
+                del self._batch_by_call[call]
         else:
             self._batches[name].id = str(line["id"])
 
     def batch_of(self, call: str) -> Batch | None:
         """The batch that holds a call; None if none does."""
-        return self._of.get(call)
+        return self._batch_by_call.get(call)
 
     def begin(self, model: str, calls: Mapping[str, str | None]) -> Batch:
         """Records a batch that is about to be created, of calls with their codes. Raises as `_append`."""
-        self._write_waiting()
+        self._write_pending()
         name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
         line = {"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes}
         self._append(line)
@@ -116,15 +116,15 @@ class BatchFile:
         another. A line that can't be written waits for the next batch, or for `close`."""
         line = {"batch": batch.name, "id": id}
         self._take(line)
-        self._waiting.append(line)
+        self._pending_lines.append(line)
         with suppress(JournalWriteError):
-            self._write_waiting()
+            self._write_pending()
 
-    def _write_waiting(self) -> None:
+    def _write_pending(self) -> None:
         """Writes the lines that wait, in their order. Raises as `_append`."""
-        while self._waiting:
-            self._append(self._waiting[0])
-            self._waiting.pop(0)
+        while self._pending_lines:
+            self._append(self._pending_lines[0])
+            self._pending_lines.pop(0)
 
     def _append(self, line: dict[str, Any]) -> None:
         """Writes a line. JournalWriteError if the disk does not take it, or if another program replaced the file or
@@ -139,11 +139,11 @@ class BatchFile:
         self._size = append_line(self._handle, data, self._size, name, synced=True)
 
     def close(self) -> None:
-        """Closes the file. Lines that wait are tried a last time, and then told."""
+        """Closes the file. Lines that wait are tried a last time, and then logged."""
         try:
-            self._write_waiting()
+            self._write_pending()
         except JournalWriteError as error:
-            for line in self._waiting:
+            for line in self._pending_lines:
                 add = f"Add this line to {name_of(self.path)} before you resume: {json.dumps(line)}"
                 _LOG.warning("%s %s", error.problems[0], add)
         os.close(self._handle)

@@ -45,7 +45,7 @@ from debate_orchestrator.util.numbers import plural
 
 MAX_CALLS = 500
 """Calls of one batch: the results of so many long answers stay below the limit of a response."""
-QUIET = 2.0
+QUIET_SECONDS = 2.0
 """Seconds without a new call after which a batch is created of those that have come."""
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
@@ -76,13 +76,13 @@ class Batches:
         collects: bool = True,
         permissions: Permissions = NO_PERMISSIONS,
         on_note: Callable[[str], None] = lambda note: None,
-        quiet: float = QUIET,
+        quiet_seconds: float = QUIET_SECONDS,
         first_poll: float = FIRST_POLL_SECONDS,
     ):
         """Without `collects` no new batch is created, and only results of earlier ones are taken. Raises as
         `BatchFile`."""
         self.collects, self._permissions, self._on_note = collects, permissions, on_note
-        self._quiet, self._first_poll = quiet, first_poll
+        self._quiet_seconds, self._first_poll = quiet_seconds, first_poll
         self._file = BatchFile(folder)
         self._apis: dict[str, BatchApi] = {}
         self._calls: dict[str, _Call] = {}
@@ -155,7 +155,7 @@ class Batches:
         if len(queue) >= MAX_CALLS:
             self._flush(model)
         else:
-            self._timers[model] = asyncio.get_running_loop().call_later(self._quiet, self._flush, model)
+            self._timers[model] = asyncio.get_running_loop().call_later(self._quiet_seconds, self._flush, model)
 
     def _flush(self, model: str) -> None:
         """Begins a batch of the calls that have come."""
@@ -174,11 +174,11 @@ class Batches:
             error = Paused([*failure.problems, f"So no batch of {model} was created."])
         except Exception as failure:
             error = failure
-        for waiting in (self._calls[call].batch for call in calls if call in self._calls):
-            if error is not None and not waiting.done():
-                waiting.set_exception(error)
-            elif not waiting.done():
-                waiting.set_result(batch)
+        for future in (self._calls[call].batch for call in calls if call in self._calls):
+            if error is not None and not future.done():
+                future.set_exception(error)
+            elif not future.done():
+                future.set_result(batch)
 
     async def _create(self, api: BatchApi, model: str, calls: Sequence[str]) -> Batch:
         """Creates a batch of those calls that are still awaited. ReplyPending if it may have been created without an
@@ -211,7 +211,7 @@ class Batches:
     def _still_awaited(self, calls: Iterable[str]) -> dict[str, dict[str, Any]]:
         """The bodies of those calls whose debates wait for them and are not told to stop."""
         awaited = {call: self._calls[call] for call in calls if call in self._calls}
-        return {call: one.body for call, one in awaited.items() if not one.stop.is_set()}
+        return {call: pending_call.body for call, pending_call in awaited.items() if not pending_call.stop.is_set()}
 
     def _results_task(self, batch: Batch) -> asyncio.Task[Results]:
         """What takes the results of a batch: one task for all its calls, which debates may ask for one after
@@ -231,7 +231,7 @@ class Batches:
         api, id, calls = self._apis[batch.model], batch.id, frozenset(batch.calls)
         results: dict[str, Reply | TransientError] = {}
 
-        async def look() -> None:
+        async def fetch_results() -> None:
             for call, result in (await api.batch_results(id, calls)).items():
                 if not isinstance(results.get(call), Reply):
                     code = {"asked_code": batch.codes.get(call)}
@@ -244,7 +244,7 @@ class Batches:
             while not await _with_retries(lambda: api.batch_ended(id)):
                 await asyncio.sleep(seconds)
                 seconds = min(seconds * 1.5, MAX_POLL_SECONDS)
-            await _with_retries(look)
+            await _with_retries(fetch_results)
         except ExternalError as error:
             if not results:
                 raise self._pending(batch, error.problems) from None
@@ -319,24 +319,24 @@ class BatchedProvider(Provider):
     def _id(self, brief: Brief) -> str:
         """The id of the call under way, else of the next call. An earlier version may have given the brief of the call
         under way another digest."""
-        intent = self._unanswered(brief)
+        intent = self._pending_intent(brief)
         earlier = call_id(self._current.state, brief.turn_id, self.name, intent.brief_digest) if intent else None
         if earlier is not None and self._batches.knows(earlier):
             return earlier
         return call_id(self._current.state, brief.turn_id, self.name, brief.digest)
 
-    def _unanswered(self, brief: Brief) -> CallIntended | None:
+    def _pending_intent(self, brief: Brief) -> CallIntended | None:
         """The latest `CallIntended` of this model on record for a turn whose call has no result."""
         intents = [call for call in calls_under_way(self._current.state, brief.turn_id) if call.spec == self.name]
         return intents[-1] if intents else None
 
     def in_batch(self, brief: Brief) -> bool:
         failed = self._current.state.failed_calls(brief.turn_id)
-        again = any(call.spec == self.name and call.wait is not None for call in failed)
-        return self._batches.knows(self._id(brief)) or (self._batches.collects and not brief.search and not again)
+        is_retry = any(call.spec == self.name and call.wait is not None for call in failed)
+        return self._batches.knows(self._id(brief)) or (self._batches.collects and not brief.search and not is_retry)
 
     def in_sent_batch(self, brief: Brief) -> bool:
-        return self._unanswered(brief) is not None and self._batches.knows(self._id(brief))
+        return self._pending_intent(brief) is not None and self._batches.knows(self._id(brief))
 
     async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
         self._stop = stop

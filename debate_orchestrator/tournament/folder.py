@@ -45,7 +45,7 @@ _PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, LOCK)
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
-_OF_THE_FORMAT = {"rules", "templates"}
+_FORMAT_KEYS = {"rules", "templates"}
 
 
 class Tournament(NamedTuple):
@@ -74,11 +74,13 @@ class Tournament(NamedTuple):
         and no model from outside the tournament was put into a seat."""
         # A journal holds no secrets, also none that this process has learned since the spec was checked.
         opened, expected = events[0], self.make_opened(scheduled).with_text(redactor())
-        drawn = {"nonce", "version", "prompts"}
-        belongs = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
+        random_fields = {"nonce", "version", "prompts"}
+        belongs = isinstance(opened, Opened) and opened.model_dump(exclude=random_fields) == expected.model_dump(
+            exclude=random_fields
+        )
         pool = {judge.spec for judge in self.spec.judges.pool}
-        recast = [event for event in events if isinstance(event, Reassigned)]
-        if not belongs or any(event.seat != JUDGE or not pool.issuperset(event.specs) for event in recast):
+        reassignments = [event for event in events if isinstance(event, Reassigned)]
+        if not belongs or any(event.seat != JUDGE or not pool.issuperset(event.specs) for event in reassignments):
             problem = (
                 f"{name_of(self.journal_path(scheduled.id))} is the journal of another debate than the schedule's."
             )
@@ -153,11 +155,15 @@ def create(folder: str, spec: TournamentSpec) -> Tournament:
     limits take the place of those before. BadSettings with everything else that differs; BadFile for another folder."""
     if os.path.lexists(os.path.join(folder, SPEC)):
         before = load(folder).spec
-        rehearsed, rehearses = (model_spec.is_rehearsal(version.everyone) for version in (original(before), spec))
+        rehearsed, rehearses = (
+            model_spec.is_rehearsal(version.whole_cast) for version in (without_added_models(before), spec)
+        )
         if rehearsed != rehearses:
-            present, asked_for = ("a rehearsal", "real debates") if rehearsed else ("real debates", "a rehearsal")
+            existing_kind, requested_kind = (
+                ("a rehearsal", "real debates") if rehearsed else ("real debates", "a rehearsal")
+            )
             raise BadSettings(
-                f"{name_of(folder)} holds {present}, and these are {asked_for}.", hint="name another folder"
+                f"{name_of(folder)} holds {existing_kind}, and these are {requested_kind}.", hint="name another folder"
             )
         if changes := list(_differences(before, spec)):
             hint = (
@@ -175,9 +181,9 @@ def create(folder: str, spec: TournamentSpec) -> Tournament:
 
 
 def default_folder(spec: TournamentSpec) -> str:
-    """The folder of a tournament for which the user named none: its tag, which may come from a stranger's file, and
+    """The folder of a tournament for which the user named none: its tag, which may come from someone else's file, and
     for a rehearsal one beside it, so that the place of the real debates stays free. BadFile for a link."""
-    folder = f"{spec.tag}{'-rehearsed' if model_spec.is_rehearsal(spec.everyone) else ''}"
+    folder = f"{spec.tag}{'-rehearsed' if model_spec.is_rehearsal(spec.whole_cast) else ''}"
     if is_link(folder):
         problem = f"The folder would be {folder}, as the tag says, and that is a symbolic link."
         raise BadFile(problem, hint="name another folder")
@@ -270,7 +276,7 @@ def unfreeze_text(text: str, name: str) -> TournamentSpec:
     return unfreeze(data, name)
 
 
-def original(spec: TournamentSpec) -> TournamentSpec:
+def without_added_models(spec: TournamentSpec) -> TournamentSpec:
     """A spec without the models that were added later."""
     models = tuple(model for model in spec.models if model.name not in spec.added)
     return spec.model_copy(update={"models": models, "added": ()})
@@ -278,8 +284,8 @@ def original(spec: TournamentSpec) -> TournamentSpec:
 
 def identity(spec: TournamentSpec) -> str:
     """A short name for a tournament: the same for the same debates, whatever is added later, caps and limits."""
-    left_out = {*FREE_TO_CHANGE, "prompts", "added"}
-    plain = original(spec).model_dump_json(by_alias=True, exclude=left_out, exclude_defaults=True)
+    excluded = {*FREE_TO_CHANGE, "prompts", "added"}
+    plain = without_added_models(spec).model_dump_json(by_alias=True, exclude=excluded, exclude_defaults=True)
     return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
 
@@ -312,13 +318,15 @@ def read_json(path: str) -> Any:
 def _differences(earlier_spec: TournamentSpec, spec: TournamentSpec) -> Iterator[str]:
     """A sentence for every key that is another than when the tournament began. Other prompts make no other tournament:
     they may come with a newer version of this program, and a run says so."""
-    before, now = (version.model_dump(mode="json", by_alias=True) for version in (original(earlier_spec), spec))
+    before, now = (
+        version.model_dump(mode="json", by_alias=True) for version in (without_added_models(earlier_spec), spec)
+    )
     compared = before.keys() - FREE_TO_CHANGE - {"prompts"}
     changed = [key for key in before if key in compared and before[key] != now[key]]
     for key in changed:
-        if key not in _OF_THE_FORMAT:
+        if key not in _FORMAT_KEYS:
             yield f"{key}: it was {_quote_value(before[key])} and is {_quote_value(now[key])}."
-    if _OF_THE_FORMAT.intersection(changed):
+    if _FORMAT_KEYS.intersection(changed):
         yield "format: its content has changed."
 
 

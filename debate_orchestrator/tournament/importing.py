@@ -37,7 +37,7 @@ MAX_ROWS = 200_000
 _MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", "invalid", "abstain", "no decision"}
 _WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
 _SIDES: dict[str, Side] = {"pro": "pro", "con": "con", "pro-first": "pro", "con-first": "con"}
-_OF_DEBATE = ("topic", "motion", "category", "pro", "con", "created", "first")
+_DEBATE_KEYS = ("topic", "motion", "category", "pro", "con", "created", "first")
 """The keys whose values belong to the debate, and should be the same in each of its rows."""
 _LATEST_SECONDS = 1e11
 """A number beyond this is a time in milliseconds."""
@@ -119,26 +119,26 @@ def _read_map(path: str) -> ColumnMap:
     return columns
 
 
-def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
+def read_debates(text: str, file_name: str, columns: ColumnMap | None) -> Rows:
     """The rows in a text of CSV or JSON lines; without a map, JSON lines as DebateBench writes them."""
     is_json = text.lstrip().startswith("{")
     if columns is None and not is_json:
-        raise BadFile(f"{where} needs a map of its columns.", hint="a YAML file that says which column is what")
-    collector = _Collector(where, has_time=columns is None or columns.created is not None)
+        raise BadFile(f"{file_name} needs a map of its columns.", hint="a YAML file that says which column is what")
+    collector = _Collector(file_name, has_time=columns is None or columns.created is not None)
     if columns is None:
-        judge_rows = _debatebench(_json_lines(text, where), where)
+        judge_rows = _debatebench(_json_lines(text, file_name), file_name)
     else:
         judge_rows = _mapped_rows(
-            _json_lines(text, where) if is_json else _csv_lines(text, columns, where), columns, where
+            _json_lines(text, file_name) if is_json else _csv_lines(text, columns, file_name), columns, file_name
         )
     for count, row in enumerate(judge_rows, start=1):
         if count > MAX_ROWS:
-            raise BadFile(f"{where} has more than {MAX_ROWS:,} rows.", hint="import a part of it")
+            raise BadFile(f"{file_name} has more than {MAX_ROWS:,} rows.", hint="import a part of it")
         collector.take(row)
     return collector.rows()
 
 
-def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _json_lines(text: str, file_name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
@@ -146,12 +146,12 @@ def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 if not isinstance(value, dict):
                     raise ValueError("it is no object")
             except ValueError as error:
-                problem = f"{where}:{number}: not valid JSON ({error})."
+                problem = f"{file_name}:{number}: not valid JSON ({error})."
                 raise BadFile(problem, hint="one JSON object on each line") from None
             yield number, value
 
 
-def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _csv_lines(text: str, columns: ColumnMap, file_name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     first = 1  # the line with which a row begins
@@ -160,7 +160,7 @@ def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int,
         missing = [name for name in columns.columns() if name not in header]
         if missing:
             raise BadFile(
-                [f"{where} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing[:20]]
+                [f"{file_name} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing[:20]]
             )
         first = reader.line_num + 1
         for record in reader:
@@ -168,22 +168,24 @@ def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int,
             yield reader.line_num, record
     except csv.Error as error:
         hint = 'close each quoted cell before the next begins, and write `"` in one twice'
-        raise BadFile(f"{where}:{first}: not valid CSV ({error}).", hint=hint) from None
+        raise BadFile(f"{file_name}:{first}: not valid CSV ({error}).", hint=hint) from None
 
 
-def _mapped_rows(lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, where: str) -> Iterator[_JudgeRow]:
+def _mapped_rows(
+    lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, file_name: str
+) -> Iterator[_JudgeRow]:
     keys = {key: name for key, name in columns if key != "scores" and name is not None}
     absent = {"debate", "pro", "con", "judge"}
     for number, record in lines:
-        values = {key: _at(record, name) for key, name in keys.items()}
-        scores = {name: (_at(record, pro), _at(record, con)) for name, (pro, con) in columns.scores.items()}
+        values = {key: _value_at(record, name) for key, name in keys.items()}
+        scores = {name: (_value_at(record, pro), _value_at(record, con)) for name, (pro, con) in columns.scores.items()}
         absent = {key for key in absent if values[key] is None}
         yield _JudgeRow(number, values, scores)
     if absent:
-        raise BadFile([f"{where} has no `{getattr(columns, key)}` in any row." for key in sorted(absent)])
+        raise BadFile([f"{file_name} has no `{getattr(columns, key)}` in any row." for key in sorted(absent)])
 
 
-def _at(value: Any, path: str) -> Any:
+def _value_at(value: Any, path: str) -> Any:
     """The value in a column, or at a path of keys; None where there is none."""
     if isinstance(value, dict) and path in value:
         return value[path]
@@ -194,21 +196,21 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
-def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[_JudgeRow]:
+def _debatebench(lines: Iterable[tuple[int, Any]], file_name: str) -> Iterator[_JudgeRow]:
     """The judges of each debate as rows. A debate without judges is one row without a judge."""
     for number, record in lines:
         transcript, panel = record.get("transcript"), record.get("judges")
         if not isinstance(transcript, dict) or not isinstance(panel, list):
-            problem = f"{where}:{number}: no `transcript` and `judges`, as each line of DebateBench's debates has."
+            problem = f"{file_name}:{number}: no `transcript` and `judges`, as each line of DebateBench's debates has."
             raise BadFile(problem, hint="a map of the columns, for another layout")
         turn_list = transcript.get("turns")
         turns = [turn for turn in turn_list if isinstance(turn, dict)] if isinstance(turn_list, list) else []
         panel = [judge for judge in panel if isinstance(judge, dict)]
         debate = {
             "debate": transcript.get("debate_id"),
-            "topic": _at(transcript, "topic.id"),
-            "motion": _at(transcript, "topic.motion"),
-            "category": _at(transcript, "topic.category"),
+            "topic": _value_at(transcript, "topic.id"),
+            "motion": _value_at(transcript, "topic.motion"),
+            "category": _value_at(transcript, "topic.category"),
             "pro": transcript.get("pro_model_id"),
             "con": transcript.get("con_model_id"),
             "created": record.get("created_at"),
@@ -219,9 +221,9 @@ def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[_Judg
             usage = {side: _usage([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES}
             usage["judge"] = _usage(panel)
         for judge in panel or [{}]:
-            pro, con = (_at(judge, f"{side}.scores") for side in rows.SIDES)
-            both = isinstance(pro, dict) and isinstance(con, dict)
-            scores = {name: (pro[name], con.get(name)) for name in pro} if both else {}
+            pro, con = (_value_at(judge, f"{side}.scores") for side in rows.SIDES)
+            has_both_scores = isinstance(pro, dict) and isinstance(con, dict)
+            scores = {name: (pro[name], con.get(name)) for name in pro} if has_both_scores else {}
             values = {**debate, "judge": judge.get("judge_id"), "winner": judge.get("winner")}
             yield _JudgeRow(number, values, scores, usage)
 
@@ -253,9 +255,9 @@ def _usage(turns: list[dict[str, Any]]) -> RoleUsage:
 class _Collector:
     """Puts rows of judges together into debates and ballots."""
 
-    def __init__(self, where: str, *, has_time: bool):
-        self._where, self._has_time = where, has_time
-        self._unread: dict[str, list[str]] = {}
+    def __init__(self, file_name: str, *, has_time: bool):
+        self._file_name, self._has_time = file_name, has_time
+        self._problem_cases: dict[str, list[str]] = {}
         """What could not be read, by kind."""
         self._debates: dict[str, dict[str, Any]] = {}
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
@@ -289,25 +291,25 @@ class _Collector:
         )
 
     def _note(self, kind: str, case: str) -> None:
-        self._unread.setdefault(kind, []).append(case)
+        self._problem_cases.setdefault(kind, []).append(case)
 
     def _name(self, row: _JudgeRow, key: str) -> str:
         """A text or a number as text; empty for anything else. BadFile for one that is too long."""
         text = _text(row.values.get(key))
-        rows.check_name(key, text, self._where)
+        rows.check_name(key, text, self._file_name)
         return text
 
     def _take_debate(self, debate_id: str, row: _JudgeRow) -> None:
         """Takes the values of a row's debate. Every row may give values that others lack."""
         debate = self._debates.setdefault(debate_id, {"usage_by_role": row.usage_by_role})
-        for key in _OF_DEBATE:
+        for key in _DEBATE_KEYS:
             text = self._name(row, key)
             text = self._time(text, row) if key == "created" and text else text
             if not text or (key in rows.SIDES and text.casefold() in _MISSING):
                 continue
             if key in rows.SIDES and debate.get(key, text) != text:
-                which = f"{short_repr(debate[key])} and {short_repr(text)} (line {row.line})"
-                problem = f"{self._where}: debate {short_repr(debate_id)} has two models for {key}: {which}."
+                both_models = f"{short_repr(debate[key])} and {short_repr(text)} (line {row.line})"
+                problem = f"{self._file_name}: debate {short_repr(debate_id)} has two models for {key}: {both_models}."
                 raise BadFile(problem, hint="map a column to `debate` that names each debate once")
             debate[key] = min(debate.get(key, text), text) if key == "created" else debate.get(key, text)
 
@@ -326,11 +328,11 @@ class _Collector:
             return ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
-    def _number(self, row: _JudgeRow, key: str, most: int, *, integer: bool = False) -> float | None:
-        """What a column holds, if it is a number of at most `most`, with or without a minus, and whole if asked."""
+    def _number(self, row: _JudgeRow, key: str, maximum: int, *, integer: bool = False) -> float | None:
+        """What a column holds, if it is a number of at most `maximum`, with or without a minus, and whole if asked."""
         value = row.values.get(key)
         number = _finite(value)
-        if number is not None and abs(number) <= most and (number.is_integer() or not integer):
+        if number is not None and abs(number) <= maximum and (number.is_integer() or not integer):
             return number
         if not _is_missing(value):
             key_in_map = ColumnMap.model_fields[key].alias or key
@@ -371,16 +373,16 @@ class _Collector:
 
     def rows(self) -> Rows:
         """All of it. Raises BadFile if no winner at all could be read."""
-        notes = [f"{kind}: {len(cases):,} (the first: {cases[0]})." for kind, cases in self._unread.items()]
+        notes = [f"{kind}: {len(cases):,} (the first: {cases[0]})." for kind, cases in self._problem_cases.items()]
         if not any(ballot.winner for ballot in self._ballots.values()):
-            raise BadFile([f"{self._where}: no row has a winner that can be read.", *notes])
+            raise BadFile([f"{self._file_name}: no row has a winner that can be read.", *notes])
         ballots = rows.mark_flipped(_finals(self._ballots))
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
         for ballot in ballots:
             if ballot.is_vote:
                 votes[ballot.debate].append(ballot.winner)
         debates = [self._row(debate_id, rows.panel_winner(votes[debate_id])) for debate_id in self._debates]
-        rows.check_sizes(ballots, self._where)
+        rows.check_sizes(ballots, self._file_name)
         if not self._has_time:
             notes.append("No column for time is mapped: Elo takes debates in the order of their ids.")
         elif any(not debate.created for debate in debates):

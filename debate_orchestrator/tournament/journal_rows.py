@@ -68,15 +68,17 @@ def read_rows(folder: str) -> Rows:
             tournament = load(folder)
         except UserError as error:
             notes.append(f"Whether journals are of scheduled debates is not known: {error.problems[0]}")
-    run_debates, left_out = _belonging(tournament, debates_read)
-    run_debates, copies = _once(run_debates)
-    again, more_copies = _once([debate for debate in debates_read if debate.report.earlier_debate is not None])
-    scheduled = {one.id: one for one in tournament.schedule} if tournament else {}
+    run_debates, left_out = _scheduled_debates(tournament, debates_read)
+    run_debates, copies = _without_copies(run_debates)
+    rejudged, more_copies = _without_copies(
+        [debate for debate in debates_read if debate.report.earlier_debate is not None]
+    )
+    scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
     names = _names(tournament)
     debates = [_debate_row(folder, debate, scheduled.get(debate.name), names) for debate in run_debates]
     ballots = [row for debate in run_debates for row in _ballot_rows(debate.name, debate.report, names, 0)]
-    ballots += _repeated(run_debates, again, names)
-    missing = _missing_notes(scheduled, run_debates, again)
+    ballots += _repeated(run_debates, rejudged, names)
+    missing = _missing_notes(scheduled, run_debates, rejudged)
     return Rows(debates, ballots, [*left_out, *copies, *more_copies, *notes, *missing])
 
 
@@ -99,15 +101,15 @@ def _journals(folder: str) -> list[str]:
         )
     inner = os.path.join(folder, DEBATES)
     paths = (
-        os.path.join(place, name)
-        for place, _, names in os.walk(inner if os.path.isdir(inner) else folder)
+        os.path.join(folder_path, name)
+        for folder_path, _, names in os.walk(inner if os.path.isdir(inner) else folder)
         for name in names
         if name.endswith(JOURNAL) and not name.startswith(".")
     )
     return sorted(str(Path(path)) for path in paths)
 
 
-def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str]]:
+def _read_all(paths: Sequence[str], debates_folder: Path) -> tuple[list[_Debate], list[str]]:
     """Every journal that can be read, and a sentence on each that can't. Those of a tournament are in `home`."""
     debates: list[_Debate] = []
     problems: list[str] = []
@@ -115,7 +117,7 @@ def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str
     for path in paths:
         name = Path(path).name.removesuffix(JOURNAL)
         # In a folder of folders, every report may have the same name.
-        if stems[name] > 1 and Path(path).parent != home:
+        if stems[name] > 1 and Path(path).parent != debates_folder:
             name = f"{Path(path).parent.name}/{name}"
         try:
             entries = read(path, follow=False).entries
@@ -134,26 +136,26 @@ def _imported_notes(imported: Any, folder: str) -> list[str]:
     return notes
 
 
-def _belonging(tournament: Tournament | None, debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
+def _scheduled_debates(tournament: Tournament | None, debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
     """The debates that were run, and a sentence on each journal that is not of the debate that its name says, as a run
     would find."""
     run_debates = [debate for debate in debates if debate.report.earlier_debate is None]
     if tournament is None:
         return run_debates, []
     scheduled = {entry.id: entry for entry in tournament.schedule}
-    belonging, notes = [], []
+    scheduled_debates, notes = [], []
     for debate in run_debates:
         try:
             if debate.name not in scheduled:
                 raise BadFile(f"{name_of(debate.path)} is not the journal of a scheduled debate.")
             tournament.must_belong(scheduled[debate.name], [entry.event for entry in debate.entries])
-            belonging.append(debate)
+            scheduled_debates.append(debate)
         except BadFile as error:
             notes.append(f"A journal is left out: {error.problems[0].partition(' Try: ')[0]}")
-    return belonging, notes
+    return scheduled_debates, notes
 
 
-def _once(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
+def _without_copies(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
     """Each journal once, and a sentence on each copy of one."""
     first = {debate.report.journal.last_hash: debate for debate in reversed(debates)}
     copies = [debate for debate in debates if first[debate.report.journal.last_hash] is not debate]
@@ -212,8 +214,8 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
         prices = [line.usd for line in costs]
         usage[role] = RoleUsage(
             calls=sum(line.calls for line in costs),
-            input=sum(one.input_fresh + one.input_cached + one.input_written for one in tokens) if tokens else None,
-            output=sum(one.output for one in tokens) if tokens else None,
+            input=sum(line.input_fresh + line.input_cached + line.input_written for line in tokens) if tokens else None,
+            output=sum(line.output for line in tokens) if tokens else None,
             cost=sum(price for price in prices if price is not None) if prices and None not in prices else None,
             seconds=sum(seconds[turn.id] for turn in turns if turn.id in seconds) if seconds else None,
             words=sum(turn.words for turn in turns) if role != "judge" else None,
@@ -234,8 +236,8 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
         if isinstance(entry.event, CallIntended):
             sent_at.setdefault(entry.event.turn_id, at)
         elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn_id in sent_at:
-            passed = at - sent_at[entry.event.turn_id]
-            durations[entry.event.turn_id] = passed.total_seconds()
+            duration = at - sent_at[entry.event.turn_id]
+            durations[entry.event.turn_id] = duration.total_seconds()
     return durations
 
 
@@ -285,12 +287,12 @@ def _judge_names(report: ReportModel, names: Mapping[str, str]) -> dict[str, str
 
 
 def _repeated(
-    run_debates: Sequence[_Debate], again: Sequence[_Debate], names: Mapping[str, str]
+    run_debates: Sequence[_Debate], rejudged: Sequence[_Debate], names: Mapping[str, str]
 ) -> Iterator[BallotRow]:
     """The ballots of debates that were judged again, with the debate that was run."""
     last_hashes = {debate.report.journal.last_hash: debate.name for debate in run_debates}
     repeats: Counter[str] = Counter()
-    for debate in again:
+    for debate in rejudged:
         earlier_debate = debate.report.earlier_debate
         if earlier_debate is not None and earlier_debate.speeches_digest in last_hashes:
             name = last_hashes[earlier_debate.speeches_digest]
@@ -299,13 +301,13 @@ def _repeated(
 
 
 def _missing_notes(
-    scheduled: Collection[str], run_debates: Sequence[_Debate], again: Sequence[_Debate]
+    scheduled: Collection[str], run_debates: Sequence[_Debate], rejudged: Sequence[_Debate]
 ) -> Iterator[str]:
     missing = set(scheduled) - {debate.name for debate in run_debates}
     if missing:
         yield f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that can be read yet."
     last_hashes = {debate.report.journal.last_hash for debate in run_debates}
-    earlier_debates = [debate.report.earlier_debate for debate in again]
+    earlier_debates = [debate.report.earlier_debate for debate in rejudged]
     lost_debates = [debate for debate in earlier_debates if debate and debate.speeches_digest not in last_hashes]
     if lost_debates:
         yield f"{len(lost_debates)} journals judge a debate again that is not in this folder, and are left out."

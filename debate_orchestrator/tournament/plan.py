@@ -135,7 +135,7 @@ class JudgeDraw:
         self._by_pair: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         self._in_all: Counter[str] = Counter()
 
-    def panel(self, topic: Topic, pro: str, con: str, chance: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def panel(self, topic: Topic, pro: str, con: str, tie_break: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The panel of a debate and its reserve, least used first: on the topic, then for the pair, then in all, then
         by chance."""
         if (pro, con) not in self._eligible:
@@ -144,7 +144,7 @@ class JudgeDraw:
         counts = (self._by_topic[topic.id], self._by_pair[tuple(sorted((pro, con)))], self._in_all)
         if self._spec.judges.sample == "balanced":
             on_topic, of_pair, in_all = (count.get for count in counts)
-            drawn = partial(_hash, "judge", chance)
+            drawn = partial(_hash, "judge", tie_break)
             names = sorted(names, key=lambda name: (on_topic(name, 0), of_pair(name, 0), in_all(name, 0), drawn(name)))
         panel = tuple(names[: self._spec.judges.panel])
         for count in counts:
@@ -182,16 +182,16 @@ def _scheduled(
 def open_scheduled(spec: TournamentSpec, scheduled: ScheduledDebate, topic: Topic) -> Opened:
     """The event that opens a scheduled debate on its topic."""
     pro, con = spec.loaded_format.sides
-    seated = {pro: spec.model_named(scheduled.pro).spec, con: spec.model_named(scheduled.con).spec}
+    side_specs = {pro: spec.model_named(scheduled.pro).spec, con: spec.model_named(scheduled.con).spec}
     panel = [spec.model_named(name).spec for name in scheduled.judges]
-    settings = debate_settings(spec, topic, pro if scheduled.first == "pro" else con, seated, panel)
+    settings = debate_settings(spec, topic, pro if scheduled.first == "pro" else con, side_specs, panel)
     settings = settings.model_copy(update={"output": f"{scheduled.id}.md"})
     return start.make_opened(settings, loaded=(spec.loaded_format, spec.templates), seed=scheduled.seed)
 
 
-def number(what: str, spec: TournamentSpec, *parts: object) -> int:
+def number(purpose: str, spec: TournamentSpec, *parts: object) -> int:
     """A pseudo-random number that depends only on the spec's tag and seed and on its purpose."""
-    return _hash(what, spec.tag, spec.seed, *parts)
+    return _hash(purpose, spec.tag, spec.seed, *parts)
 
 
 def _hash(*parts: object) -> int:
@@ -205,7 +205,7 @@ SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 """The range of the cost: answers half as long as expected, and answers twice as long with nothing read from a cache."""
 
 
-class Load(NamedTuple):
+class ModelEstimate(NamedTuple):
     """What one model has to do."""
 
     model: str
@@ -221,7 +221,7 @@ class TournamentEstimate(NamedTuple):
     """What a schedule will take."""
 
     debates: int
-    loads: tuple[Load, ...]
+    models: tuple[ModelEstimate, ...]
     """One for each model, by its spec."""
     sampled: bool
     """Whether only some of the debates were estimated."""
@@ -233,23 +233,27 @@ class TournamentEstimate(NamedTuple):
 
     @property
     def calls(self) -> int:
-        return round(sum(load.calls for load in self.loads))
+        return round(sum(estimate.calls for estimate in self.models))
 
     @property
     def tokens(self) -> tuple[int, int]:
         """Input and output."""
-        return sum(load.usage.input for load in self.loads), sum(load.usage.output for load in self.loads)
+        return sum(estimate.usage.input for estimate in self.models), sum(
+            estimate.usage.output for estimate in self.models
+        )
 
     def cost(self) -> tuple[float, float, float]:
         """US dollars of the models whose price is known: as expected, at least, at most."""
-        priced = [load for load in self.loads if load.cost is not None]
-        expected, low, high = (sum(getattr(load, name) or 0.0 for load in priced) for name in ("cost", "low", "high"))
+        priced = [estimate for estimate in self.models if estimate.cost is not None]
+        expected, low, high = (
+            sum(getattr(estimate, name) or 0.0 for estimate in priced) for name in ("cost", "low", "high")
+        )
         return expected, low, high
 
     @property
     def unknown(self) -> list[str]:
         """The models whose price is unknown."""
-        return [load.model for load in self.loads if load.cost is None]
+        return [estimate.model for estimate in self.models if estimate.cost is None]
 
 
 def estimate_tournament(
@@ -260,39 +264,39 @@ def estimate_tournament(
     seconds, sample = 0.0, list(debates)
     if len(debates) > MAX_ESTIMATED:
         sample = random.Random(spec.seed).sample(sample, MAX_ESTIMATED)
-    times = len(debates) / max(1, len(sample))
+    factor = len(debates) / max(1, len(sample))
     topics = {topic.id: topic for topic in spec.topics}
-    rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.everyone)))
+    rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.whole_cast)))
     for scheduled in sample:
         opened = open_scheduled(spec, scheduled, topics[scheduled.topic_id])
         expected = estimate_debate(opened, rehearsal=True)
         if expected.not_estimated_because:
             raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.not_estimated_because}.")
-        seconds += expected.seconds * times
+        seconds += expected.seconds * factor
         for seat_model, line in _by_model(expected, opened.cast):
             if rehearsal or not model_spec.is_stand_in(seat_model):
-                _add(amounts.setdefault(model_spec.real_spec(seat_model), {}), line, times)
+                _add(amounts.setdefault(model_spec.real_spec(seat_model), {}), line, factor)
     batched = batch and not spec.settings.get("search")  # searches are made alone
     with declared_prices(spec):
-        loads = tuple(_load(model, total, batch=batched) for model, total in amounts.items())
-    side_by_side = max(1, min(concurrency, len(debates)))
-    running = seconds / side_by_side, f"{side_by_side} debates at once"
-    needed, bound = max(_time(spec.limits, loads, spec), running, key=lambda time: time[0])
-    in_batches = batched and any(takes_batches(load.model) for load in loads)
+        models = tuple(_model_estimate(model, total, batch=batched) for model, total in amounts.items())
+    concurrent = max(1, min(concurrency, len(debates)))
+    running = seconds / concurrent, f"{concurrent} debates at once"
+    needed_seconds, bound = max(_time(spec.limits, models, spec), running, key=lambda time: time[0])
+    in_batches = batched and any(takes_batches(estimate.model) for estimate in models)
     return TournamentEstimate(
         debates=len(debates),
-        loads=loads,
+        models=models,
         sampled=len(sample) < len(debates),
-        seconds=None if in_batches else needed,
+        seconds=None if in_batches else needed_seconds,
         bound="batches" if in_batches else bound,
     )
 
 
-def _add(total: dict[str, float], line: CostLine, times: float) -> None:
+def _add(total: dict[str, float], line: CostLine, factor: float) -> None:
     """Adds so many times what a line takes."""
     usage = {name: getattr(line.usage, name) for name in Usage.model_fields}
     for name, amount in {"calls": line.calls, **usage}.items():
-        total[name] = total.get(name, 0.0) + amount * times
+        total[name] = total.get(name, 0.0) + amount * factor
 
 
 def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, CostLine]]:
@@ -304,7 +308,7 @@ def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> It
         yield seats[line.seat], line
 
 
-def _load(model: str, amounts: Mapping[str, float], *, batch: bool) -> Load:
+def _model_estimate(model: str, amounts: Mapping[str, float], *, batch: bool) -> ModelEstimate:
     usage = Usage.model_construct(None, **{name: round(amounts[name]) for name in Usage.model_fields})
     low = usage.model_copy(update={"output": round(amounts["output"] * SHORT_ANSWERS)})
     # Longer answers are also longer input of the calls that follow.
@@ -312,7 +316,7 @@ def _load(model: str, amounts: Mapping[str, float], *, batch: bool) -> Load:
     high = usage.model_copy(update={"cached": 0, "cache_write_5m": 0, "cache_write_1h": 0, **longer})
     batch = batch and takes_batches(model)
     costs = [_per_call(model, size, amounts["calls"], batch=batch) for size in (usage, low, high)]
-    return Load(model, amounts["calls"], usage, *costs)
+    return ModelEstimate(model, amounts["calls"], usage, *costs)
 
 
 def _per_call(model: str, usage: Usage, calls: float, *, batch: bool) -> float | None:
@@ -324,7 +328,7 @@ def _per_call(model: str, usage: Usage, calls: float, *, batch: bool) -> float |
     return None if cost is None else cost * calls
 
 
-def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentSpec) -> tuple[float, str]:
+def _time(limits: Mapping[str, Limits], models: Sequence[ModelEstimate], spec: TournamentSpec) -> tuple[float, str]:
     """Seconds that the strictest limit asks for, and which one that is."""
     needs = [(0.0, "")]
     names: defaultdict[str, set[str]] = defaultdict(set)
@@ -332,21 +336,25 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentS
         names[model_spec.real_spec(model.spec)].add(model.name)
     for key, limit in limits.items():
         # A limit names a provider, each of whose servers it holds for, the spec of a model or its name.
-        spec_loads: defaultdict[str, list[Load]] = defaultdict(list)
-        for load in loads:
-            if key in {model_spec.kind(load.model), load.model, *names[load.model]}:
-                spec_loads[model_spec.server(load.model)].append(load)
-        for name, amount in (each for same in spec_loads.values() for each in _amounts(same).items()):
+        models_by_server: defaultdict[str, list[ModelEstimate]] = defaultdict(list)
+        for estimate in models:
+            if key in {model_spec.kind(estimate.model), estimate.model, *names[estimate.model]}:
+                models_by_server[model_spec.server(estimate.model)].append(estimate)
+        for name, amount in (
+            amount_of_kind
+            for server_models in models_by_server.values()
+            for amount_of_kind in _amounts(server_models).items()
+        ):
             if (a_minute := getattr(limit, name)) is not None:
                 needs.append((amount / a_minute * 60, f"{key}: {a_minute:,} {name.replace('_', ' ')} a minute"))
     return max(needs)
 
 
-def _amounts(loads: Sequence[Load]) -> dict[str, float]:
+def _amounts(models: Sequence[ModelEstimate]) -> dict[str, float]:
     """The requests and tokens of these loads, by the names of the fields of `Limits`."""
     return {
-        "requests": sum(load.calls for load in loads),
-        "input_tokens": sum(load.usage.input - load.usage.cached for load in loads),
-        "output_tokens": sum(load.usage.output for load in loads),
-        "tokens": sum(load.usage.input + load.usage.output for load in loads),
+        "requests": sum(estimate.calls for estimate in models),
+        "input_tokens": sum(estimate.usage.input - estimate.usage.cached for estimate in models),
+        "output_tokens": sum(estimate.usage.output for estimate in models),
+        "tokens": sum(estimate.usage.input + estimate.usage.output for estimate in models),
     }

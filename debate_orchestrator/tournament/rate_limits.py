@@ -47,21 +47,21 @@ _HEADERS = {
 class Bucket:
     """An allowance a minute that fills up evenly. It may go below zero: what a call takes is known only afterwards."""
 
-    def __init__(self, a_minute: float, now: float, longest: float = MAX_PAUSE):
-        """It delays calls for `longest` seconds at most."""
-        self.a_minute, self._longest = a_minute, longest
-        self._level, self._at = self._most, now
+    def __init__(self, a_minute: float, now: float, max_delay: float = MAX_PAUSE):
+        """It delays calls for `max_delay` seconds at most."""
+        self.a_minute, self._max_delay = a_minute, max_delay
+        self._level, self._updated_at = self._max_level, now
 
     @property
-    def _most(self) -> float:
+    def _max_level(self) -> float:
         """What may be taken at once: the allowance of a second."""
         return max(1.0, self.a_minute / 60)
 
     def wait(self, now: float) -> float:
         """Seconds until something may be taken."""
-        level = max(self._level, -self._longest * self.a_minute / 60)
-        self._level = min(self._most, level + (now - self._at) * self.a_minute / 60)
-        self._at = now
+        level = max(self._level, -self._max_delay * self.a_minute / 60)
+        self._level = min(self._max_level, level + (now - self._updated_at) * self.a_minute / 60)
+        self._updated_at = now
         return max(0.001, -self._level * 60 / self.a_minute) if self._level <= 0 else 0.0
 
     def take(self, amount: float) -> None:
@@ -84,7 +84,7 @@ class Limiter:
                 self._configured[name] = Bucket(a_minute, now)
         self._stated = dict[str, Bucket]()
         self.in_flight = 0
-        self._most = limits.at_once or MAX_CONCURRENCY
+        self._max_in_flight = limits.at_once or MAX_CONCURRENCY
         self._allowed, self._allowed_since, self._slow_growth = float(FIRST_CONCURRENCY), now, False
         self._paused_until, self._throttled_in_a_row = 0.0, 0
         self.throttled = 0
@@ -97,7 +97,7 @@ class Limiter:
 
     def share(self, workers: int) -> None:
         """Keeps to one part of the limits that the spec sets, of as many as there are workers."""
-        self._most = max(1, (self._limits.at_once or MAX_CONCURRENCY) // workers)
+        self._max_in_flight = max(1, (self._limits.at_once or MAX_CONCURRENCY) // workers)
         for name, bucket in self._configured.items():
             bucket.a_minute = getattr(self._limits, name) / workers
 
@@ -116,11 +116,11 @@ class Limiter:
         if now > self._allowed_since:
             factor: float = 1.05 if self._slow_growth else 2.0
             grown = self._allowed * factor ** min(now - self._allowed_since, 60.0)
-            self._allowed, self._allowed_since = min(float(self._most), grown), now
-        return self.in_flight < max(1, int(min(self._allowed, self._most)))
+            self._allowed, self._allowed_since = min(float(self._max_in_flight), grown), now
+        return self.in_flight < max(1, int(min(self._allowed, self._max_in_flight)))
 
-    def take(self, amounts: Mapping[str, float]) -> None:
-        """A call begins, which is expected to take these amounts."""
+    def begin_call(self, amounts: Mapping[str, float]) -> None:
+        """Counts a call that begins, and takes the amounts that it is expected to use."""
         self.in_flight += 1
         self.correct(amounts)
 
@@ -129,15 +129,15 @@ class Limiter:
         for name, bucket in self.buckets.items():
             bucket.take(amounts.get(name, 0.0))
 
-    def done(self) -> None:
-        """A call has ended."""
+    def end_call(self) -> None:
+        """Counts a call as ended."""
         self.in_flight -= 1
 
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
-        """A response has come."""
+        """Reads the limits and the status of a response."""
         for name, (limit, remaining) in read_rates(headers).items():
             # It delays calls by a minute at most: the next response may state another limit.
-            bucket = self._stated.setdefault(name, Bucket(limit, self._clock(), longest=60.0))
+            bucket = self._stated.setdefault(name, Bucket(limit, self._clock(), max_delay=60.0))
             bucket.a_minute = limit
             if remaining is not None:
                 bucket.cap_to(remaining)
@@ -193,36 +193,36 @@ class Gate:
     def __init__(self, limiters: list[Limiter], retry_for: float = MAX_PAUSE):
         """A call waits no longer than `retry_for` seconds, or a minute, for the end of a pause."""
         self._limiters, self._order = limiters, asyncio.Lock()
-        self._longest = max(retry_for, _MAX_BACKOFF)
+        self._max_delay = max(retry_for, _MAX_BACKOFF)
 
     async def acquire(self, call: Amounts, turn: str, stop: asyncio.Event) -> bool:
         """Waits until the limits have room for the call, and takes it; False if `stop` is set first. Paused if the wait
         would be too long."""
         async with self._order:
             while not stop.is_set():
-                seconds, what = max(limiter.blocked_for() for limiter in self._limiters)
-                if seconds > self._longest:
-                    problem = f"{turn}: {what} allows no call for another {seconds:,.0f} s, and calls are retried for "
-                    raise Paused(f"{problem}{self._longest:,.0f} s.", hint="the same command later")
+                seconds, cause = max(limiter.blocked_for() for limiter in self._limiters)
+                if seconds > self._max_delay:
+                    problem = f"{turn}: {cause} allows no call for another {seconds:,.0f} s, and calls are retried for "
+                    raise Paused(f"{problem}{self._max_delay:,.0f} s.", hint="the same command later")
                 if not seconds and all(limiter.has_room() for limiter in self._limiters):
                     for limiter in self._limiters:
-                        limiter.take(call.by_kind())
+                        limiter.begin_call(call.by_kind())
                     return True
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), min(seconds or 0.01, _POLL_SECONDS))
         return False
 
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
-        """A response has come. It says something of its model alone."""
+        """Passes a response on to the limiter of its model, of which alone it says something."""
         self._limiters[-1].on_response(status, headers)
 
-    def ended(self, call: Amounts, used: Usage | None) -> None:
+    def end_call(self, call: Amounts, usage: Usage | None) -> None:
         """Gives the room of a call back, and sets right what was expected. None where that is unknown."""
         for limiter in self._limiters:
-            limiter.done()
-            if used is not None and used.output:
-                input_tokens = used.uncached_input + used.cache_write_5m + used.cache_write_1h
-                limiter.correct(Amounts(input_tokens, used.output).beyond(call))
+            limiter.end_call()
+            if usage is not None and usage.output:
+                input_tokens = usage.uncached_input + usage.cache_write_5m + usage.cache_write_1h
+                limiter.correct(Amounts(input_tokens, usage.output).beyond(call))
 
 
 class Limiters:
@@ -243,7 +243,7 @@ class Limiters:
         """The limiters that a call to a model passes: that of its provider first, which is one for each server given by
         address, and then its own, under its spec."""
         limits = self._spec.limits
-        names = [one.name for one in (*self._spec.models, *self._spec.judges.pool) if one.spec == model]
+        names = [entry.name for entry in (*self._spec.models, *self._spec.judges.pool) if entry.spec == model]
         limits_of_model = next((limits[key] for key in (model, *names) if key in limits), Limits())
         kind = model_spec.kind(model)
         keys = ({model_spec.server(model): limits[kind]} if kind in limits else {}) | {model: limits_of_model}
@@ -304,9 +304,9 @@ class LimitedProvider(Provider):
             api.response_listener.reset(token)
             self._end(brief.turn_id, usage)
 
-    def _end(self, turn: str, used: Usage | None) -> None:
+    def _end(self, turn: str, usage: Usage | None) -> None:
         if (call := self._admitted.pop(turn, None)) is not None:
-            self._gate.ended(call, used)
+            self._gate.end_call(call, usage)
 
     async def close(self) -> None:
         await self._provider.close()

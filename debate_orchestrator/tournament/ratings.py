@@ -3,8 +3,8 @@ with ties, fitted by maximum likelihood with a weak prior.
 
 The model is Davidson's (1970). With strengths t in log odds, a judge j votes in a debate of pro p and con c:
 
-    x = exp(r_j) * (t_p - t_c) + side + second * s + b_j        s: 1 if pro speaks second, -1 if con does, else 0
-    P(pro) : P(con) : P(tie) = exp(x / 2) : exp(-x / 2) : v
+    x = exp(r_j) * (t_p - t_c) + side + second_speaker * s + b_j        s: 1 if pro speaks second, -1 if con does, else
+    0 P(pro) : P(con) : P(tie) = exp(x / 2) : exp(-x / 2) : v
 
 r_j is the judge's reliability and b_j its bias towards pro, both with the mean 0 over all judges; v is how common ties
 are. The prior is normal with mean 0 and the standard deviations in `_PRIOR`: it keeps the strength of a model that won
@@ -35,9 +35,9 @@ _PRIOR = {"strength": 2.0, "reliability": 0.5, "bias": 1.0, "effect": 2.0, "ties
 """Standard deviations, in log odds; of reliability, in logs."""
 MAX_MODELS, MAX_JUDGES = 500, 500
 _OUTCOMES = {"pro": 0, "con": 1, "tie": 2}
-_SECOND = {"con": 1, "pro": -1, None: 0}
+_SECOND_SPEAKER = {"con": 1, "pro": -1, None: 0}
 """Who speaks first to s of the model above."""
-_DRAWS = 200
+_DRAW_COUNT = 200
 """Draws of the bootstrap."""
 _INFORMATION = 0.2
 """What a vote tells of a parameter, about: the curvature of its log likelihood. Measured in standard errors, all
@@ -86,7 +86,7 @@ class Fit(NamedTuple):
     strengths: tuple[Strength, ...]
     side: Interval | None
     """Log odds that arguing pro adds; None where the schedule can't tell it from the strengths."""
-    second: Interval | None
+    second_speaker: Interval | None
     """Log odds that speaking second adds; None where the schedule can't tell it from the rest."""
     ties: Interval
     """Log of v: 0 makes a tie as likely as either win between equals."""
@@ -107,7 +107,7 @@ class _Votes(NamedTuple):
     pro: Ints  # of each cell, as are con, judge and second
     con: Ints
     judge: Ints
-    second: Ints
+    second_speaker: Ints
     cell: Ints  # of each vote: its cell * 3 + outcome
     cluster: Ints  # of each vote
     clusters: int
@@ -135,10 +135,10 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
         raise BadSettings(problem, hint="pip install 'debate-orchestrator[tournament]'") from None
 
     by_id = {debate.id: debate for debate in debates if debate.votes_are_usable}
-    used = [(by_id[vote.debate], vote) for vote in votes if vote.debate in by_id and vote.winner is not None]
-    if len({name for debate, _ in used for name in (debate.pro, debate.con)}) < 2:
+    rated_votes = [(by_id[vote.debate], vote) for vote in votes if vote.debate in by_id and vote.winner is not None]
+    if len({name for debate, _ in rated_votes for name in (debate.pro, debate.con)}) < 2:
         return None
-    data = _as_numbers(used)
+    data = _as_numbers(rated_votes)
     model = _Model(data, *_identified(data))
     best = model.fit(data.counts(), np.zeros(model.size))
     draws = _bootstrap(data, model, best, seed)
@@ -147,21 +147,21 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
         usable = ~np.isnan(draws).all(axis=0)  # no draw may hold a model
         bounds[:, usable] = np.nanpercentile(draws[:, usable], [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=0)
     figures = [_interval(*column) for column in np.stack([model.centered(best), *bounds], axis=1)]
-    side, second, ties = figures[-3:]
-    strengths, groups = _strengths(data, used, figures)
-    votes_by_judge = Counter(vote.judge for _, vote in used)
+    side, second_speaker, ties = figures[-3:]
+    strengths, groups = _strengths(data, rated_votes, figures)
+    votes_by_judge = Counter(vote.judge for _, vote in rated_votes)
     logs, biases = (figures[start : start + len(data.judges)] for start in model.judge_parts)
-    reliabilities = [Interval(*(log if log is None else math.exp(log) for log in one)) for one in logs]  # type: ignore[arg-type]
+    reliabilities = [Interval(*(log if log is None else math.exp(log) for log in bounds)) for bounds in logs]  # type: ignore[arg-type]
     return Fit(
         strengths=strengths,
         side=side if model.use_side else None,
-        second=second if model.use_second else None,
+        second_speaker=second_speaker if model.use_second_speaker else None,
         ties=ties,
         judges=tuple(
             Judge(name, votes_by_judge[name], bias, reliability)
             for name, bias, reliability in zip(data.judges, biases, reliabilities, strict=True)
         ),
-        votes=len(used),
+        votes=len(rated_votes),
         draws=len(draws),
         drawn_by=data.drawn_by,
         clusters=data.clusters,
@@ -169,27 +169,34 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
     )
 
 
-def _as_numbers(used: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
+def _as_numbers(rated_votes: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
     """The votes, each with its debate, as numbers."""
     import numpy as np
 
-    models = sorted({str(name) for debate, _ in used for name in (debate.pro, debate.con)})
-    judges = sorted({vote.judge for _, vote in used})
-    for count, maximum, what in ((len(models), MAX_MODELS, "models"), (len(judges), MAX_JUDGES, "judges")):
+    models = sorted({str(name) for debate, _ in rated_votes for name in (debate.pro, debate.con)})
+    judges = sorted({vote.judge for _, vote in rated_votes})
+    for count, maximum, noun in ((len(models), MAX_MODELS, "models"), (len(judges), MAX_JUDGES, "judges")):
         if count > maximum:
-            raise BadFile(f"{count:,} {what} are too many for strengths from votes; at most {maximum:,} are allowed.")
-    by_topic = len({debate.topic for debate, _ in used}) > 1
+            raise BadFile(f"{count:,} {noun} are too many for strengths from votes; at most {maximum:,} are allowed.")
+    by_topic = len({debate.topic for debate, _ in rated_votes}) > 1
     model_at, judge_at = ({name: n for n, name in enumerate(names)} for names in (models, judges))
     clusters: dict[str, int] = {}
     cells: dict[tuple[int, int, int, int], int] = {}
     cell, cluster = [], []
-    for debate, vote in used:
-        key = (model_at[str(debate.pro)], model_at[str(debate.con)], judge_at[vote.judge], _SECOND[debate.first])
+    for debate, vote in rated_votes:
+        key = (
+            model_at[str(debate.pro)],
+            model_at[str(debate.con)],
+            judge_at[vote.judge],
+            _SECOND_SPEAKER[debate.first],
+        )
         cell.append(cells.setdefault(key, len(cells)) * 3 + _OUTCOMES[str(vote.winner)])
         cluster.append(clusters.setdefault(debate.topic if by_topic else debate.id, len(clusters)))
-    pro, con, judge, second = (np.array(column) for column in zip(*cells, strict=True))
+    pro, con, judge, second_speaker = (np.array(column) for column in zip(*cells, strict=True))
     drawn_by = "topic" if by_topic else "debate"
-    return _Votes(models, judges, pro, con, judge, second, np.array(cell), np.array(cluster), len(clusters), drawn_by)
+    return _Votes(
+        models, judges, pro, con, judge, second_speaker, np.array(cell), np.array(cluster), len(clusters), drawn_by
+    )
 
 
 def _identified(data: _Votes) -> tuple[bool, bool]:
@@ -200,25 +207,25 @@ def _identified(data: _Votes) -> tuple[bool, bool]:
 
     size, cells = len(data.models), np.arange(len(data.pro))
     ones = np.ones(len(cells))
-    values = np.concatenate([ones, -ones, ones, data.second])
+    values = np.concatenate([ones, -ones, ones, data.second_speaker])
     columns = np.concatenate([data.pro, data.con, np.full(len(cells), size), np.full(len(cells), size + 1)])
     design = coo_array((values, (np.tile(cells, 4), columns)), shape=(len(cells), size + 2)).tocsr()
     products = (design.T @ design).toarray()
     strengths, side, both = (
         np.linalg.matrix_rank(products[:end, :end], hermitian=True) for end in (size, size + 1, size + 2)
     )
-    either_way = {-1, 1} <= set(data.second.tolist())
-    return bool(side > strengths), bool(both > side) and either_way
+    both_orders = {-1, 1} <= set(data.second_speaker.tolist())
+    return bool(side > strengths), bool(both > side) and both_orders
 
 
 class _Model:
     """The likelihood of the votes with the prior. Its parameters are the strengths, the reliabilities, the biases, the
     effects of side and order, and the log of v, in one vector."""
 
-    def __init__(self, data: _Votes, use_side: bool, use_second: bool):
+    def __init__(self, data: _Votes, use_side: bool, use_second_speaker: bool):
         import numpy as np
 
-        self._data, self.use_side, self.use_second = data, use_side, use_second
+        self._data, self.use_side, self.use_second_speaker = data, use_side, use_second_speaker
         self._models, self._judges = len(data.models), len(data.judges)
         self.judge_parts = (self._models, self._models + self._judges)
         """Where the reliabilities begin, and the biases."""
@@ -258,9 +265,9 @@ class _Model:
 
         data = self._data
         reliability, bias = np.split(self.centered(x)[self._models : -3], 2)
-        factor, lead = np.exp(reliability)[data.judge], x[data.pro] - x[data.con]
-        effects = self.use_side * x[-3] + self.use_second * x[-2] * data.second
-        odds = factor * lead + bias[data.judge] + effects
+        factor, strength_gap = np.exp(reliability)[data.judge], x[data.pro] - x[data.con]
+        effects = self.use_side * x[-3] + self.use_second_speaker * x[-2] * data.second_speaker
+        odds = factor * strength_gap + bias[data.judge] + effects
         for_pro, for_con, tied = counts.T
         votes = for_pro + for_con + tied
         log_total = np.logaddexp(np.logaddexp(odds / 2, -odds / 2), x[-1])
@@ -273,8 +280,8 @@ class _Model:
 
         of_models = total_slope(data.pro, slope * factor, self._models)
         of_models -= total_slope(data.con, slope * factor, self._models)
-        of_judges = [total_slope(data.judge, part, self._judges) for part in (slope * factor * lead, slope)]
-        of_effects = [self.use_side * slope.sum(), self.use_second * (slope * data.second).sum()]
+        of_judges = [total_slope(data.judge, part, self._judges) for part in (slope * factor * strength_gap, slope)]
+        of_effects = [self.use_side * slope.sum(), self.use_second_speaker * (slope * data.second_speaker).sum()]
         of_ties = (tied - votes * share[2]).sum()
         gradient = np.concatenate([of_models, *(part - part.mean() for part in of_judges), of_effects, [of_ties]])
         return loss + 0.5 * (self._precision * x * x).sum(), self._precision * x - gradient
@@ -288,7 +295,7 @@ def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
         return np.empty((0, model.size))
     random = np.random.default_rng(seed)
     draws = []
-    for _ in range(_DRAWS):
+    for _ in range(_DRAW_COUNT):
         weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
         counts = data.counts(weights)
         voted = counts.sum(axis=1) > 0
@@ -307,7 +314,7 @@ def _interval(value: float, low: float, high: float) -> Interval:
 
 
 def _strengths(
-    data: _Votes, used: Sequence[tuple[DebateRow, BallotRow]], figures: Sequence[Interval]
+    data: _Votes, rated_votes: Sequence[tuple[DebateRow, BallotRow]], figures: Sequence[Interval]
 ) -> tuple[tuple[Strength, ...], int]:
     """The models, the strongest of each group first and larger groups first; and how many groups there are."""
     import numpy as np
@@ -319,7 +326,7 @@ def _strengths(
     count, groups = connected_components(met, directed=False)
     numbers = {int(group): n for n, group in enumerate(np.argsort(-np.bincount(groups), kind="stable"), start=1)}
     votes, wins, losses = Counter[str](), Counter[str](), Counter[str]()
-    for debate, vote in used:
+    for debate, vote in rated_votes:
         votes.update({str(debate.pro), str(debate.con)})
         if debate.pro != debate.con and vote.winner != "tie":
             winner, loser = (debate.pro, debate.con) if vote.winner == "pro" else (debate.con, debate.pro)
@@ -329,13 +336,15 @@ def _strengths(
     for n, name in enumerate(data.models):
         value, low, high = figures[n]
         others = [figures[int(other)] for other in np.flatnonzero(groups == groups[n])]
-        above = sum(other.low is not None and high is not None and other.low > high for other in others)
+        stronger_count = sum(other.low is not None and high is not None and other.low > high for other in others)
         one_sided = votes[name] in (wins[name], losses[name])
-        strengths.append(Strength(name, value, low, high, 1 + above, numbers[int(groups[n])], votes[name], one_sided))
-    return tuple(sorted(strengths, key=lambda one: (one.group, -one.strength, one.model))), int(count)
+        strengths.append(
+            Strength(name, value, low, high, 1 + stronger_count, numbers[int(groups[n])], votes[name], one_sided)
+        )
+    return tuple(sorted(strengths, key=lambda row: (row.group, -row.strength, row.model))), int(count)
 
 
-INITIAL, K = 400.0, 32.0
+INITIAL, K_FACTOR = 400.0, 32.0
 MIN_GAMES = 5
 """Games that a model must have played to be shown on a leaderboard."""
 _FEW_CLUSTERS = 10
@@ -373,7 +382,7 @@ def elo(debates: Iterable[DebateRow]) -> tuple[EloRow, ...]:
         pro, con, winner = str(debate.pro), str(debate.con), str(debate.winner)
         before_pro, before_con = ratings.get(pro, INITIAL), ratings.get(con, INITIAL)
         expected = 1 / (1 + 10 ** ((before_con - before_pro) / 400))
-        change = K * (_SCORE[winner] - expected)
+        change = K_FACTOR * (_SCORE[winner] - expected)
         ratings[pro], ratings[con] = before_pro + change, before_con - change
         for model, side, other in ((pro, "pro", "con"), (con, "con", "pro")):
             results.setdefault(model, [0, 0, 0])[(side, other, "tie").index(winner)] += 1
@@ -406,12 +415,12 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
         )
     if fit.side is None:
         yield "The schedule can't tell a side effect from the strengths: no models met with the sides exchanged."
-    if fit.second is None:
+    if fit.second_speaker is None:
         yield (
             "The effect of speaking second can't be told apart: it takes debates in which pro speaks first and others "
             "in which con does."
         )
-    if extreme := [one.model for one in fit.strengths if one.one_sided]:
+    if extreme := [row.model for row in fit.strengths if row.one_sided]:
         yield f"Won every vote or lost every vote, so that the prior alone holds their strength: {', '.join(extreme)}."
     if fit.clusters < 2:
         yield "There is one debate, and so there are no intervals."
@@ -432,7 +441,7 @@ def summary_json(ratings: Ratings) -> dict[str, Any]:
         "elo": [row._asdict() for row in ratings.elo],
         "bradley_terry": [_strength(row, _STRENGTH) for row in (fit.strengths if fit else ())],
         "side_effect": fit.side.value if fit and fit.side else None,
-        "second_speaker_effect": fit.second.value if fit and fit.second else None,
+        "second_speaker_effect": fit.second_speaker.value if fit and fit.second_speaker else None,
     }
 
 
@@ -440,7 +449,7 @@ def full_json(ratings: Ratings) -> dict[str, Any]:
     """The same with groups, votes, intervals of all effects, judges and notes, as `ratings.json` has it."""
     fit, data = ratings.fit, {"schema": 1, **summary_json(ratings)}
     if fit is not None:
-        effects = {"side_effect": fit.side, "second_speaker_effect": fit.second, "ties": fit.ties}
+        effects = {"side_effect": fit.side, "second_speaker_effect": fit.second_speaker, "ties": fit.ties}
         data |= {
             "bradley_terry": [_strength(row, (*_STRENGTH, "group", "votes")) for row in fit.strengths],
             "effects": {name: effect and effect._asdict() for name, effect in effects.items()},

@@ -56,18 +56,20 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     rows = read_rows(folder)
     ratings = rate(rows)
     tables = all_tables(rows, ratings)
-    strongest = [one.model for one in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
-    drawn, problems = draw(tables, strongest)
+    strongest = (
+        [strength.model for strength in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
+    )
+    plots, problems = draw(tables, strongest)
     must_begin(os.path.join(folder, PAGE), PAGE_BEGINS.encode(), "a tournament's page")
-    for inner in (TABLES, PLOTS):
-        make_folder(os.path.join(folder, inner))
+    for subfolder in (TABLES, PLOTS):
+        make_folder(os.path.join(folder, subfolder))
     texts = {
-        PAGE: render_page(title(folder), rows, ratings, tables, drawn, minimum),
+        PAGE: render_page(title(folder), rows, ratings, tables, plots, minimum),
         RATINGS: json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n",
         **{f"{TABLES}/{table.name}.csv": to_csv(table) for table in tables},
-        **{f"{PLOTS}/{plot.name}.svg": plot.svg for plot in drawn},
+        **{f"{PLOTS}/{plot.name}.svg": plot.svg for plot in plots},
     }
-    pictures = {f"{PLOTS}/{plot.name}.png": plot.png for plot in drawn}
+    pictures = {f"{PLOTS}/{plot.name}.png": plot.png for plot in plots}
     files = {name: encoded(name, text) for name, text in texts.items()} | pictures
     notes = [*ratings.notes, *problems, *_write_listed(folder, files)]
     return [os.path.join(folder, name) for name in files], tuple(notes)
@@ -77,10 +79,12 @@ def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
     """Writes files, by their names in the folder, and the list of their checksums; a sentence on each file that is
     moved aside."""
     try:
-        before = read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE).decode("ascii", "replace")
+        earlier_list = read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE).decode("ascii", "replace")
     except OSError:
-        before = ""
-    digests_before = {name: digest for digest, name in _LINE.findall(before)} if before.startswith(_HEAD) else {}
+        earlier_list = ""
+    digests_before = (
+        {name: digest for digest, name in _LINE.findall(earlier_list)} if earlier_list.startswith(_HEAD) else {}
+    )
     digests = {name: sha256(data).hexdigest() for name, data in files.items()}
     for name, data in files.items():
         digest = digests_before.get(name, "")
@@ -107,7 +111,7 @@ _MAX_DEBATES = 300
 """Debates without a page of their own that are listed."""
 
 
-class _Place(NamedTuple):
+class _LeaderboardRow(NamedTuple):
     """A model on the leaderboard."""
 
     elo: EloRow
@@ -115,10 +119,10 @@ class _Place(NamedTuple):
 
 
 def render_page(
-    name: str, rows: Rows, ratings: Ratings, tables: Sequence[Table], drawn: Sequence[Plot], minimum: int
+    name: str, rows: Rows, ratings: Ratings, tables: Sequence[Table], plots: Sequence[Plot], minimum: int
 ) -> str:
     """The page, ending in a newline. Models with fewer than `minimum` games are not on the leaderboard."""
-    plotted = {plot.name for plot in drawn}
+    plotted = {plot.name for plot in plots}
     debates = [debate for n, debate in enumerate(rows.debates) if debate.page or n < _MAX_DEBATES]
     values: dict[str, Any] = {
         "name": name,
@@ -129,7 +133,7 @@ def render_page(
         "fit": ratings.fit,
         "leaders": _leaders(ratings, minimum),
         "least": minimum,
-        "plots": drawn,
+        "plots": plots,
         "plotted": plotted,
         "tables": [table for table in tables if table.rows],
         "most": _MAX_ROWS,
@@ -138,12 +142,14 @@ def render_page(
     return _environment().get_template("tournament/page.html.j2").render(values).strip("\n") + "\n"
 
 
-def _leaders(ratings: Ratings, minimum: int) -> list[_Place]:
+def _leaders(ratings: Ratings, minimum: int) -> list[_LeaderboardRow]:
     """The models with enough games, in the order of their strengths, or else of Elo."""
     elo = {row.model: row for row in ratings.elo if row.games >= minimum}
     if ratings.fit is None:
-        return [_Place(row, None) for row in elo.values()]
-    return [_Place(elo[one.model], one) for one in ratings.fit.strengths if one.model in elo]
+        return [_LeaderboardRow(row, None) for row in elo.values()]
+    return [
+        _LeaderboardRow(elo[strength.model], strength) for strength in ratings.fit.strengths if strength.model in elo
+    ]
 
 
 def _figure(cell: Cell) -> str:
@@ -248,13 +254,13 @@ def _rows(table: Table, needs: str, order: Sequence[str]) -> tuple[list[dict[str
     of names, and whether that left any out."""
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     rows = [row for row in rows if row[needs] is not None]
-    is_cut, place = False, {name: n for n, name in enumerate(order)}
+    is_cut, rank = False, {name: n for n, name in enumerate(order)}
     for column in (*_NAME_COLUMNS, "turn"):
         if column in table.columns:
             names = dict.fromkeys(row[column] for row in rows)
             if len(names) > _MAX_SHOWN:
                 is_cut = True
-                names_shown = {*sorted(names, key=lambda name: place.get(str(name), len(order)))[:_MAX_SHOWN]}
+                names_shown = {*sorted(names, key=lambda name: rank.get(str(name), len(order)))[:_MAX_SHOWN]}
                 rows = [row for row in rows if row[column] in names_shown]
     return rows, is_cut
 

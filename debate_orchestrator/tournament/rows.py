@@ -134,7 +134,7 @@ class BallotRow(FrozenModel):
         return self.final and self.counted and not self.mirrored and self.repeat == 0
 
     @property
-    def lead(self) -> float | None:
+    def margin(self) -> float | None:
         """The mean points of pro minus those of con; None if sides are not scored."""
         if not self.scores:
             return None
@@ -175,7 +175,7 @@ class Rows:
         return [*self.notes, *_completeness_notes(self.debates), *_mirror_notes(self.ballots)]
 
 
-def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
+def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:
     """BadFile if a debate has more votes, or the tournament more dimensions, than are allowed, or a ballot stands
     twice."""
     votes: Counter[str] = Counter()
@@ -187,21 +187,21 @@ def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
         key = (*ballot.mirrored_with, ballot.final, ballot.mirrored)
         if votes[ballot.debate] > MAX_VOTES:
             allowed = f"more than the {MAX_VOTES} votes that are allowed"
-            raise BadFile(f"{where}: the debate {short_repr(ballot.debate)} has {allowed}.")
+            raise BadFile(f"{file_name}: the debate {short_repr(ballot.debate)} has {allowed}.")
         if len(dimensions) > MAX_DIMENSIONS:
-            problem = f"{where} scores more than the {MAX_DIMENSIONS} different dimensions that are allowed."
+            problem = f"{file_name} scores more than the {MAX_DIMENSIONS} different dimensions that are allowed."
             raise BadFile(problem, hint="judges who score the same dimensions, or the data in several parts")
         if key in keys:
-            problem = f"{where}: a ballot on the debate {short_repr(ballot.debate)} appears twice."
+            problem = f"{file_name}: a ballot on the debate {short_repr(ballot.debate)} appears twice."
             raise BadFile(problem, hint="import the data again")
         keys.add(key)
 
 
-def check_name(what: str, name: str, where: str) -> None:
+def check_name(what: str, name: str, file_name: str) -> None:
     """BadFile if a name is longer than is allowed: many rows and tables repeat it."""
     if len(name) > MAX_NAME_LENGTH:
         size = f"{len(name):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
-        raise BadFile(f"{where}: the {what} {short_repr(name)} has {size}.")
+        raise BadFile(f"{file_name}: the {what} {short_repr(name)} has {size}.")
 
 
 def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
@@ -261,7 +261,7 @@ def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) 
     pairs = [(Decimal(str(pro)), Decimal(str(con))) for pro, con in scores]
     if not pairs:
         return None
-    pro, con = sum(one for one, _ in pairs), sum(one for _, one in pairs)
+    pro, con = sum(points for points, _ in pairs), sum(points for _, points in pairs)
     return "pro" if pro > con else "con" if con > pro else "tie"
 
 
@@ -281,7 +281,7 @@ def dump(rows: Rows) -> str:
     return "".join(f"{row.model_dump_json()}\n" for row in [*rows.debates, *rows.ballots])
 
 
-def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
+def load(text: str, file_name: str, notes: Sequence[str] = ()) -> Rows:
     """The rows that `dump` wrote. Raises BadFile with the first line that is none, or names an unknown debate."""
     debates: list[DebateRow] = []
     ballots: list[BallotRow] = []
@@ -292,11 +292,11 @@ def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
             else:
                 ballots.append(BallotRow.model_validate_json(line))
         except ValidationError as error:
-            problem = f"{where}:{number}: not a row of a tournament ({error.errors()[0]['msg']})."
+            problem = f"{file_name}:{number}: not a row of a tournament ({error.errors()[0]['msg']})."
             raise BadFile(problem, hint="import the data again") from None
     debate_ids = {debate.id for debate in debates}
     if len(debate_ids) < len(debates) or any(ballot.debate not in debate_ids for ballot in ballots):
-        problem = f"{where}: a debate stands twice, or a ballot belongs to none."
+        problem = f"{file_name}: a debate stands twice, or a ballot belongs to none."
         raise BadFile(problem, hint="import the data again")
-    check_sizes(ballots, where)
+    check_sizes(ballots, file_name)
     return Rows(debates, ballots, notes)

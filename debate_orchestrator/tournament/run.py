@@ -199,9 +199,9 @@ class TournamentRun:
             finished_count = count_completed(self.statuses.values())
             queue = iter(pending)
             workers = [self._work(queue, stop) for _ in range(min(self._concurrency, len(pending)))]
-            for ended in await asyncio.gather(*workers, return_exceptions=True):
-                if isinstance(ended, BaseException):
-                    raise ended
+            for outcome in await asyncio.gather(*workers, return_exceptions=True):
+                if isinstance(outcome, BaseException):
+                    raise outcome
             if count_completed(self.statuses.values()) == finished_count:
                 return
 
@@ -222,16 +222,16 @@ class TournamentRun:
     async def run_debate(self, scheduled: ScheduledDebate, stop: asyncio.Event) -> DebateStatus:
         """Takes every turn of one debate that can be taken, and returns its status then. A problem of its journal, its
         format or its cast is in its status, and stops no other debate."""
-        before = self.statuses[scheduled.id]._replace(why=(), permanent=False)
-        if self._capped and before.status == "waiting":
-            return before  # what the cap leaves is for debates that have begun
+        earlier_status = self.statuses[scheduled.id]._replace(why=(), permanent=False)
+        if self._capped and earlier_status.status == "waiting":
+            return earlier_status  # what the cap leaves is for debates that have begun
         names = (scheduled.pro, scheduled.con, *scheduled.judges)
         specs = [self.tournament.spec.model_named(name).spec for name in names]
-        if broken := [spec for spec in specs if self._failures[spec] >= _MAX_FAILURES]:
-            why = f"{broken[0]} failed in {_MAX_FAILURES} debates in a row, so no more are begun with it."
-            return self._set_status(scheduled, before._replace(why=(why,), permanent=True))
+        if failed_specs := [spec for spec in specs if self._failures[spec] >= _MAX_FAILURES]:
+            why = f"{failed_specs[0]} failed in {_MAX_FAILURES} debates in a row, so no more are begun with it."
+            return self._set_status(scheduled, earlier_status._replace(why=(why,), permanent=True))
         try:
-            self._set_status(scheduled, before._replace(status="running"))
+            self._set_status(scheduled, earlier_status._replace(status="running"))
             with declared_prices(self.tournament.spec):
                 await self._take_turns(scheduled, stop)
         except ExternalError as error:
@@ -311,8 +311,8 @@ class TournamentRun:
                 {spec_in(debate, turn.seat) for turn, why in failed.items() if isinstance(why, PermanentFailure)}
             )
             seats = {turn.seat for turn in failed if turn.role == JUDGE}
-            replaceable = failed and len(seats) <= len(reserve) and all(turn.role == JUDGE for turn in failed)
-            if not replaceable or stop.is_set():
+            can_be_replaced = failed and len(seats) <= len(reserve) and all(turn.role == JUDGE for turn in failed)
+            if not can_be_replaced or stop.is_set():
                 raise
             panel = list(debate.cast[JUDGE])
             for seat, spec in zip(sorted(seats), reserve, strict=False):
@@ -323,14 +323,14 @@ class TournamentRun:
 
     def _reserve(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> list[str]:
         """The judges of the reserve who have not been on the panel yet."""
-        used: set[str] = set()
+        panel_specs: set[str] = set()
         for event in events:
             if isinstance(event, Opened):
-                used.update(event.cast.get(JUDGE, ()))
+                panel_specs.update(event.cast.get(JUDGE, ()))
             elif isinstance(event, Reassigned) and event.seat == JUDGE:
-                used.update(event.specs)
+                panel_specs.update(event.specs)
         specs = [self.tournament.spec.model_named(name).spec for name in scheduled.reserve]
-        return [spec for spec in specs if spec not in used]
+        return [spec for spec in specs if spec not in panel_specs]
 
     def _record_status(self, scheduled: ScheduledDebate, current: CurrentState) -> None:
         """Records the status and the cost of a debate that does not run now."""
@@ -348,17 +348,17 @@ class TournamentRun:
         return debate_status
 
 
-def unusable(error: UserError, before: DebateStatus) -> DebateStatus:
+def unusable(error: UserError, earlier_status: DebateStatus) -> DebateStatus:
     """How a debate stands that can't be read or gone on with, for a reason that another run would find again, or whose
     journal another process holds."""
     locked = isinstance(error, LockedJournal)
     status: Status = "locked" if locked else "unusable"
-    return before._replace(status=status, why=tuple(error.problems), permanent=not locked)
+    return earlier_status._replace(status=status, why=tuple(error.problems), permanent=not locked)
 
 
-def stopped_by_internal_error(error: Exception, before: DebateStatus) -> DebateStatus:
+def stopped_by_internal_error(error: Exception, earlier_status: DebateStatus) -> DebateStatus:
     """How a debate stands that an error in this program stopped; others go on."""
-    return before._replace(status="stopped", why=(internal_error(error),), permanent=True)
+    return earlier_status._replace(status="stopped", why=(internal_error(error),), permanent=True)
 
 
 def internal_error(error: Exception) -> str:

@@ -142,7 +142,7 @@ class TournamentSpec(FrozenModel):
         return next(model for model in (*self.models, *self.judges.pool) if model.name == name)
 
     @property
-    def everyone(self) -> dict[str, tuple[str, ...]]:
+    def whole_cast(self) -> dict[str, tuple[str, ...]]:
         """All model specs, as a cast."""
         specs = {"models": tuple(model.spec for model in self.models)}
         return specs | {"judges": tuple(model.spec for model in self.judges.pool)}
@@ -151,8 +151,8 @@ class TournamentSpec(FrozenModel):
 def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False) -> TournamentSpec:
     """The spec that the values of a `tournament.json` make, with stand-ins for all models if it is to `rehearse`.
 
-    The values come from a user's file, or from a folder that may be a stranger's. BadSettings with every problem, after
-    those that are known already.
+    The values come from a user's file, or from a folder that anyone may have made. BadSettings with every problem,
+    after those that are known already.
     """
     spec, spec_problems = validate(TournamentSpec, data, lambda keys: key_path(keys) or "spec")
     loaded_format = spec.loaded_format if spec else data.get("rules")
@@ -192,8 +192,8 @@ def as_model(line: Any) -> Any:
 
 def stand_in(model: Model) -> Model:
     """The same with a stand-in that calls no model."""
-    is_one = model_spec.is_stand_in(model.spec)
-    return model if is_one else model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
+    is_stand_in = model_spec.is_stand_in(model.spec)
+    return model if is_stand_in else model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
 
 
 def _models(value: Any) -> list[dict[str, Any]]:
@@ -226,14 +226,14 @@ def _model_problems(data: Mapping[str, Any]) -> Iterator[str]:
     pools = {"models": _models(data.get("models")), "judges": _pool(data)}
     if not isinstance(model_list := data.get("models"), list) or len(model_list) < 2:
         yield with_hint("models: there are fewer than two.", "[anthropic:claude-sonnet-5-5, openai:gpt-5.1]")
-    for where, models in pools.items():
+    for key, models in pools.items():
         if len(models) > MAX_MODELS:
-            yield f"{where}: {len(models):,} are too many; at most {MAX_MODELS} are allowed."
+            yield f"{key}: {len(models):,} are too many; at most {MAX_MODELS} are allowed."
         for model in models[:MAX_MODELS]:
-            yield from (f"{where}: {problem}" for problem in _problems_of(model))
+            yield from (f"{key}: {problem}" for problem in _problems_of(model))
         counts = Counter(model["name"] for model in models)
-        twice = (f"{where}: {short_repr(name)} is listed twice." for name, count in counts.items() if count > 1)
-        yield from first_few(twice, where)
+        duplicates = (f"{key}: {short_repr(name)} is listed twice." for name, count in counts.items() if count > 1)
+        yield from first_few(duplicates, key)
 
 
 def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
@@ -244,17 +244,17 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
     names = [model["name"] for model in models]
     pairs = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2] if isinstance(pairs, list) else []
     yield from _unknown("pairs", [name for pair in pairs for name in pair], names, "a name in models")
-    alone = (f"pairs: {short_repr(one)} can't debate itself." for one, other in pairs if one == other)
-    yield from first_few(alone, "pairs")
+    self_pairs = (f"pairs: {short_repr(one)} can't debate itself." for one, other in pairs if one == other)
+    yield from first_few(self_pairs, "pairs")
     if len({frozenset(map(str, pair)) for pair in pairs}) < len(pairs):
         yield "pairs: a pair is listed twice. (x, y) and (y, x) are the same pair; `sides` decides who is pro."
     yield from _unknown("added", data.get("added"), names, "a name in models")
     if isinstance(added := data.get("added"), list) and len(set(map(str, added))) < len(added):
         yield "added: a model is listed twice."
-    everyone = [*models, *_pool(data)]
-    limited = [*registry.ENTRIES, *(model["name"] for model in everyone)]
-    limited += [model_spec.real_spec(model["spec"]) for model in everyone]
-    yield from _unknown("limits", data.get("limits"), limited, "a provider or a model of this tournament")
+    whole_cast = [*models, *_pool(data)]
+    limit_names = [*registry.ENTRIES, *(model["name"] for model in whole_cast)]
+    limit_names += [model_spec.real_spec(model["spec"]) for model in whole_cast]
+    yield from _unknown("limits", data.get("limits"), limit_names, "a provider or a model of this tournament")
     yield from _unknown("settings", data.get("settings"), DEBATE_SETTINGS, "a setting of a tournament")
 
 
@@ -273,7 +273,7 @@ def _format_problems(data: Mapping[str, Any], loaded_format: Format) -> Iterator
         yield with_hint("judges: there are none.", "judges: {from: [anthropic:claude-opus-5-5], panel: 1}")
 
 
-def _unknown(where: str, value: Any, known_names: Iterable[str], what: str) -> Iterator[str]:
+def _unknown(key: str, value: Any, known_names: Iterable[str], expected: str) -> Iterator[str]:
     """A sentence on each name that is not known, with the nearest that is."""
     names = dict.fromkeys(known_names)
 
@@ -281,9 +281,9 @@ def _unknown(where: str, value: Any, known_names: Iterable[str], what: str) -> I
         for name in dict.fromkeys(map(str, value)) if isinstance(value, list | dict) else ():
             if name not in names:
                 near = suggest(name, names) or (f"Known: {', '.join([*names][:20])}." if names else "")
-                yield f"{where}: {short_repr(name)} must be {what}. {near}".rstrip()
+                yield f"{key}: {short_repr(name)} must be {expected}. {near}".rstrip()
 
-    return first_few(problems(), where)
+    return first_few(problems(), key)
 
 
 def check(spec: TournamentSpec) -> list[str]:
@@ -294,7 +294,7 @@ def check(spec: TournamentSpec) -> list[str]:
     problems = [] if spec.pairs else ["pairs: there are none, so no debate can be held."]
     if spec.max_cost is not None:
         with declared_prices(spec):
-            unpriced = unpriced_seats(spec.everyone)
+            unpriced = unpriced_seats(spec.whole_cast)
         problems += [
             problem.replace(" Leave the cap out", " Give a model a `price: {input, output}`, leave the cap out")
             for problem in unpriced
@@ -327,9 +327,11 @@ def _secret_problems(value: Any, keys: tuple[str | int, ...]) -> Iterator[str]:
 
 def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
     """The context in which the prices that a spec gives count: for its own plan and debates alone, since a process may
-    look at a stranger's tournament, and a worker runs several at once."""
+    look at someone else's tournament, and a worker runs several at once."""
     models = (*spec.models, *spec.judges.pool)
-    return pricing.use_prices((one.spec, one.price.input, one.price.output) for one in models if one.price is not None)
+    return pricing.use_prices(
+        (model.spec, model.price.input, model.price.output) for model in models if model.price is not None
+    )
 
 
 def with_lengths(loaded_format: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
@@ -441,11 +443,11 @@ def _settings_on(spec: TournamentSpec, topic: Topic) -> Settings:
 
 
 def debate_settings(
-    spec: TournamentSpec, topic: Topic, first: str, seated: Mapping[str, str], panel: Sequence[str] = ()
+    spec: TournamentSpec, topic: Topic, first: str, side_specs: Mapping[str, str], panel: Sequence[str] = ()
 ) -> Settings:
-    """The settings of one debate. `seated` gives each side's model spec; `panel` has those of the judges."""
+    """The settings of one debate. `side_specs` gives each side's model spec; `panel` has those of the judges."""
     judges = list(panel) or [judge.spec for judge in spec.judges.pool[: spec.judges.panel]]
-    cast: dict[str, Any] = {**seated, **({JUDGE: judges} if judges else {})}
+    cast: dict[str, Any] = {**side_specs, **({JUDGE: judges} if judges else {})}
     pro, con = spec.loaded_format.sides
     values = {
         **spec.settings,
@@ -459,4 +461,4 @@ def debate_settings(
     }
     if JUDGE not in spec.loaded_format.seats:
         del values["mirror"]
-    return make_settings(values, spec.loaded_format, "debate.md", lambda seat: (judges or [seated[pro]])[0])
+    return make_settings(values, spec.loaded_format, "debate.md", lambda seat: (judges or [side_specs[pro]])[0])

@@ -44,9 +44,9 @@ from debate_orchestrator.util.errors import (
 
 ROUND_ROBIN = "round robin"
 DEFAULT_FORMAT = "panel"
-_PLAIN = ("sides", "first", "repetitions", "seed", "max_cost", "limits", "budgets")
+_COPIED_KEYS = ("sides", "first", "repetitions", "seed", "max_cost", "limits", "budgets")
 """Keys whose values stand in `tournament.json` as they are."""
-KEYS = ("tag", "models", "judges", "topics", "pairs", "format", *_PLAIN, *DEBATE_SETTINGS)
+KEYS = ("tag", "models", "judges", "topics", "pairs", "format", *_COPIED_KEYS, *DEBATE_SETTINGS)
 _OFF_BY_DEFAULT = {name: False for name in ("issues", "brief") if name in DEBATE_SETTINGS}
 """Settings that are for a person with a decision to make, and off in a tournament unless the spec says otherwise."""
 MAX_SIZE = 20_000_000
@@ -76,7 +76,7 @@ def parse_spec(content: Mapping[str, Any], folder: str = "", *, rehearse: bool =
         "models": models,
         "judges": _judges(content.get("judges"), loaded_format),
         "pairs": _pairs(content.get("pairs", ROUND_ROBIN), models, problems),
-        **{key: content[key] for key in _PLAIN if content.get(key) is not None},
+        **{key: content[key] for key in _COPIED_KEYS if content.get(key) is not None},
         "topics": topics,
         "settings": _OFF_BY_DEFAULT | {name: content[name] for name in DEBATE_SETTINGS if name in content},
         **{"format": loaded_format.name, "rules": loaded_format, "templates": templates, "prompts": prompts},
@@ -152,22 +152,22 @@ def read_topics(rows_or_path: Any, folder: str) -> tuple[tuple[Topic, ...], list
 
     A topic without positions has its `motion` and the opposite of it.
     """
-    where = "topics"
+    file_name = "topics"
     if isinstance(rows_or_path, str) and rows_or_path:
         path = os.path.join(folder, os.path.expanduser(rows_or_path))
-        where = name_of(rows_or_path)
+        file_name = name_of(rows_or_path)
         try:
             rows_or_path = _topic_rows(path)
         except BadFile as error:
             return (), [f"topics: {problem}" for problem in error.problems]
     if not isinstance(rows_or_path, list) or not rows_or_path:
         hint = "a list of {id, motion, category}, or the path of a CSV, JSON or YAML file with such rows"
-        return (), [with_hint(f"{where}: {short_repr(rows_or_path)} is no list of topics.", hint)]
-    problems_found = (problem for n, row in enumerate(rows_or_path, 1) for problem in _row_problems(where, n, row))
-    if problems := list(first_few(problems_found, where)):
+        return (), [with_hint(f"{file_name}: {short_repr(rows_or_path)} is no list of topics.", hint)]
+    problems_found = (problem for n, row in enumerate(rows_or_path, 1) for problem in _row_problems(file_name, n, row))
+    if problems := list(first_few(problems_found, file_name)):
         return (), problems
     topics = tuple(_topic(row) for row in rows_or_path)
-    return topics, list(first_few(_duplicate_problems(where, topics), where))
+    return topics, list(first_few(_duplicate_problems(file_name, topics), file_name))
 
 
 def _topic_rows(path: str) -> Any:
@@ -200,12 +200,12 @@ def _csv_rows(text: str, name: str) -> list[dict[str, str]]:
     return [{column: cells[n] for column, n in columns.items() if n < len(cells)} for cells in reader if cells]
 
 
-def _row_problems(where: str, n: int, row: Any) -> Iterator[str]:
+def _row_problems(file_name: str, n: int, row: Any) -> Iterator[str]:
     if not isinstance(row, Mapping):
-        yield f"{where}: row {n} is {short_repr(row)}, and no topic with id, motion and category."
+        yield f"{file_name}: row {n} is {short_repr(row)}, and no topic with id, motion and category."
         return
     row = {str(key): value for key, value in row.items() if key is not None}
-    name = f"{where}: topic {n} ({row['id']})" if _text(row.get("id")) else f"{where}: topic {n}"
+    name = f"{file_name}: topic {n} ({row['id']})" if _text(row.get("id")) else f"{file_name}: topic {n}"
     for key in ("id", "motion", "category"):
         if not _text(row.get(key)):
             near = suggest(key, [other for other in row if other not in _TOPIC_FIELDS])
@@ -242,12 +242,12 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
-def _duplicate_problems(where: str, topics: Sequence[Topic]) -> Iterator[str]:
+def _duplicate_problems(file_name: str, topics: Sequence[Topic]) -> Iterator[str]:
     ids = Counter(topic.id for topic in topics)
-    yield from (f"{where}: the topic id {name} stands {count} times." for name, count in ids.items() if count > 1)
+    yield from (f"{file_name}: the topic id {name} stands {count} times." for name, count in ids.items() if count > 1)
     motions: dict[str, list[str]] = {}
     for topic in topics:
         motions.setdefault(sanitize.normalize_unicode(topic.motion).casefold().rstrip(" ."), []).append(topic.id)
-    for same in motions.values():
-        if len(set(same)) > 1:
-            yield f"{where}: the topics {join_names(same)} have the same text in motion."
+    for topic_ids in motions.values():
+        if len(set(topic_ids)) > 1:
+            yield f"{file_name}: the topics {join_names(topic_ids)} have the same text in motion."

@@ -75,7 +75,7 @@ def _csv_cell(cell: Cell) -> str | int:
 
 @lru_cache(maxsize=1 << 12)  # tables repeat the names of models and judges
 def _csv_text(text: str) -> str:
-    # Names of models or topics may be a stranger's. A carriage return would end the row, since the writer quotes
+    # Names of models or topics may come from anyone. A carriage return would end the row, since the writer quotes
     # none, and a tab the cell; other controls may reach a terminal.
     return _FORMULA.sub(r"\1'", sanitize(re.sub(r"\s", " ", text)))
 
@@ -86,12 +86,12 @@ def _add_ratings(database: sqlite3.Connection, ratings: Ratings) -> None:
     database.executemany("INSERT INTO elo VALUES (?, ?, ?, ?, ?, ?)", ratings.elo)
     if fit is not None:
         database.executemany("INSERT INTO strengths VALUES (?, ?, ?, ?, ?, ?, ?, ?)", fit.strengths)
-        effects = ((one.judge, one.votes, *one.bias, *one.reliability) for one in fit.judges)
+        effects = ((judge.judge, judge.votes, *judge.bias, *judge.reliability) for judge in fit.judges)
         database.executemany("INSERT INTO judge_effects VALUES (?, ?, ?, ?, ?, ?, ?, ?)", effects)
 
 
 _SCHEMA = """
--- A debate goes by its place in the order of time: its id may be long, and many rows name it.
+-- A debate is named by its number in the order of time: its id may be long, and many rows name it.
 CREATE TABLE debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic, category, pro, con, first, winner,
     complete);
 CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, mirrored, repeat, is_vote);
@@ -140,14 +140,17 @@ def _database(rows: Rows) -> sqlite3.Connection:
         :complete)""",
         ({**vars(row), "debate": n} for n, row in enumerate(rows.debates)),
     )
-    place = {row.id: n for n, row in enumerate(rows.debates)}
+    index = {row.id: n for n, row in enumerate(rows.debates)}
     database.executemany(
         """INSERT INTO ballots VALUES (:debate, :judge, :winner, :lead, :score, :label, :round, :final, :mirrored,
         :repeat, :is_vote)""",
-        ({**vars(row), "debate": place[row.debate], "lead": row.lead, "is_vote": row.is_vote} for row in rows.ballots),
+        (
+            {**vars(row), "debate": index[row.debate], "lead": row.margin, "is_vote": row.is_vote}
+            for row in rows.ballots
+        ),
     )
     points = (
-        (place[row.debate], name, pro, con)
+        (index[row.debate], name, pro, con)
         for row in rows.ballots
         if row.is_vote
         for name, (pro, con) in row.scores.items()
@@ -155,7 +158,7 @@ def _database(rows: Rows) -> sqlite3.Connection:
     database.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", points)
     database.executescript(_PANEL_POINTS)
     usage = (
-        (place[row.id], role, *(value for _, value in usage_of_role))
+        (index[row.id], role, *(value for _, value in usage_of_role))
         for row in rows.debates
         for role, usage_of_role in row.usage_by_role.items()
     )

@@ -128,7 +128,7 @@ def answers_of(form_data: Mapping[str, str], format: Format, models: FoundModels
     answers["cast"] = {seat: specs for seat, specs in cast.items() if any(specs)}
     for name in ("rounds", *(field.name for field in more_fields(format))):
         if text := form_data.get(name, "").strip():
-            answers[name] = from_text(name, text, between="\n")
+            answers[name] = from_text(name, text, separator="\n")
     answers["output"] = str(debate_list.free_files(answers["topic"]).report)
     answers["sources"] = {key: "user" for key in SETTINGS_WITH_SOURCE if key in answers and key != "output"}
     return answers

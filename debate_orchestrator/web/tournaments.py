@@ -283,6 +283,6 @@ class Tournaments:
         def build() -> str:
             rows = _rows(folder)
             ratings = rate(rows)
-            return render_page(title(folder), rows, ratings, all_tables(rows, ratings), drawn=(), minimum=MIN_GAMES)
+            return render_page(title(folder), rows, ratings, all_tables(rows, ratings), plots=(), minimum=MIN_GAMES)
 
         return await pages.standalone_page(build)

@@ -93,7 +93,7 @@ def _table(rated: Ratings, min_games: int) -> Iterator[str]:
             figures = (_signed(value) for value in (strength.strength, strength.low, strength.high))
             rows.append((str(strength.rank), *figures, str(strength.votes), f"{strength.model}{group}"))
     yield from _aligned(rows)
-    for name, effect in (("arguing pro", rated.fit.side), ("speaking second", rated.fit.second)):
+    for name, effect in (("arguing pro", rated.fit.side), ("speaking second", rated.fit.second_speaker)):
         if effect is not None:
             low, high = _signed(effect.low), _signed(effect.high)
             yield f"Effect of {name}: {_signed(effect.value)} ({low} to {high})"

@@ -162,7 +162,9 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
 
 def _must_be_callable(spec: TournamentSpec, arguments: argparse.Namespace) -> None:
     """BadSettings where a key or a library is missing in this process, which calls the models unless workers do."""
-    if arguments.cluster is None and (missing := casting.key_problems(spec.everyone, flags.permissions_of(arguments))):
+    if arguments.cluster is None and (
+        missing := casting.key_problems(spec.whole_cast, flags.permissions_of(arguments))
+    ):
         raise BadSettings(missing)
 
 
@@ -222,7 +224,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
             await database.retried_until_reached(coordinator.fetch_all)
             if not arguments.quiet:
                 print_status(
-                    f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine."
+                    f"Workers take the debates: `debate worker {shlex.quote(database.address)}` on each machine."
                 )
             async with show_progress(lambda: coordinator.numbers, list, arguments):
                 await coordinator.run()

@@ -122,7 +122,7 @@ def folder_risks(tournament: Tournament, *, remote: bool = False) -> list[Risk]:
     spec = tournament.spec
     # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
     has_clerk = CLERK in spec.loaded_format.active_seats()
-    cast = {**spec.everyone, CLERK: (model_spec.FETCH,) if has_clerk else ()}
+    cast = {**spec.whole_cast, CLERK: (model_spec.FETCH,) if has_clerk else ()}
     risks_found = list(risks.of_settings({**spec.settings, "cast": cast}, remote=remote))
     if has_clerk:
         risks_found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
@@ -216,13 +216,13 @@ def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
         "bound_by": expected.bound,
         "models": [
             {
-                "model": load.model,
-                "calls": round(load.calls),
-                "input": load.usage.input,
-                "output": load.usage.output,
-                "usd": None if load.cost is None else round(load.cost, 4),
+                "model": estimate.model,
+                "calls": round(estimate.calls),
+                "input": estimate.usage.input,
+                "output": estimate.usage.output,
+                "usd": None if estimate.cost is None else round(estimate.cost, 4),
             }
-            for load in expected.loads
+            for estimate in expected.models
         ],
     }
 
@@ -268,9 +268,9 @@ def _estimate_lines(
     uses = Counter(judge for scheduled in schedule for judge in scheduled.judges)
     if uses:
         yield f"Judges: {', '.join(f'{name} {count}' for name, count in uses.most_common())}."
-    for load in expected.loads:
-        price = "price unknown" if load.cost is None else f"${load.cost:,.2f}"
-        yield f"  {load.model}: {load.calls:,.0f} calls, {load.usage.output:,} tokens answered, {price}"
+    for estimate in expected.models:
+        price = "price unknown" if estimate.cost is None else f"${estimate.cost:,.2f}"
+        yield f"  {estimate.model}: {estimate.calls:,.0f} calls, {estimate.usage.output:,} tokens answered, {price}"
     if spec.max_cost is not None and high > spec.max_cost:
         yield f"The cap of ${spec.max_cost:,.2f} may be reached before the end; `run` goes on later with a higher one."
 

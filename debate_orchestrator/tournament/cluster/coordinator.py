@@ -15,7 +15,7 @@ from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import (
-    RETRY,
+    RETRY_SECONDS,
     Database,
     count_unfinished,
     count_workers,
@@ -71,14 +71,14 @@ class Coordinator:
         self.database, self.tournament, self.id = database, tournament, identity(tournament.spec)
         self._retry_failed, self._on_fetched = retry_failed, on_fetched
         self._scheduled = {scheduled.id for scheduled in tournament.schedule}
-        self._have: dict[str, int] = {}
+        self._local_line_counts: dict[str, int] = {}
         """Lines of the journals in the folder, by debate."""
         self.statuses: dict[str, DebateStatus] = {}
         """How the debates stand that have begun, by the database."""
         self.unusable: dict[str, DebateStatus] = {}
         """Debates whose journals can't be fetched."""
         self._began = time.monotonic()
-        self._before: RunCounts | None = None
+        self._start_counts: RunCounts | None = None
         """What was counted when the run began."""
         self.numbers = RunCounts(len(tournament.schedule), max_cost=tournament.spec.max_cost, workers=0)
 
@@ -86,10 +86,10 @@ class Coordinator:
         """Uploads the spec, and every journal that the database lacks or has less of. BadFile, with no journal
         uploaded, if the folder lacks models that the database has, or has another journal of a debate."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
-            stored = unfreeze_text(text, f"The tournament {self.id} in {self.database.where}")
+            stored = unfreeze_text(text, f"The tournament {self.id} in {self.database.address}")
             missing = [name for name in stored.added if name not in self.tournament.spec.added]
             if missing:
-                folder, where = name_of(self.tournament.folder), self.database.where
+                folder, where = name_of(self.tournament.folder), self.database.address
                 problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(missing)}."
                 raise BadFile(problem, hint="`debate tournament add` adds them here too")
         last_lines = {debate_id: last for debate_id, _, last in await self.database.rows(_LINES, id=self.id)}
@@ -99,10 +99,10 @@ class Coordinator:
             if debate_status.status not in ("waiting", "unusable")
         ]
         for debate_id in usable:
-            await self._must_begin_alike(debate_id, last_lines.get(debate_id, 0))
+            await self._must_agree(debate_id, last_lines.get(debate_id, 0))
         await self.register()
         for debate_id in usable:
-            if self._have[debate_id] > last_lines.get(debate_id, 0):
+            if self._local_line_counts[debate_id] > last_lines.get(debate_id, 0):
                 await self._upload_journal(debate_id, last_lines.get(debate_id, 0), statuses[debate_id])
 
     async def register(self) -> None:
@@ -112,14 +112,16 @@ class Coordinator:
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": self._retry_failed}
         await self.database.execute(_REGISTER, id=self.id, **values)
 
-    async def _must_begin_alike(self, debate_id: str, last_line: int) -> None:
+    async def _must_agree(self, debate_id: str, last_line: int) -> None:
         lines = self._lines(debate_id)
-        self._have[debate_id] = len(lines)
+        self._local_line_counts[debate_id] = len(lines)
         if count := min(len(lines), last_line):
             query = "SELECT line FROM lines WHERE tournament = %(id)s AND debate = %(debate)s AND n = %(n)s"
-            theirs = await self.database.rows(query, id=self.id, debate=debate_id, n=count)
-            if [bytes(line) for (line,) in theirs] != [lines[count - 1]]:  # lines are chained: the last one tells
-                folder, where = name_of(self.tournament.folder), self.database.where
+            database_lines = await self.database.rows(query, id=self.id, debate=debate_id, n=count)
+            if [bytes(line) for (line,) in database_lines] != [
+                lines[count - 1]
+            ]:  # lines are chained: the last one tells
+                folder, where = name_of(self.tournament.folder), self.database.address
                 hint = "name a new folder, into which they are fetched; another run of the spec needs another tag"
                 raise BadFile(f"{folder} has other journals than {where}, such as that of {debate_id}.", hint=hint)
 
@@ -128,17 +130,17 @@ class Coordinator:
         data = read_regular(self.tournament.journal_path(debate_id))
         return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
 
-    async def _upload_journal(self, debate_id: str, before: int, debate_status: DebateStatus) -> None:
+    async def _upload_journal(self, debate_id: str, stored_count: int, debate_status: DebateStatus) -> None:
         """Uploads what only the folder has of a journal, with what it cost."""
         lines, names = self._lines(debate_id), {"id": self.id, "debate": debate_id}
         async with self.database.transaction() as connection:
             spent = 0.0
-            if before:
+            if stored_count:
                 cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
                 ((spent,),) = await fetch_rows(connection, cost, **names)
             await connection.execute(_UPLOAD.encode(), {**names, **debate_status._asdict()})
-            name = f"{self.database.where}: {debate_id}"
-            await append_lines(connection, self.id, debate_id, before, lines[before:], name)
+            name = f"{self.database.address}: {debate_id}"
+            await append_lines(connection, self.id, debate_id, stored_count, lines[stored_count:], name)
             update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"
             await connection.execute(update, {"id": self.id, "cost": max(0.0, debate_status.cost - spent)})
             status = b"""UPDATE journals SET status = %(status)s, winner = %(winner)s, cost = %(cost)s
@@ -147,10 +149,13 @@ class Coordinator:
 
     async def run(self) -> None:
         """Returns when no more debates can be completed for now."""
-        first = True
+        is_first_pass = True
         while True:
-            await self.database.retried_until_reached(self._look)
-            finished_count, pending = count_completed(self.statuses.values()), self._pending(again=first)
+            await self.database.retried_until_reached(self._read_progress)
+            finished_count, pending = (
+                count_completed(self.statuses.values()),
+                self._pending(include_stopped=is_first_pass),
+            )
             if not pending:
                 return
 
@@ -159,54 +164,55 @@ class Coordinator:
                 await enqueue(self.database, self.id, pending)
 
             await self.database.retried_until_reached(queue_them)
-            await self._until_run()
-            await self.database.retried_until_reached(self._look)
+            await self._wait_until_run()
+            await self.database.retried_until_reached(self._read_progress)
             if count_completed(self.statuses.values()) == finished_count:
                 return
-            first = False
+            is_first_pass = False
 
-    def _pending(self, *, again: bool) -> list[tuple[str, bool]]:
-        """The debates that are left, and whether each has begun; with `again` those too that stopped for good."""
+    def _pending(self, *, include_stopped: bool) -> list[tuple[str, bool]]:
+        """The debates that are left, and whether each has begun; with `include_stopped` those too that stopped for
+        good."""
         debates = []
         for scheduled in self.tournament.schedule:
             debate_status = self.statuses.get(scheduled.id)
             if debate_status is None:
                 debates.append((scheduled.id, False))
-            elif debate_status.status == "undecided" and self._retry_failed and again:
+            elif debate_status.status == "undecided" and self._retry_failed and include_stopped:
                 debates.append((scheduled.id, True))
-            elif not debate_status.is_complete and (again or not debate_status.permanent):
+            elif not debate_status.is_complete and (include_stopped or not debate_status.permanent):
                 debates.append((scheduled.id, debate_status.status != "waiting"))
         return debates
 
-    async def _until_run(self) -> None:
+    async def _wait_until_run(self) -> None:
         """Watches until no debate is queued or running, and fetches what has come."""
         while True:
             try:
-                await self._look()
+                await self._read_progress()
                 complete = [
                     debate_id for debate_id, debate_status in self.statuses.items() if debate_status.is_complete
                 ]
-                await self.fetch([debate_id for debate_id in complete if debate_id not in self._have])
+                await self.fetch([debate_id for debate_id in complete if debate_id not in self._local_line_counts])
                 if not await count_unfinished(self.database, self.id):
                     return
-                self.database.reached()
+                self.database.note_reached()
             except out_of_reach() as error:
-                self.database.lost(error)
-                await asyncio.sleep(RETRY)
+                self.database.note_unreachable(error)
+                await asyncio.sleep(RETRY_SECONDS)
             await asyncio.sleep(_POLL_SECONDS)
 
-    async def _look(self) -> None:
+    async def _read_progress(self) -> None:
         """Reads how the debates stand, and how far they are."""
         for debate_id, status, winner, cost, why, permanent in await self.database.rows(_STATUSES, id=self.id):
             self.statuses[debate_id] = DebateStatus(status, winner, cost, tuple(why), permanent)
         ((calls, failed, spent, cap, in_flight, running),) = await self.database.rows(_COUNTS, id=self.id)
         kinds = [debate_status.status for debate_status in self.statuses.values()]
-        self._before = self._before or RunCounts(
+        self._start_counts = self._start_counts or RunCounts(
             0, complete=count_completed(self.statuses.values()), calls=calls, failed_calls=failed
         )
         seconds, finished_count = time.monotonic() - self._began, count_completed(self.statuses.values())
-        calls -= self._before.calls
-        here = finished_count - self._before.complete
+        calls -= self._start_counts.calls
+        completed_here = finished_count - self._start_counts.complete
         self.numbers = self.numbers._replace(
             complete=finished_count,
             undecided=kinds.count("undecided"),
@@ -215,19 +221,23 @@ class Coordinator:
             unusable=kinds.count("unusable"),
             calls=calls,
             in_flight=in_flight,
-            failed_calls=failed - self._before.failed_calls,
+            failed_calls=failed - self._start_counts.failed_calls,
             calls_a_minute=round(calls * 60 / max(1.0, seconds), 1),
             usd=round(spent, 6),
             max_cost=cap,
             seconds=round(seconds, 1),
-            seconds_left=round(seconds / here * (self.numbers.debates - finished_count)) if here else None,
+            seconds_left=round(seconds / completed_here * (self.numbers.debates - finished_count))
+            if completed_here
+            else None,
             workers=await count_workers(self.database, self.id),
         )
 
     async def fetch_all(self) -> None:
         """Fetches every journal of which the database has more than the folder."""
         rows = await self.database.rows(_LINES, id=self.id)
-        await self.fetch([debate_id for debate_id, count, _ in rows if count > self._have.get(debate_id, 0)])
+        await self.fetch(
+            [debate_id for debate_id, count, _ in rows if count > self._local_line_counts.get(debate_id, 0)]
+        )
 
     async def fetch(self, debates: list[str]) -> None:
         """Fetches journals. What can't be fetched is in `unusable`."""
@@ -238,19 +248,19 @@ class Coordinator:
 
     def _write(self, debate_id: str, data: bytes) -> None:
         """Writes a journal whose chain is whole, and which goes on where the one in the folder ends."""
-        path, where = self.tournament.journal_path(debate_id), f"{self.database.where}: {debate_id}"
+        path, where = self.tournament.journal_path(debate_id), f"{self.database.address}: {debate_id}"
         try:
             parse(where, data)
             if is_begun(path):
                 with JournalWriter(path):  # its lock keeps other writers out
                     if not data.startswith(b"".join(self._lines(debate_id))):
-                        raise DamagedJournal(f"{name_of(path)} has other lines than {self.database.where}.")
+                        raise DamagedJournal(f"{name_of(path)} has other lines than {self.database.address}.")
                     write_bytes_atomic(path, data)
             else:
                 write_bytes_atomic(path, data)
         except UserError as error:
             self.unusable[debate_id] = unusable(error, DebateStatus("stopped"))
         else:
-            self._have[debate_id] = data.count(b"\n")
+            self._local_line_counts[debate_id] = data.count(b"\n")
             self._on_fetched(debate_id)
             self.unusable.pop(debate_id, None)

@@ -35,11 +35,11 @@ VERSION = 7
 """The version of the tables below."""
 _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
-RETRY = 1.0
+RETRY_SECONDS = 1.0
 """Seconds until a database that could not be reached is tried again."""
-AT_THE_END = 5.0
+END_SECONDS = 5.0
 """Seconds for what is left to write when a debate is given up or a worker ends."""
-_CONNECT = 5
+_CONNECT_SECONDS = 5
 """Seconds that a connection may take."""
 _CONNECTIONS = 8
 _TOO_LARGE = "54"
@@ -96,9 +96,9 @@ Result = TypeVar("Result")
 class Database:
     """An open database. `app` is Procrastinate's, whose connections serve all queries."""
 
-    def __init__(self, app: App, where: str, tell: Callable[[str], None]):
-        self.app, self.where, self._tell = app, where, tell
-        self.away = False
+    def __init__(self, app: App, address: str, tell: Callable[[str], None]):
+        self.app, self.address, self._tell = app, address, tell
+        self.is_unreachable = False
         """Whether it can't be reached."""
 
     @asynccontextmanager
@@ -114,7 +114,7 @@ class Database:
         except Error as error:
             if isinstance(error, out_of_reach()) and not (error.sqlstate or "").startswith(_TOO_LARGE):
                 raise
-            problem = f"{self.where} did not take it ({_reason(error)})."
+            problem = f"{self.address} did not take it ({_reason(error)})."
             raise BadFile(problem, hint="see what its log says, and resume") from None
 
     async def rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
@@ -134,23 +134,23 @@ class Database:
             try:
                 result = await work()
             except out_of_reach() as error:
-                self.lost(error)
-                await asyncio.sleep(RETRY)
+                self.note_unreachable(error)
+                await asyncio.sleep(RETRY_SECONDS)
             else:
-                self.reached()
+                self.note_reached()
                 return result
 
-    def lost(self, error: Exception) -> None:
+    def note_unreachable(self, error: Exception) -> None:
         """Takes note that the database can't be reached, and says so the first time."""
-        if not self.away:
-            self._tell(f"{self.where} can't be reached ({_reason(error)}). What was answered waits in memory.")
-        self.away = True
+        if not self.is_unreachable:
+            self._tell(f"{self.address} can't be reached ({_reason(error)}). What was answered waits in memory.")
+        self.is_unreachable = True
 
-    def reached(self) -> None:
-        """Takes note that the database was reached, and says so if it was away."""
-        if self.away:
-            self._tell(f"{self.where} can be reached again.")
-        self.away = False
+    def note_reached(self) -> None:
+        """Takes note that the database was reached, and says so if it was unreachable."""
+        if self.is_unreachable:
+            self._tell(f"{self.address} can be reached again.")
+        self.is_unreachable = False
 
 
 async def fetch_rows(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:
@@ -166,11 +166,11 @@ async def open_database(url: str, tell: Callable[[str], None]) -> AsyncIterator[
     """The database at an address, with its tables. BadSettings if the address or the tables are wrong, Paused if the
     database can't be reached."""
     must_be_installed()
-    where, conninfo = url, _conninfo(url)
-    await _prepare(conninfo, where)
+    address, conninfo = url, _conninfo(url)
+    await _prepare(conninfo, address)
     import procrastinate
 
-    for name in ("psycopg", "procrastinate"):  # what they would say is told in one sentence by `lost`
+    for name in ("psycopg", "procrastinate"):  # what they would say is told in one sentence by `note_unreachable`
         logging.getLogger(name).setLevel(logging.CRITICAL)
     pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "timeout": 10.0}
     connector = procrastinate.PsycopgConnector(conninfo=conninfo, json_loads=_job_arguments, **pool)
@@ -178,13 +178,13 @@ async def open_database(url: str, tell: Callable[[str], None]) -> AsyncIterator[
     try:
         await app.open_async()
     except out_of_reach() as error:
-        raise _unreachable(where, error) from None
-    database = Database(app, where, tell)
+        raise _unreachable(address, error) from None
+    database = Database(app, address, tell)
     try:
         yield database
     finally:
-        if database.away:  # connections that are being made would be awaited
-            await connector.pool.close(timeout=RETRY)
+        if database.is_unreachable:  # connections that are being made would be awaited
+            await connector.pool.close(timeout=RETRY_SECONDS)
         await app.close_async()
 
 
@@ -220,37 +220,37 @@ def _conninfo(url: str) -> str:
     """All that an address says, and what this program adds to it."""
     from psycopg.conninfo import make_conninfo
 
-    parameters: dict[str, Any] = {"connect_timeout": _CONNECT, "keepalives_idle": 10, **check_address(url)}
+    parameters: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "keepalives_idle": 10, **check_address(url)}
     # A worker that is frozen in a transaction must not keep what it has locked from all others.
     options = f"-c search_path={SCHEMA} -c idle_in_transaction_session_timeout=5s -c lock_timeout=8s"
     options += " -c default_transaction_isolation=read\\ committed"
     return make_conninfo(**{**parameters, "options": f"{parameters.get('options', '')} {options}"})
 
 
-async def _prepare(conninfo: str, where: str) -> None:
+async def _prepare(conninfo: str, address: str) -> None:
     """Creates the tables, unless they are there. BadSettings if those that are there are of another version."""
     from psycopg import AsyncConnection, Error, OperationalError
 
     try:
         async with await AsyncConnection.connect(conninfo) as connection:
-            await _create_tables(connection, where)
+            await _create_tables(connection, address)
     except OperationalError as error:
-        raise _unreachable(where, error) from None
+        raise _unreachable(address, error) from None
     except Error as error:
-        problem = f"{where} can't be used ({_reason(error)})."
+        problem = f"{address} can't be used ({_reason(error)})."
         hint = f"an empty database of PostgreSQL 13 or later, in which you may create the schema {SCHEMA}"
         raise BadSettings(problem, hint=hint) from None
 
 
-async def _create_tables(connection: AsyncConnection, where: str) -> None:
+async def _create_tables(connection: AsyncConnection, address: str) -> None:
     from procrastinate.schema import SchemaManager
 
     newest = max(name for name in os.listdir(SchemaManager.get_migrations_path()) if name.endswith(".sql"))
     layout = f"{VERSION}, procrastinate {newest}"
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        ((there,),) = await fetch_rows(connection, f"SELECT to_regclass('{SCHEMA}.layout') IS NOT NULL")
-        if not there:
+        ((tables_exist,),) = await fetch_rows(connection, f"SELECT to_regclass('{SCHEMA}.layout') IS NOT NULL")
+        if not tables_exist:
             await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}".encode())
             await connection.execute(SchemaManager.get_schema().encode())
             await connection.execute(_TABLES.encode())
@@ -258,15 +258,15 @@ async def _create_tables(connection: AsyncConnection, where: str) -> None:
         ((version,),) = await fetch_rows(connection, "SELECT version::text FROM layout")
     if version != layout:
         problem = (
-            f"{where} was set up by another version of this program or of procrastinate ({version}, not {layout})."
+            f"{address} was set up by another version of this program or of procrastinate ({version}, not {layout})."
         )
         hint = "install the same versions on all machines, or name an empty database"
         raise BadSettings(problem, hint=f"{hint}; the folder brings along what was recorded")
 
 
-def _unreachable(where: str, error: Exception) -> Paused:
+def _unreachable(address: str, error: Exception) -> Paused:
     hint = "start it, or check address, user and password (PGPASSWORD or ~/.pgpass)"
-    return Paused(f"{where} can't be reached ({_reason(error)}).", hint=hint)
+    return Paused(f"{address} can't be reached ({_reason(error)}).", hint=hint)
 
 
 def _reason(error: Exception) -> str:
@@ -288,7 +288,7 @@ def out_of_reach() -> tuple[type[Exception], ...]:
     return OperationalError, InterfaceError, PoolTimeout, ConnectorException, *for_a_while
 
 
-LEASE = 30.0
+LEASE_SECONDS = 30.0
 """Seconds without a heartbeat after which a worker is taken for dead."""
 _TASK = "run_debate"
 _BATCH = 1_000

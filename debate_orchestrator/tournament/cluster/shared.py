@@ -20,7 +20,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.storage.journal import JournalWriter, WaitingLine, now
 from debate_orchestrator.storage.journal_lines import parse
-from debate_orchestrator.tournament.cluster.database import AT_THE_END, Database, fetch_rows
+from debate_orchestrator.tournament.cluster.database import END_SECONDS, Database, fetch_rows
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import (
     BadFile,
@@ -67,7 +67,7 @@ class DatabaseJournals:
             await journal.wait_until_handed_over()
             yield journal
         except asyncio.CancelledError:
-            timeout = AT_THE_END
+            timeout = END_SECONDS
             raise
         finally:
             try:
@@ -86,7 +86,7 @@ class DatabaseJournal(JournalWriter):
 
     def __init__(self, database: Database, tournament: str, debate_id: str, lines: Sequence[tuple[int, bytes]]):
         """BadJournal if the lines are damaged or one is missing: lines would be appended after a hole."""
-        self._set_up(f"{database.where}: {debate_id}", now)
+        self._set_up(f"{database.address}: {debate_id}", now)
         self._database, self._tournament, self._debate_id = database, tournament, debate_id
         self.entries = parse(self.path, b"".join(bytes(line) for _, line in lines)).entries if lines else []
         if [n for n, _ in lines] != [*range(1, len(self.entries) + 1)]:
@@ -138,12 +138,12 @@ class DatabaseJournal(JournalWriter):
 
 
 async def append_lines(
-    connection: AsyncConnection, tournament: str, debate_id: str, before: int, lines: Sequence[bytes], name: str
+    connection: AsyncConnection, tournament: str, debate_id: str, line_count: int, lines: Sequence[bytes], name: str
 ) -> None:
-    """Writes lines after the first `before` ones of a journal with this `name`, in a transaction. LockedJournal, which
-    must end the transaction, if others are in their places. Lines that an earlier attempt wrote without its answer
-    coming through count as written."""
-    numbers = list(range(before + 1, before + len(lines) + 1))
+    """Writes lines after the first `line_count` ones of a journal with this `name`, in a transaction. LockedJournal,
+    which must end the transaction, if others are in their places. Lines that an earlier attempt wrote without its
+    answer coming through count as written."""
+    numbers = list(range(line_count + 1, line_count + len(lines) + 1))
     values = {"id": tournament, "debate": debate_id, "numbers": numbers, "lines": list(lines)}
     await connection.execute(_APPEND.encode(), values)
     if await fetch_rows(connection, _DIFFERENT, **values) != [(0,)]:
@@ -173,7 +173,7 @@ class SharedCap:
 
     def __init__(self, database: Database, tournament: str):
         self._database, self._tournament = database, tournament
-        self.ending: set[asyncio.Task[None]] = set()
+        self.ending_calls: set[asyncio.Task[None]] = set()
 
     def wrap_providers(self, debate_id: str, providers: Mapping[str, Provider]) -> dict[str, Provider]:
         """The providers of a debate, those that call a model behind the cap."""
@@ -203,11 +203,11 @@ class SharedCap:
         values = {"id": call, "cost": cost, "unmade": int(not was_made), "failed": int(failed)}
         work = self._database.retried_until_reached(lambda: self._database.execute(_END_CALL, **values))
         task = asyncio.create_task(work)
-        self.ending.add(task)
+        self.ending_calls.add(task)
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self.ending.discard(task)
+        self.ending_calls.discard(task)
         if not task.cancelled():
             task.exception()  # a refusal is told by the next call, which can't be counted either
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.tournament.cluster.database import (
-    AT_THE_END,
-    LEASE,
+    END_SECONDS,
+    LEASE_SECONDS,
     Database,
     Requeue,
     count_unfinished,
@@ -35,7 +35,7 @@ from debate_orchestrator.util.redact import redact
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 2.0
 """Seconds between two looks for tournaments and for debates of dead workers, and the most between two heartbeats."""
-_JOBS_ENDED = 0.05
+_JOB_POLL_SECONDS = 0.05
 """Seconds between two looks whether the debates under way have ended."""
 
 _OPEN = """
@@ -77,7 +77,7 @@ class Worker:
         permissions: Permissions = NO_PERMISSIONS,
         on_change: OnChange = lambda scheduled, debate_status, event: None,
         tell: Callable[[str], None] = _LOG.info,
-        lease: float = LEASE,
+        lease: float = LEASE_SECONDS,
     ):
         """`find_problems` returns why a tournament can't run here: a missing key, no consent. `concurrency` debates of
         each tournament run at the same time. `tell` gets sentences for people."""
@@ -90,7 +90,7 @@ class Worker:
         self._runs: list[TournamentRun] = []
         """The runs of all passes."""
         self._taking: dict[str, asyncio.Task[None]] = {}
-        self._looked_at: dict[str, int] = {}
+        self._checked_passes: dict[str, int] = {}
         """By tournament, the pass for which was found whether it can run here."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
         """The debates under way, with the worker id under which each runs."""
@@ -113,14 +113,14 @@ class Worker:
         """Stops, and cancels the debates under way with their calls."""
         self._stop.set()
         if self._last_write is None:
-            self._last_write = asyncio.get_running_loop().time() + AT_THE_END
+            self._last_write = asyncio.get_running_loop().time() + END_SECONDS
         for job in self._jobs:
             job.cancel()
 
     async def work(self, *, until_done: bool = False) -> None:
         """Works until it is stopped, or with `until_done` until no debate is left that it can run. BadSettings if at
         the beginning there are only tournaments that it can't run."""
-        beating = asyncio.create_task(self._beat())
+        heartbeats = asyncio.create_task(self._send_heartbeats())
         try:
             await self._serve(until_done=until_done)
         finally:
@@ -128,69 +128,70 @@ class Worker:
             for taking in self._taking.values():
                 taking.cancel()
             while self._jobs:  # replies under way are awaited, unless they were cancelled
-                await asyncio.sleep(_JOBS_ENDED)
+                await asyncio.sleep(_JOB_POLL_SECONDS)
             await self._finish_writing()
-            beating.cancel()
+            heartbeats.cancel()
 
     async def _finish_writing(self) -> None:
-        """Has the end of all debates and calls written down. What the database has not taken in time is left: other
-        workers find the debates when their lease is over."""
-        counting = [task for current in self._passes.values() for task in current.cap.ending]
-        tasks = {*self._taking.values(), *counting}
-        seconds = AT_THE_END
+        """Waits until the end of all debates and calls is written down. What the database has not taken in time is
+        left: other workers find the debates when their lease is over."""
+        ending_calls = [task for current in self._passes.values() for task in current.cap.ending_calls]
+        tasks = {*self._taking.values(), *ending_calls}
+        seconds = END_SECONDS
         if self._last_write is not None:
             seconds = max(0.0, self._last_write - asyncio.get_running_loop().time())
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
-        while left := {task for task in (*tasks, *self._job_tasks) if not task.done()}:
-            for task in left:
+        while unfinished_tasks := {task for task in (*tasks, *self._job_tasks) if not task.done()}:
+            for task in unfinished_tasks:
                 task.cancel()  # again and again: Procrastinate goes on to the next step of its own end
-            await asyncio.wait(left, timeout=_JOBS_ENDED)
+            await asyncio.wait(unfinished_tasks, timeout=_JOB_POLL_SECONDS)
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _end_job(self, task: asyncio.Task[Any]) -> None:
-        """Forgets a task of Procrastinate. Its error, that the database could not be reached, is told by `lost`."""
+        """Forgets a task of Procrastinate. Its error, that the database could not be reached, is told by
+        `note_unreachable`."""
         self._job_tasks.discard(task)
         if not task.cancelled() and isinstance(error := task.exception(), out_of_reach()):
-            self._database.lost(error)
+            self._database.note_unreachable(error)
 
     async def _serve(self, *, until_done: bool) -> None:
-        looked = False
+        has_looked = False
         while not self._stop.is_set():
             try:
-                problems = await self._look()
-                if not looked and problems and all(problems):
-                    raise BadSettings([problem for several in problems for problem in several])
-                looked = True
+                problems = await self._find_tournaments()
+                if not has_looked and problems and all(problems):
+                    raise BadSettings([problem for tournament_problems in problems for problem in tournament_problems])
+                has_looked = True
                 unfinished = 0
                 for tournament in list(self._taking):
                     await requeue_stalled(self._database, tournament, self._lease)
                     unfinished += await count_unfinished(self._database, tournament)
                     if (current := self._passes.get(tournament)) is not None:
                         current.run.limiters.share(await count_workers(self._database, tournament))
-                self._database.reached()
+                self._database.note_reached()
                 if until_done and not unfinished:
                     return
             except out_of_reach() as error:
-                self._database.lost(error)
+                self._database.note_unreachable(error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), _POLL_SECONDS)
 
-    async def _look(self) -> list[list[str]]:
+    async def _find_tournaments(self) -> list[list[str]]:
         """Starts on the tournaments that have debates left, and stops with those that have none. Returns, for each of
         the former, why it can't run here."""
         rows = await self._database.rows(_OPEN)
         for tournament in self._taking.keys() - {tournament for tournament, _, _ in rows}:
             self._taking.pop(tournament).cancel()
-            del self._looked_at[tournament]
+            del self._checked_passes[tournament]
         return [await self._begin(*tournament) for tournament in rows]
 
     async def _begin(self, tournament: str, tag: str, number: int) -> list[str]:
         """Takes debates of a tournament from now on, unless something prevents it. Returns what prevents it."""
-        if self._looked_at.get(tournament) == number:
+        if self._checked_passes.get(tournament) == number:
             return []
         _, problems = await self._load(tournament)
-        self._looked_at[tournament] = number
+        self._checked_passes[tournament] = number
         if problems:
             self._tell(f"No debates of {tag} are taken: {' '.join(problems)}")
             if tournament in self._taking:
@@ -206,17 +207,17 @@ class Worker:
             try:
                 await take_debates(self._database, tournament, self._concurrency, self._lease)
             except out_of_reach() as error:
-                self._database.lost(error)
+                self._database.note_unreachable(error)
             await asyncio.sleep(1.0)
 
-    async def _beat(self) -> None:
+    async def _send_heartbeats(self) -> None:
         """Gives heartbeats for the debates under way, also while no new ones are taken."""
         while True:
             try:
                 for worker_id in set(self._jobs.values()):
                     await self._database.app.job_manager.update_heartbeat(worker_id)
             except out_of_reach() as error:
-                self._database.lost(error)
+                self._database.note_unreachable(error)
             await asyncio.sleep(min(_POLL_SECONDS, self._lease / 3))
 
     async def _run_job(self, worker_id: int, tournament: str, debate_id: str) -> None:
@@ -287,13 +288,13 @@ class Worker:
             wrap=cap.wrap_providers,
         )
         self._runs.append(run)
-        self._passes[tournament] = _Pass(number, {one.id: one for one in loaded.schedule}, run, cap)
+        self._passes[tournament] = _Pass(number, {scheduled.id: scheduled for scheduled in loaded.schedule}, run, cap)
         return self._passes[tournament]
 
     async def _load(self, tournament: str) -> tuple[Tournament | None, list[str]]:
         """A tournament of the database, and why it can't run here. Its cap is kept in the database, not here."""
         rows = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
-        name = f"The tournament {tournament} in {self._database.where}"
+        name = f"The tournament {tournament} in {self._database.address}"
 
         def scheduled() -> Tournament:
             ((text,),) = rows
