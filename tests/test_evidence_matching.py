@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.verbatim import comparable
+from debate_orchestrator.core.verbatim import comparable, paragraphs
 from debate_orchestrator.evidence import match
 from debate_orchestrator.evidence.match import NEAR, compare, why_unusable
+from debate_orchestrator.evidence.pages import plain
 
 TEXT = (
     "Nobody expected it. The sea rose by 3.4 millimetres a year between 1993 and 2023, say those who measure it from "
@@ -265,19 +266,65 @@ def test_a_quote_ends_with_whole_figures() -> None:
         assert state("5 are from the town on the other bank", page) != "verified", before
 
 
-@pytest.mark.parametrize("behind", ["", ".", ". Sales fell", "; sales fell", "?", ".[3] So"])
+@pytest.mark.parametrize("behind", ["", ".", ".[3]", "; sales fell", "%. Sales fell", ".5. Sales fell", "000.[3] So"])
 def test_a_figure_may_end_a_quote(behind: str) -> None:
     """A figure that is whole may be the end of a quote."""
-    assert state("it was seen that the town grew by 5", f"It was seen that the town grew by 5{behind}") == "verified"
+    quoted = behind.partition(". ")[0].partition(".[")[0].partition(";")[0].removesuffix(".")
+    page = f"It was seen that the town grew by 5{behind}"
+    assert state(f"it was seen that the town grew by 5{quoted}", page) == "verified"
 
 
 def test_a_figure_may_begin_a_text_or_a_sentence() -> None:
     """A year before a word may be a number of something; a figure at the beginning may not go on before it."""
     assert state("they say that it cost 2000", "They say that it cost 2000 million") == "near match"
     assert state("they say that it cost 2000", "They say that it cost 2000, but no more.") == "verified"
-    for before in ("", "There. "):
+    for before in ("", "There! ", "There; "):
         page = f"{before}5 are from the town on the other bank"
         assert state("5 are from the town on the other bank", page) == "verified", before
+
+
+OTHER_AT_THE_EDGE = [
+    ("the reform would kill 10 people in that country", "The reform would kill 10[6] people in that country."),
+    ("it would cost each household about 100 there", "It would cost each household about 100.[6] there."),
+    ("organic bananas from Peru now cost just $5", "Organic bananas from Peru now cost just $5.^99 per kilo."),
+    ("vaccines cause autism in healthy children.", "Vaccines cause autism in healthy children?"),
+    ("5 percent of the patients died of it", "Less than approx. 5 percent of the patients died of it."),
+    ("die Zahl der Toten in Berlin war im 19.", "Die Zahl der Toten in Berlin war im 19. Jahrhundert klein."),
+    ("it shows that no one of the patients died", "It show[s] that no one of the patient[s] died."),
+    ("it was seen that there were \u00be of a million", "It was seen that there were \u00bd of a million."),
+]
+
+
+def test_what_goes_on_at_the_edge_is_not_verified() -> None:
+    """A raised part of a figure, an abbreviation, an ordinal, a question mark or a letter in brackets makes it another
+    quote; of figures another is no match at all."""
+    for quote, page in OTHER_AT_THE_EDGE:
+        assert state(quote, page) != "verified", quote
+    assert state(*OTHER_AT_THE_EDGE[-1]) == "not found"
+    assert state("it was found there in 1993 by the town", "It was found there in 1993[3] by the town.") == "verified"
+
+
+def test_cells_of_a_plain_text_are_apart() -> None:
+    """A quote goes from no cell that a tab ends into the next."""
+    assert (
+        state("the drug is safe for all the children", paragraphs("The drug is safe\tfor all the children"))
+        != "verified"
+    )
+    assert (
+        state("the drug is safe for all the children", paragraphs("\tThe drug is safe for\nall the children"))
+        == "verified"
+    )
+
+
+def test_a_soft_hyphen_that_breaks_a_word_is_a_hyphen() -> None:
+    """It is drawn at the end of a line, so that neither half of the word is a word of a quote."""
+    for hyphen in ("\u00ad\n", "\u00ad\u200b \r\n", "-\n"):
+        page = plain(
+            f"It was quite un{hyphen}safe for the children there and risk{hyphen}free now.".encode(), "utf-8"
+        ).text
+        assert state("safe for the children there", page) != "verified", page
+        assert state("it was quite un", page) != "verified", page
+        assert state("safe for the children there and risk", page) != "verified", page
 
 
 def test_an_address_that_holds_the_quote_proves_nothing() -> None:

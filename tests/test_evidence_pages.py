@@ -297,6 +297,15 @@ SEEN = [
     ('so. <p style="text-decoration: line-through">It is safe.</p>', "so.\n[struck: It is safe.]"),
     ("in 2019<sup><a href=#n>1</a></sup>. <sup>1</sup>5 million", "in 2019[1]. 1 5 million"),
     ("<table><tr><td>5<td>300</table>", "5\n300"),
+    ("$5.<sup>99</sup> or 1,<sup>5</sup>", "$5.^99 or 1,^5"),
+    ("10<sup><a href='/wiki/Exp'>6</a></sup>, so<sup><a href='/p#6'>6</a></sup>", "10^6, so[6]"),
+    ("un<x-y>safe</x-y> <x-y>for</x-y><p>all", "unsafe\nfor\nall"),
+    ("un<output>safe</output>, risk<x-y>-</x-y><x-y>free</x-y>", "unsafe, risk-free"),
+    ("10<i style='top:-.5em;/* x: */POSITION:Relative'>6</i>", "10^6"),
+    ("10<i style='transform:translateY(-1em)'>6</i>, not&#x3164;able", "10^6, not able"),
+    ("a <i style='visibility: Hidden !important'>this</i><dialog>b</dialog><dialog open>c</dialog>", "a\nc"),
+    ("a<datalist><option>b</datalist><noframes>c</noframes><svg></svg><title>d</title>", "a[image]"),
+    ("It was un&shy;<br>safe", "It was un-\nsafe"),
 ]  # fmt: skip
 
 

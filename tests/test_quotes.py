@@ -203,7 +203,7 @@ BEFORE = [
 ]  # fmt: skip
 BEHIND = [
     "\u201bt", "\u201dt", "\u2035t", "\u055at", " ' t", " 't", "' t", "\u00b4t", "`t", '"t', "(\u2019t)", "\u00b7t",
-    "-\nt", "- t", "\u2013t", ")t", "!t", ".t", "\u2026t",
+    "-\nt", "- t", "\u2013t", ")t", "!t", ".t", "\u2026t", " n't", "?", "? So",
 ]  # fmt: skip
 HONEST_BEFORE = [
     "", "So. ", "so, ", "(", "so (", "\u201c", "he said: \u201c", "so\u2014", "so \u2013 ", "so -- ", "so--", "\u2014 ",
@@ -211,7 +211,7 @@ HONEST_BEFORE = [
 ]  # fmt: skip
 HONEST_BEHIND = [
     "", ".", ", so", ". So", ") so", ".) So", "\u201d so", ",\u201d he", "\u201d\u2014he", "\u2014so", ",\u2014so",
-    " \u2014 so", " \u2013 so", "--so", " - so", "[3] so", ".[3][4] So", ".[3]", "\u2020 so", "\u2026 so", "? So", " !",
+    " \u2014 so", " \u2013 so", "--so", " - so", "[3] so", ".[3][4] So", ".[3]", "\u2020 so", "\u2026 so", "! So", " !",
     "!\n\nSo",
 ]  # fmt: skip
 

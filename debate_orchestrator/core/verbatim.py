@@ -48,23 +48,30 @@ _HEADING = re.compile(r"\A\s*#{1,6}\s+")
 _BLOCK_QUOTE = re.compile(r"\A\s*(?:>\s?)+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2}|\s*\Z)")
 """The marks of a block quote, which are no sign of a figure."""
 _STRUCK = re.compile(r"~~|(?<![\w/:])~(?=\w)[^~\n]*(?<=\w)~(?!\w)")
+_CELLS = re.compile(r"(?<=\S)[^\S\n]*\t[^\S\n]*(?=\S)")
+"""What keeps the cells of a table in plain text apart."""
 _MARKS = "\"'\u00ab\u00bb"
 
-_WIDE_PUNCTUATION = "\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f"
+_WIDE_PUNCTUATION = "\u3001\u3002\uff0c\uff1a\uff1b\uff01"
 _BEFORE = re.compile(
     rf"(?:(?<![^\s-][-\u00ac\uff0d])[\s\u2014]|[{_WIDE_PUNCTUATION}\u300c\u300e\uff08])[{_MARKS}(\[\u00bf\u00a1\u2022]*\Z"
 )
 """What stands before the first word of a quote: no word that goes on, nor its hyphen."""
 _AFTER = re.compile(
-    rf"(?:[{_MARKS})\].,;:!?\u2020*]|\[\d{{1,3}}\])*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
+    rf"(?:[{_MARKS})\].,;:!\u2020*]|\[\d{{1,3}}\])*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
 )
-_GOES_ON = re.compile(r"\s?['\"\u00b4`\u2032\u2035\u055a]\s?(?:t|s|d|ll|re|ve|m)\b", re.IGNORECASE)
-"""What goes on with the last word, as in "can 't"."""
+"""What stands behind the last word. The words of a question are no statement, so there is no question mark."""
+_GOES_ON = re.compile(r"\s?n?['\"\u00b4`\u2032\u2035\u055a]\s?(?:t|s|d|ll|re|ve|m)\b", re.IGNORECASE)
+"""What goes on with the last word, as in "can 't" and "could n't"."""
 _ALONE = re.compile(f"[{ALONE}]")
-_BEGINS = re.compile(r"(?:(?<!\d)[.!?;]\s|[\u3002\uff01\uff1f\uff1b])[\"'(]*\Z")
-"""What begins a sentence, right before a figure."""
-_ENDS = re.compile(r"\n?\Z|[.?;](?:[\"')]|\[\d{1,3}\])*\s(?!\d)|,\s(?=[^\W\d_]{2})|[\u3002\uff1f\uff1b]")
-"""What ends the text, a sentence or a clause, right behind a figure."""
+_BEGINS = re.compile(r"(?:(?<!\d)[!?;]\s|[\u3002\uff01\uff1f\uff1b])[\"'(]*\Z")
+"""What begins a sentence, right before a figure. A full stop may be that of an abbreviation: "approx. 5"."""
+_ENDS = re.compile(r"\n?\Z|;(?:[\"')]|\[\d{1,3}\])*\s(?!\d)|,\s(?=[^\W\d_]{2})|[\u3002\uff1b]")
+"""What ends the text or a clause, right behind a figure."""
+_ENDS_SENTENCE = re.compile(r"\.(?:[\"')]|\[\d{1,3}\])*\s(?!\d)")
+_ENDS_TEXT = re.compile(r"\.(?:[\"')]|\[\d{1,3}\])*\n?\Z")
+_MAY_BE_ORDINAL = re.compile(r"(?<![\d.,'])\d{1,3}\Z")
+"""A figure that is an ordinal with a full stop behind it, as in "19. Jahrhundert"."""
 _SIGN_BEFORE = re.compile(r"[^\w\s.,;:!?\"'()\[\]\u2014]\s?\Z")
 _SIGN_BEHIND = re.compile(r"\s?[^\w\s.,;:?)\]\u2014]")
 """What may make another term of a single letter: `n!`, `f'`."""
@@ -73,10 +80,10 @@ _NEIGHBOURS = 30
 
 
 def paragraphs(text: str) -> str:
-    """A plain text, which may be markdown, with each paragraph, item and heading on a line of its own, as the text of
-    a page has them. Lines within a paragraph are joined, but not digits at the end and the beginning of two."""
+    """A plain text, which may be markdown, with each paragraph, item, heading and cell on a line of its own, as the
+    text of a page has them. Lines within a paragraph are joined, but not digits at the end and the beginning of two."""
     lines, joins, quoted = list[str](), False, False
-    for line in text.split("\n"):
+    for line in _CELLS.sub("\n\n", text).split("\n"):
         bare = _BLOCK_QUOTE.sub("", line, count=1)
         joins = joins and quoted == (bare != line) and not _BEGINS_BLOCK.match(bare)
         quoted = bare != line
@@ -219,7 +226,8 @@ def _begins_whole(word: str, before: str, begins_text: bool) -> bool:
 
 def _ends_whole(word: str, after: str) -> bool:
     if any(map(str.isnumeric, word)):
-        return _ENDS.match(after) is not None
+        stop = _ENDS_TEXT if _MAY_BE_ORDINAL.search(word.rstrip(_MARKS)) else _ENDS_SENTENCE
+        return bool(stop.match(after) or _ENDS.match(after))
     return not _is_letter(word) or not _SIGN_BEHIND.match(after)
 
 

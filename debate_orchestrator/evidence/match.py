@@ -45,9 +45,14 @@ MAX_LENGTH = 2_000
 _ELLIPSIS = re.compile(r"[\[(]\s*(?:\.\s?){2,}[\])]|\.(?:\s?\.){2,}(?!(?<=\d\.{3})\d)|\u2026")
 """What leaves words out; "5...7" is a range."""
 _REFERENCE_MARK = re.compile(
-    rf"(?<=\S)\[(?:\d{{1,3}}|[a-z]|note \d{{1,3}}|citation needed)\](?:(?!\w)|(?=[{ALONE}]))", re.IGNORECASE
+    r"(?<=\S)(?:(?<=(?<![\d.,])[12]\d{3})|(?<=(?<![\d.,])[12]\d{3}[.,;:])|(?<!\d)(?<!\d[.,;:!?]))"
+    rf"\[(?:\d{{1,3}}|[abc]|note \d{{1,3}}|citation needed)\](?:(?!\w)|(?=[{ALONE}]))",
+    re.IGNORECASE,
 )
-"""A mark of an encyclopedia behind a word or a sentence, without a blank. What stands alone in brackets is a word."""
+"""A mark of an encyclopedia behind a word or a sentence, without a blank. What stands alone in brackets is a word.
+Behind a figure that is no year it may be a part of it: "10[6]" is a power of ten."""
+_MARK_BEHIND = re.compile(r"(?<=[.,;:])(?:\[\d{1,3}\])+\Z")
+"""A mark behind the sign that ends a figure."""
 ECHO = 0.75
 """If an address holds words with at least this share of a quote's letters, the page may only repeat the address."""
 _DECODINGS = 4
@@ -200,7 +205,7 @@ def _closest(parts: Sequence[str], source: Source) -> Match:
 
 def _figures(text: str) -> list[str]:
     """The words with a digit, without the punctuation around them."""
-    words = (word for word in words_of(text) if any(map(str.isdigit, word)))
+    words = (_MARK_BEHIND.sub("", word) for word in words_of(text) if any(map(str.isnumeric, word)))
     return [word.lstrip(_AROUND_FIGURE).rstrip(_AROUND_FIGURE + ".") for word in words]
 
 

@@ -32,7 +32,7 @@ _DATES = (
 _DATE_IN_SCRIPT = re.compile(rf'"datePublished"\s*:\s*"({_DATE.pattern})')
 _TITLE = 300
 
-_DROPPED = {"head", "noscript", "script", "style", "template"}
+_DROPPED = {"datalist", "head", "noframes", "noscript", "script", "style", "template", "title"}
 _PLACEHOLDERS = {
     "audio": "audio", "canvas": "image", "embed": "object", "iframe": "object", "img": "image", "input": "field",
     "math": "formula", "object": "object", "select": "field", "svg": "image", "textarea": "field", "video": "video",
@@ -43,14 +43,20 @@ _INLINE = {
     "kbd", "label", "mark", "nobr", "q", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong",
     "sub", "sup", "time", "tt", "u", "var", "wbr", *_PLACEHOLDERS,
 }  # fmt: skip
-_RAISES = re.compile(
-    r"vertical-align\s*:\s*(?!baseline|middle|inherit|initial|unset|revert|\s)|position\s*:\s*relative(?s:.*)\b(?:top|bottom)",
-    re.IGNORECASE,
-)
-_LOWERS = re.compile(r"vertical-align\s*:\s*(?:sub|bottom|text-bottom|-)", re.IGNORECASE)
+_BLOCKS = {
+    "address", "article", "aside", "blockquote", "body", "br", "button", "caption", "center", "col", "colgroup", "dd",
+    "details", "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2",
+    "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "html", "legend", "li", "listing", "main", "menu", "nav", "ol",
+    "optgroup", "option", "p", "plaintext", "pre", "search", "section", "summary", "table", "tbody", "td", "tfoot",
+    "th", "thead", "tr", "ul", "xmp",
+}  # fmt: skip
+_UNKNOWN = "\x00"
+"""The border of an element that is neither. It may be drawn within a word; elsewhere a block begins or ends there."""
+_ON_LINE = ("", "baseline", "middle", "inherit", "initial", "unset", "revert", "revert-layer")
+"""Values of `vertical-align` that raise and lower nothing."""
+_MOVED = {"top", "bottom", "inset", "inset-block", "inset-block-start", "inset-block-end"}
 _ORDINALS = {"st", "nd", "rd", "th", "er", "re", "\u00e8re", "\u00e8me", "eme"}
 _STRUCK = {"del", "s", "strike"}
-_HIDES = re.compile(r"(?<![\w-])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
 
 class Page(NamedTuple):
@@ -108,26 +114,29 @@ def visible_text(tree: Any) -> str:
     """The text of a tree in order, without what hides itself."""
     pieces: list[str] = []
     _read(tree, pieces)
-    lines = (" ".join(line.split()) for line in "".join(pieces).split("\n"))
+    text = re.sub(rf"(?<=[^\s{_UNKNOWN}]){_UNKNOWN}+(?=[^\s{_UNKNOWN}])", "", "".join(pieces))
+    lines = (" ".join(line.split()) for line in re.split(rf"[\n{_UNKNOWN}]", text))
     return "\n".join(line for line in lines if line)
 
 
 def _read(node: Any, pieces: list[str]) -> None:
     """Adds an element's text. Its depth is limited by the parser."""
-    tag = node.tag
-    if tag in _DROPPED or node.get("hidden") is not None or _HIDES.search(node.get("style") or ""):
+    tag, style = node.tag, _declarations(node)
+    is_closed = tag == "dialog" and node.get("open") is None
+    if tag in _DROPPED or is_closed or node.get("hidden") is not None or _hides(style):
         return
     if tag in _PLACEHOLDERS:
         decoration = (tag == "img" and node.get("alt") == "") or (tag == "input" and node.get("type") == "hidden")
         pieces.append("" if decoration else f"[{_PLACEHOLDERS[tag]}]")
         return
-    before, after, style = "", "", node.get("style") or ""
-    if tag in ("sup", "sub") or _RAISES.search(style):
-        before, after = _raised_marks(node, next((piece for piece in reversed(pieces) if piece), ""))
-    if tag in _STRUCK or "line-through" in style.lower():
+    before, after = "", ""
+    if tag in ("sup", "sub") or _raises(style):
+        before, after = _raised_marks(node, style, "".join([piece for piece in pieces[-10:] if piece][-2:]))
+    if tag in _STRUCK or any("line-through" in value for value in style.values()):
         before, after = f"[struck: {before}", f"{after}]"
     if tag not in _INLINE:
-        before, after = f"\n{before}", f"{after}\n"
+        border = "\n" if tag in _BLOCKS else _UNKNOWN
+        before, after = f"{border}{before}", f"{after}{border}"
     pieces += [before, _fold_spaces(node.text)]
     for child in node:
         _read(child, pieces)
@@ -135,28 +144,45 @@ def _read(node: Any, pieces: list[str]) -> None:
     pieces.append(after)
 
 
-def _raised_marks(node: Any, preceding: str) -> tuple[str, str]:
+def _declarations(node: Any) -> dict[str, str]:
+    """The `style` attribute of an element, without comments: property to value, in lower case."""
+    style = re.sub(r"/\*.*?\*/", "", node.get("style") or "", flags=re.DOTALL)
+    pairs = (declaration.partition(":") for declaration in style.lower().split(";"))
+    return {name.strip(): value.replace("!important", "").strip() for name, _, value in pairs}
+
+
+def _hides(style: dict[str, str]) -> bool:
+    return style.get("display") == "none" or style.get("visibility") in ("hidden", "collapse")
+
+
+def _raises(style: dict[str, str]) -> bool:
+    """Whether a style draws text above or below the line."""
+    moved = style.get("position", "static") != "static" and not style.keys().isdisjoint(_MOVED)
+    return style.get("vertical-align", "") not in _ON_LINE or moved or bool(style.keys() & {"transform", "translate"})
+
+
+def _raised_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str, str]:
     """What keeps raised or lowered text apart from what stands beside it: 10² is not 102, a note's number no digit."""
     text, links = node.text_content().strip(), [node.getparent(), *node.iter("a")]
     if re.fullmatch(r"\[.*\]", text):
         return "", ""
     if node.tag == "sup" and text.isdecimal() and any(_is_link_of(link, text) for link in links):
         return "[", "]"
-    lowered = node.tag == "sub" or _LOWERS.search(node.get("style") or "")
+    lowered = node.tag == "sub" or style.get("vertical-align", "").startswith(("sub", "bottom", "text-bottom", "-"))
     following = node.getnext()
     behind = node.tail or ("" if following is None or following.tag not in _INLINE else following.text_content())
-    return _marks_of_small(text, LOWERED if lowered else RAISED, preceding[-1:], behind)
+    return _marks_of_small(text, LOWERED if lowered else RAISED, preceding[-2:], behind)
 
 
-def _marks_of_small(text: str, sign: str, before: str, behind: str) -> tuple[str, str]:
-    """What to write before and after raised or lowered text, so that 10\u00b2 is not read as 102. Raised digits after a
-    sentence are a footnote number and get brackets."""
+def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[str, str]:
+    """What to write before and after raised or lowered text, so that 10\u00b2 is not read as 102. Raised digits behind
+    a word and a sign that ends it are a footnote number and get brackets; behind a figure they are a part of it."""
     if not any(map(str.isalnum, text)):
         return "", ""
-    touches = behind[:1].isalnum()
+    touches, before = behind[:1].isalnum(), preceding[-1:]
     if not before or before.isspace() or unicodedata.category(before) in ("Ps", "Pi"):
         return "", " " if touches else ""
-    if sign == RAISED and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb":
+    if sign == RAISED and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb" and preceding[0].isalpha():
         return "[", "]"
     if sign == RAISED and before.isdigit() and text.lower() in _ORDINALS:
         return "", ""
@@ -166,8 +192,8 @@ def _marks_of_small(text: str, sign: str, before: str, behind: str) -> tuple[str
 
 
 def _is_link_of(node: Any, text: str) -> bool:
-    """Whether an element is a link of just this text."""
-    return bool(node.tag == "a" and node.text_content().strip() == text)
+    """Whether an element is a link of just this text to a place of a page."""
+    return bool(node.tag == "a" and "#" in (node.get("href") or "") and node.text_content().strip() == text)
 
 
 def _fold_spaces(text: str | None) -> str:

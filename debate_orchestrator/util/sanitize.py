@@ -25,6 +25,10 @@ JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 UNSEEN = re.compile(f"[{HIDDEN}]|{JOINER}")
 """A character that is not seen."""
 _HIDING = re.compile(f"[{HIDDEN}]")
+_BROKEN_WORD = re.compile(f"\u00ad[{HIDDEN}]*(?=[ \t]*\n)")
+"""A soft hyphen at the end of a line, which is drawn."""
+_FILLERS = str.maketrans(dict.fromkeys("\u115f\u1160\u3164\uffa0", " "))
+"""What is drawn as a blank."""
 _IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
 # Unicode never assigns these, and XML forbids U+FFFE and U+FFFF.
 NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
@@ -69,13 +73,14 @@ def sanitize(text: str) -> str:
 
     C0 controls become their visible pictures (ESC is shown as ␛), so that a reader sees they were
     there; other controls, lone surrogates and noncharacters become U+FFFD. Characters that only hide or reorder
-    text are dropped. Joiners that scripts and emoji need are kept.
+    text are dropped. Those that are drawn as a blank become one, and a soft hyphen that breaks a word becomes a
+    hyphen. Joiners that scripts and emoji need are kept.
     """
     if text.replace("\n", "").isprintable() and (text.isascii() or not UNSEEN.search(text)):
         return text  # most texts: to look is many times cheaper than to replace nothing
     text = _BREAKS.sub("\n", text)
     if not text.isascii():
-        text = _IDLE.sub("", _HIDING.sub("", text))
+        text = _IDLE.sub("", _HIDING.sub("", _BROKEN_WORD.sub("-", text.translate(_FILLERS))))
     return _CONTROL.sub(_picture, text)
 
 
