@@ -190,6 +190,7 @@ def pytest_configure() -> None:
     sys.dont_write_bytecode = False
     os.fsync = os.fdatasync = lambda handle: None
     os.environ["LANGUAGE"] = "C"  # argparse looks for translations of every word of every help, on the disk
+    gc.disable()  # until all is collected: what is imported stays
 
 
 def pytest_sessionfinish() -> None:
@@ -211,6 +212,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")
