@@ -16,7 +16,7 @@ from viewer import watching
 from debate_orchestrator.setup.risks import WANTS
 from debate_orchestrator.storage.journal import JournalWriter
 
-SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
+SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\nretry_for: 1\n"
 TYPED = (*STATED, "--rounds=1")
 J = "debate-report.journal.jsonl"
 TOUCHES = "command:sh -c 'touch marker; exit 1'"
@@ -38,7 +38,7 @@ def answers(text: str, name: str = "a.yaml") -> str:
 
 def journal(path: str = "r.journal.jsonl", spec: str = TOUCHES, **setup: object) -> str:
     """The journal of a debate that was opened elsewhere, with this cast."""
-    first = opened_event(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
+    first = opened_event(rounds=1, retry_for=1.0, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
     JournalWriter.create(path, first.model_copy(update=setup)).close()
     return path
 

@@ -48,19 +48,21 @@ def writing(viewer: Viewer, who: str = "Researcher A") -> None:
 def test_a_pause(server: Server) -> None:
     """r before the answer is in takes a pause back: no turn waits. p lets the reply under way come in and makes no call
     until r; then the debate goes on to its report."""
+    server.between, server.held = lambda request: 0.0, 1
     with watching(*RUN, "--rounds=1") as viewer:
         writing(viewer)
         viewer.press("p")
         viewer.see_text("pausing after this turn")
         viewer.press("r")
         viewer.see(lambda: "p pause" in viewer.glass.text)
+        server.held = 2
         writing(viewer, "Researcher B")
         viewer.press("p")
         viewer.see_text("pausing after this turn")
+        server.held = 0
         viewer.see(lambda: "paused · r resume" in viewer.glass.text and "thinks" not in viewer.glass.text)
         assert answers() == ["1.opening.a", "1.opening.b"]
         assert len(server.requests) == 2
-        server.between = lambda request: 0.0
         viewer.press("r")
         assert viewer.see_end() == 0
     assert Path("r.md").exists()
@@ -172,7 +174,7 @@ def test_leaving(server: Server) -> None:
 
 def test_leaving_at_once(server: Server) -> None:
     """A second Ctrl-C leaves the replies under way; what had come of them is on the screen, and said to be left."""
-    server.between = lambda request: 1.0
+    server.between, server.held = lambda request: 0.0, 1
     with watching(*RUN) as viewer:
         writing(viewer)
         viewer.press("\x03")

@@ -54,7 +54,7 @@ def stranger(debate: Run, seat: str, cast: tuple[str, ...], *, held: bool) -> No
     filled = {role: "host" if role in waiting else "rehearse" for role in ("a", "b", "judge")}
     flags = [*(f"--{role}={spec}" for role, spec in filled.items()), f"--judge={filled['judge']}"]
     flags += [] if seat == "rapporteur" else ["--no-brief"]
-    ran = debate("run", *STATED[:3], "--rounds=1", "--no-issues", "--output=r.md", *flags)
+    ran = debate("run", *STATED[:3], "--rounds=1", "--no-issues", "--output=r.md", "--retry-for=1", *flags)
     assert ran.code == 3, ran.err
     with JournalWriter(J) as journal:
         journal.append(Reassigned(seat=seat.rsplit(maxsplit=1)[-1], specs=cast))

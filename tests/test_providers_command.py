@@ -120,7 +120,7 @@ def test_a_failure(program: Callable[[str], str], script: str, said: str) -> Non
 def test_too_long() -> None:
     """A program has as long as the debate's retries, a second at least; what it had printed by then is kept."""
     with pytest.raises(TransientError, match="no end after 1 s") as failure:
-        ask("command:sh -c 'echo half of; sleep 60'", retry_for=0.1)
+        ask("command:sh -c 'echo half of; exec sleep 60'", retry_for=0.1)
 
     assert isinstance(failure.value.partial, Reply) and failure.value.partial.text == "half of"
 
