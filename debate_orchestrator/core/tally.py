@@ -128,8 +128,8 @@ def in_original_names(debate: DebateState, shape: Shape, ballot: StructuredReply
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
     """The result of a round whose whole panel has voted, and whether it is followed by an intervention."""
-    round_votes, format = votes(debate, round), debate.format
-    finding = find_convergence(findings(debate, round), format.sides)
+    round_votes, format, round_findings = votes(debate, round), debate.format, findings(debate, round)
+    finding, conceder = find_convergence(round_findings, format.sides), majority_concession(round_findings)
     absent = all(vote.absent for vote in round_votes)
     result = (
         None
@@ -141,10 +141,10 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     rounds_before = range(round - format.intervention.most_in_a_row, round)
     needs_intervention = (
         wants_intervention
-        and not majority_concession(findings(debate, round))
+        and not conceder
         and not all(n in debate.judged and debate.judged[n].intervened for n in rounds_before)
     )
-    return JudgedRound(finding, result, needs_intervention)
+    return JudgedRound(finding, result, needs_intervention, conceder)
 
 
 def convergence(debate: DebateState, round: int) -> Convergence:
@@ -160,10 +160,10 @@ def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
 
 def conceded_in(debate: DebateState, round: int) -> str | None:
     """The side that the judges of a round hold to have given up its whole position; it ends the debate."""
+    if round not in debate.judged:
+        return None
     earlier_debate = debate.opened.earlier_debate
-    if earlier_debate is None:
-        return majority_concession(findings(debate, round))
-    return earlier_debate.conceded.get(round) if round in debate.judged else None
+    return debate.judged[round].conceded if earlier_debate is None else earlier_debate.conceded.get(round)
 
 
 def had_intervention(debate: DebateState, round: int) -> bool:
@@ -293,7 +293,7 @@ def conceding_side(debate: DebateState) -> str | None:
     for stage in debate.stages:
         if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
             by_speech = any(turn.id in debate.conceding for turn in stage)
-            if not by_speech and majority_concession(findings(debate, stage[0].round or 0)) not in sides:
+            if not by_speech and debate.judged[stage[0].round or 0].conceded not in sides:
                 return None
             return sides[0] if len(sides) == 1 else "both"
     return None

@@ -143,6 +143,7 @@ def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list
     """The topic and the speeches that the seat of a turn has heard; in a dialogue its own ones are its messages."""
     dialogue = debate.format.history == "dialogue" and not turn.judging
     messages: list[tuple[Role, str]] = [("user", _render("shared/motion.md.j2", values | _fenced(debate, "motion")))]
+    names = {key: values[key] for key in ("names", "side_labels")}
     for turn_values in values["heard"]:
         if (
             dialogue
@@ -154,7 +155,7 @@ def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list
         else:
             # The sides of a mirrored debate have each other's turn ids, whose codes they have seen.
             fenced = _fenced(debate, turn_values["turn"]["id"], *(["mirrored"] if turn.mirrored else []))
-            messages.append(("user", _render("shared/turn.md.j2", values | turn_values | fenced)))
+            messages.append(("user", _render("shared/turn.md.j2", names | turn_values | fenced)))
     return messages
 
 
@@ -323,14 +324,14 @@ def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any
     return {"issues": issues, "untouched": rapporteur.untouched(debate)}
 
 
-def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
-    """A turn as templates see it, as plain data."""
+def _turn(debate: DebateState, turn: Turn, plain_phase: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A turn as templates see it, as plain data; `plain_phase` is its phase as they see it, if that is made already."""
     names = ("id", "seat", "round", "mirrored", "role", "judging", "speaking")
     plain = {name: rendering.plain_data(getattr(turn, name)) for name in names}
     return {
         **plain,
         "closing": turn.after_rounds,
-        "phase": rendering.plain_data(turn.phase),
+        "phase": plain_phase or rendering.plain_data(turn.phase),
         "tag": rendering.plain_data(debate.format.tag_of(turn)),
     }
 
@@ -338,9 +339,13 @@ def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
 def _turns_heard(debate: DebateState, listener: Turn) -> list[dict[str, Any]]:
     """The speeches that the seat of a turn has heard, as templates see them, as plain data."""
     names = [name for name in TranscriptEntry.model_fields if name != "turn"]
+    entries = transcript_entries.entries_for(debate, listener)
+    phases = {id(entry.turn.phase): entry.turn.phase for entry in entries}  # a few, which many turns share
+    plain_phases = {key: rendering.plain_data(phase) for key, phase in phases.items()}
     return [
-        {name: rendering.plain_data(getattr(entry, name)) for name in names} | {"turn": _turn(debate, entry.turn)}
-        for entry in transcript_entries.entries_for(debate, listener)
+        {name: rendering.plain_data(getattr(entry, name)) for name in names}
+        | {"turn": _turn(debate, entry.turn, plain_phases[id(entry.turn.phase)])}
+        for entry in entries
     ]
 
 
