@@ -77,6 +77,21 @@ def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str)
 
 
 @pytest.mark.slow
+def test_a_journal_with_a_key_is_not_uploaded(
+    debate: Run, url: str, monkeypatch: pytest.MonkeyPatch, postgres_server: Postgres
+) -> None:
+    """A text of a journal that is a key of the environment by now keeps all of the folder out of the database."""
+    assert debate(*RUN, "first").code == 0
+    first_line = next(iter(data("first").values())).split(b"\n")[0]
+    key = json.loads(first_line)["event"]["nonce"]
+    monkeypatch.setenv("OPENROUTER_API_KEY", key)
+    ran = debate(*RUN, "first", "--cluster", url)
+
+    assert ran.code == 2 and "holds a key of this environment in line 1" in ran.err and key not in ran.err, ran.err
+    assert not postgres_server.query(url.rpartition("/")[2], "SELECT 1 FROM lines")
+
+
+@pytest.mark.slow
 def test_an_upload_beside_a_worker_writes_nothing(url: str) -> None:
     """Where a worker has written a line meanwhile, no line of the folder is mixed with its own."""
     before = [(1, b"one"), (2, b"two"), (3, b"a worker's")]

@@ -28,6 +28,7 @@ from debate_orchestrator.tournament.folder import Tournament, freeze, identity, 
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed, unusable
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, UserError
+from debate_orchestrator.util.redact import redact_values
 
 _POLL_SECONDS = 1.0
 """Seconds between two looks at the database."""
@@ -84,7 +85,8 @@ class Coordinator:
 
     async def upload(self, statuses: dict[str, DebateStatus]) -> None:
         """Uploads the spec, and every journal that the database lacks or has less of. BadFile, with no journal
-        uploaded, if the folder lacks models that the database has, or has another journal of a debate."""
+        uploaded, if the folder lacks models that the database has, has another journal of a debate, or has one that
+        holds a secret of this environment."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
             stored = unfreeze_text(text, f"The tournament {self.id} in {self.database.address}")
             missing = [name for name in stored.added if name not in self.tournament.spec.added]
@@ -114,16 +116,24 @@ class Coordinator:
 
     async def _must_agree(self, debate_id: str, last_line: int) -> None:
         lines = self._lines(debate_id)
+        self._must_hold_no_secret(debate_id, lines, last_line)
         self._local_line_counts[debate_id] = len(lines)
         if count := min(len(lines), last_line):
             query = "SELECT line FROM lines WHERE tournament = %(id)s AND debate = %(debate)s AND n = %(n)s"
             database_lines = await self.database.rows(query, id=self.id, debate=debate_id, n=count)
-            if [bytes(line) for (line,) in database_lines] != [
-                lines[count - 1]
-            ]:  # lines are chained: the last one tells
+            # Lines are chained: the last one tells.
+            if [bytes(line) for (line,) in database_lines] != [lines[count - 1]]:
                 folder, where = name_of(self.tournament.folder), self.database.address
                 hint = "name a new folder, into which they are fetched; another run of the spec needs another tag"
                 raise BadFile(f"{folder} has other journals than {where}, such as that of {debate_id}.", hint=hint)
+
+    def _must_hold_no_secret(self, debate_id: str, lines: list[bytes], stored_count: int) -> None:
+        """Lines may be older than the secret, and are chained: none can be taken out of them."""
+        for n, line in enumerate(lines[stored_count:], start=stored_count + 1):
+            if redact_values(event := json.loads(line)) is not event:
+                path = name_of(self.tournament.journal_path(debate_id))
+                problem = f"{path} holds a key of this environment in line {n}, so it is not sent to the database."
+                raise BadFile(problem, hint="run this tournament without --cluster; unset the variable if it is no key")
 
     def _lines(self, debate_id: str) -> list[bytes]:
         """The complete lines of a journal in the folder, each with its newline."""
