@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from typing import get_args
@@ -41,16 +40,14 @@ _PATH = re.compile(r"`((?:[\w-]+/)+[\w.-]+\.(?:py|ya?ml|md|j2))`")
 _MEMBER = re.compile(r"`([a-z_]+)\.(\w+)(?:\([^`]*\))?`")
 
 
-@cache
-def nodes(path: Path) -> list[ast.AST]:
-    """What a module is made of, read once for all that look at it."""
-    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+KNOWN = ({path.stem for path in SOURCES} | {path.parent.name for path in SOURCES}) - {"setup"}
+"""What may stand before a dot. `setup` is not among it: `setup.KEY` is a setting in a journal."""
 
 
 def defined(path: Path) -> set[str]:
     """The names that a module defines or imports."""
     names = set[str]()
-    for node in nodes(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -60,35 +57,25 @@ def defined(path: Path) -> set[str]:
     return names
 
 
-@pytest.fixture(scope="module")
-def names() -> dict[Path, set[str]]:
-    """The names of each module."""
-    return {path: defined(path) for path in SOURCES}
+@cache
+def members(module: str) -> set[str]:
+    """What may follow `module.` or `package.`."""
+    inside = {name for path in SOURCES if path.stem == module for name in defined(path)}
+    return inside | {path.stem for path in SOURCES if path.parent.name == module}
 
 
-@pytest.fixture(scope="module")
-def members(names: dict[Path, set[str]]) -> dict[str, set[str]]:
-    """What may follow `module.` or `package.`. `setup` is not among them: `setup.KEY` is a setting in a journal."""
-    known = defaultdict[str, set[str]](set)
-    for path, inside in names.items():
-        known[path.stem] |= inside
-        known[path.parent.name].add(path.stem)
-    del known["setup"]
-    return known
-
-
-def missing(text: str, members: dict[str, set[str]]) -> set[str]:
+def missing(text: str) -> set[str]:
     """The files and names that a text mentions and that are not there."""
     folders = {path.name for top in (ROOT, PACKAGE) for path in top.iterdir() if path.is_dir()}
     paths = {path for path in _PATH.findall(text) if path.partition("/")[0] in folders} - EXAMPLES
     absent = {path for path in paths if not (ROOT / path).is_file() and not (PACKAGE / path).is_file()}
-    mentioned = [(module, name) for module, name in _MEMBER.findall(text) if module in members]
-    return absent | {f"{module}.{name}" for module, name in mentioned if name not in _SUFFIXES | members[module]}
+    mentioned = [(module, name) for module, name in _MEMBER.findall(text) if module in KNOWN]
+    return absent | {f"{module}.{name}" for module, name in mentioned if name not in _SUFFIXES | members(module)}
 
 
-def test_what_pages_mention_is_there(members: dict[str, set[str]]) -> None:
+def test_what_pages_mention_is_there() -> None:
     """Paths and names in backticks on a page lead to files of the project and names of the package."""
-    found = {page.name: missing(page.read_text(encoding="utf-8"), members) for page in PAGES}
+    found = {page.name: missing(page.read_text(encoding="utf-8")) for page in PAGES}
     assert {page: absent for page, absent in found.items() if absent} == {}
 
 

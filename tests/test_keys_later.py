@@ -51,6 +51,7 @@ def test_no_page_of_a_journal_shows_it(known_later: Run) -> None:
             assert "Ab3Kx9</mark>" not in dashboard.get(address).text and KEY not in dashboard.get(address).text
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_no_row_shows_it(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are imported have `[key]`, and so has all that is made of rows that were imported before."""
     rows = [row(f"d{n}", "m1", "m2", "pro", topic=f"Is {KEY} safe?") for n in range(2)]

@@ -144,14 +144,17 @@ ADDRESSES = (
 """To readers that link bare addresses, what follows these up to a blank or `<` is part of the address."""
 
 
+ENVIRONMENT = template_environment("reports", {}, markdown_text)
+VALUE, PARAGRAPH = map(ENVIRONMENT.from_string, ("{{ value }}", "before\n{{ value }}"))
+"""Templates that name no filter for a value."""
+
+
 @for_each((*NASTY, *OPENINGS, *ADDRESSES))
 def test_no_line_leaves_its_place(text: str) -> None:
     """A hostile line is one paragraph at most, as prose, as a name, and where a template names no filter."""
-    environment = template_environment("reports", {}, markdown_text)
-    value = environment.from_string("{{ value }}").render(value=text)
-    for line in (prose(text), literal(text), value):
+    for line in (prose(text), literal(text), VALUE.render(value=text)):
         must_be_one_paragraph(line)
-    after = reading.parser().parse(environment.from_string("before\n{{ value }}").render(value=text))
+    after = reading.parser().parse(PARAGRAPH.render(value=text))
     assert [token.type for token in after] == ["paragraph_open", "inline", "paragraph_close"]
 
 

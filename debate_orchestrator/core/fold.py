@@ -360,7 +360,9 @@ def _with_earlier_questions(debate: DebateState) -> DebateState:
     """The state with the questions from the floor that the earlier debate had before the stage that was reached
     last."""
     earlier, slot_indexes = debate.opened.earlier_debate, debate.plan.slot_indexes
-    more_questions = earlier.questions[debate.earlier_question_count :] if earlier else ()
+    if earlier is None:
+        return debate
+    more_questions = earlier.questions[debate.earlier_question_count :]
     reached = (debate.cursor.slot_index, debate.cursor.stages_reached - 1)
     questions = [
         *takewhile(lambda question: (slot_indexes[question.before], question.stage) <= reached, more_questions)

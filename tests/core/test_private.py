@@ -233,7 +233,7 @@ def streamed(pieces: list[str]) -> tuple[SpeechView, str]:
     speech, seen = SpeechView(turn, "Opening", "", 0.0), ""
     speech.begin(0.0)
     for piece in pieces:
-        speech.hear(piece)
+        speech.add_piece(piece)
         seen += " ".join(row.plain for row in speech.rows(80))
     return speech, seen
 
