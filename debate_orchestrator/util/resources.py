@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +51,14 @@ def format_folder(name: str) -> Path:
 
 def digests(*format_names: str) -> dict[str, str]:
     """The sha256 of every template that briefs of these formats may use, by its path in prompts/."""
-    root = prompts()
-    folders = {f"formats/{name}": format_folder(name) for name in format_names} | {"shared": root / "shared"}
-    used = [(place, entry) for place, path in folders.items() for entry in os.scandir(path)]
-    by_path = {
-        f"{place}/{entry.name}": hashlib.sha256(_read(entry.path)).hexdigest()
-        for place, entry in used
-        if entry.name.endswith(".j2")
-    }
+    folders = {f"formats/{name}": format_folder(name) for name in format_names} | {"shared": prompts() / "shared"}
+    by_path = {f"{place}/{name}": digest for place, path in folders.items() for name, digest in _in_folder(path)}
     return dict(sorted(by_path.items()))
 
 
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
+@cache
+def _in_folder(path: Path) -> tuple[tuple[str, str], ...]:
+    """The name and the sha256 of each template in a folder. They are read once: a process renders the templates that it
+    has read first, too."""
+    templates = [file for file in path.iterdir() if file.suffix == ".j2"]
+    return tuple((file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in templates)
