@@ -1,16 +1,16 @@
-"""The keys, interrupts and signals that pause, continue and end what runs, and the live view at a terminal."""
+"""The keys and interrupts that pause, continue and end a debate, and its live view at a terminal."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from debate_orchestrator.cli.interrupts import handled_signals
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import CallIntended, Event, ReplyEvent
@@ -23,8 +23,6 @@ from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.coroutines import STOPPING
 from debate_orchestrator.util.errors import DebateError, ExternalError, Interrupted
-from debate_orchestrator.util.messages import Tell
-from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.util.terminal_text import moves
 
 if TYPE_CHECKING:
@@ -33,67 +31,6 @@ if TYPE_CHECKING:
     from debate_orchestrator.terminal.live import Live
     from debate_orchestrator.terminal.prompt import Prompter
     from debate_orchestrator.terminal.turn import TerminalPeople
-
-
-@contextmanager
-def handled_signals(interrupted: Callable[[], None], terminated: Callable[[], None]) -> Iterator[None]:
-    """Calls `interrupted` in the running event loop for each SIGINT, and `terminated` for each SIGTERM and
-    SIGHUP, instead of ending the process. Restores the previous handlers at the end."""
-    # The loop's own `remove_signal_handler` sets a default first, with which such a signal would end the process.
-    loop, before = asyncio.get_running_loop(), {}
-    handlers = {signal.SIGINT: interrupted} | dict.fromkeys(terminating(), terminated)
-    for number, handle in handlers.items():
-        before[number] = signal.signal(number, lambda *_, handle=handle: loop.call_soon_threadsafe(handle))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-class Interruption:
-    """Whether the user has asked to stop what runs."""
-
-    requested = False
-
-
-@contextmanager
-def graceful_stop(
-    stop: Callable[[], None], cancel: Callable[[], None], message: str = STOPPING, tell: Tell = print_status
-) -> Iterator[Interruption]:
-    """The first Ctrl-C is answered with `message`, and calls `stop`, which starts nothing more. The second one,
-    SIGTERM and SIGHUP call `cancel`, which cancels running calls."""
-    interruption = Interruption()
-
-    def interrupted() -> None:
-        second_interrupt, interruption.requested = interruption.requested, True
-        if second_interrupt:
-            cancel()
-        else:
-            tell(message)
-            stop()
-
-    def terminated() -> None:
-        interruption.requested = True
-        cancel()
-
-    with handled_signals(interrupted, terminated):
-        yield interruption
-
-
-@contextmanager
-def graceful_stop_of_calls(stop: asyncio.Event, message: str = STOPPING) -> Iterator[Interruption]:
-    """As `graceful_stop`, for calls that the running task awaits. The first Ctrl-C sets `stop`; the second one, SIGTERM
-    and SIGHUP also cancel the task, and the block ends."""
-    task = asyncio.current_task()
-
-    def cancel() -> None:
-        stop.set()
-        if task:
-            task.cancel()
-
-    with graceful_stop(stop.set, cancel, message) as interruption, suppress(asyncio.CancelledError):
-        yield interruption
 
 
 _OFFER_SECONDS = 120

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.controls import graceful_stop_of_calls
+from debate_orchestrator.cli.interrupts import graceful_stop_of_calls
 from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event

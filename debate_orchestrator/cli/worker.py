@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import exit_code, flags
-from debate_orchestrator.cli.controls import graceful_stop
+from debate_orchestrator.cli.interrupts import graceful_stop
 from debate_orchestrator.cli.output import print_json, print_problems, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.setup.risks import WANTS

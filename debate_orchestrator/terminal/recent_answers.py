@@ -10,7 +10,6 @@ from pydantic import TypeAdapter
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import DebateError
-from debate_orchestrator.util.redact import redact_values
 
 _MAX_REMEMBERED = 50
 """Answers of one kind that are remembered."""
@@ -42,4 +41,4 @@ class RecentAnswers:
         self._answers[kind] = [*others, answer][-_MAX_REMEMBERED:]
         with suppress(DebateError, OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomic(self._path, json.dumps(redact_values(self._answers), indent=1))
+            write_atomic(self._path, json.dumps(self._answers, indent=1))

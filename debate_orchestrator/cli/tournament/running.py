@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.controls import graceful_stop_of_calls, handled_signals
+from debate_orchestrator.cli.interrupts import graceful_stop_of_calls, handled_signals
 from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, show_progress, status_line
