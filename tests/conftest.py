@@ -183,6 +183,11 @@ def place_finished_debate(debate: Run) -> None:
         target.write_bytes(data)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: while one waits for a server or for a process, another goes on."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_configure() -> None:
     """The workers of a run and the commands that its tests start don't compile the same files again and again, and
     nothing that they write has to outlast a power cut."""

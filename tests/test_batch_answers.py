@@ -188,7 +188,7 @@ def test_empty_lines_of_results_take_no_time(monkeypatch: pytest.MonkeyPatch) ->
     assert 100 < turns < LIMITS.max_response_lines / 100
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pytest.param("anthropic", marks=pytest.mark.slow), "openai"])
 def test_results_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """What comes in place of the results of a batch, or a part of them, is an outage: none of the calls is said to have
     no result, since it would be made and paid for again. White space around the lines, or a byte order mark before

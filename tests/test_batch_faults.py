@@ -79,7 +79,7 @@ def soon_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"{kind.upper()}_BASE_URL", "set by each example, and put back after the test")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pytest.param("anthropic", marks=pytest.mark.slow), "openai"])
 @settings(deadline=None)
 @given(
     faults=st.lists(st.sampled_from([*batch_vendor.faults()]), max_size=16),

@@ -43,6 +43,7 @@ def person(no_models: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
 
 
 class TestAtATerminal:
+    @pytest.mark.slow
     def test_from_the_first_question_to_the_report(self, person: Person, debate: Run) -> None:
         """The conversation ends in a debate and its report, with the answers beside it. Those of a rehearsal are those
         of the real debate, as is said; with `--rehearse` they rehearse it again, into files with a number."""

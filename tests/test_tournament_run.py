@@ -146,6 +146,7 @@ def test_ballots_are_asked_for_again(server: Server) -> None:
     assert sum(isinstance(event, Spoke) for event in events_of(held)) == 6
 
 
+@pytest.mark.slow
 def test_a_cap_over_all_debates(server: Server) -> None:
     """The cap holds for all debates together, debates that have begun come before new ones, and a higher cap goes on
     without paying twice."""

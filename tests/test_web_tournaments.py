@@ -135,6 +135,7 @@ def test_a_debate_that_was_held_is_read(here: Path) -> None:
         assert "rehearsed" in plain(page) and "rehearse" in dashboard.text("/tournaments/held/report")
 
 
+@pytest.mark.slow
 def test_a_rehearsal_ranks_no_model(debate: Run) -> None:
     """As the report of the tournament says; nor does it say of any of its debates that it was left undecided."""
     contests.run_tournament(contests.tournament("held", topics=1))
