@@ -92,7 +92,7 @@ def spoken_by(spec: str, **more: Any) -> dict[str, Any]:
 
 def test_a_site_that_ends_takes_no_form(visitor: PublicVisitor) -> None:
     """A visitor is told to try again, and keeps what the form holds."""
-    visitor.client.portal.call(visitor.site.runs.forms.end, 0.0)  # type: ignore[union-attr]
+    visitor.client.portal.call(visitor.site.served_debates.forms.end, 0.0)  # type: ignore[union-attr]
     answer = visitor.start()
     assert answer.status_code == 503 and answer.headers["retry-after"] == "120"
     assert "This site ends now" in plain(answer.text) and TOPIC["topic"] in answer.text

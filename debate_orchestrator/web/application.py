@@ -9,23 +9,23 @@ from starlette.routing import Mount, Route, Router
 
 from debate_orchestrator.web import pages
 from debate_orchestrator.web.dashboard import Dashboard
-from debate_orchestrator.web.guard import DASHBOARD, Guard, Scope, Tokens, same
+from debate_orchestrator.web.guard import DASHBOARD, Guard, Scope, Tokens, is_same_token
 from debate_orchestrator.web.reviewing import Reviews
 from debate_orchestrator.web.runs import ServedDebates
 from debate_orchestrator.web.seats import Seats
 from debate_orchestrator.web.tournaments import Tournaments
 
-_OPEN = ("/static/", "/seat/", "/review/")
+_WITHOUT_DASHBOARD_TOKEN = ("/static/", "/seat/", "/review/")
 """Where the token of the dashboard is not needed: seats and reviews have tokens of their own."""
 
 
-def create_app(tokens: Tokens, hosts: Iterable[str], runs: ServedDebates | None = None) -> Guard:
+def create_app(tokens: Tokens, hosts: Iterable[str], served_debates: ServedDebates | None = None) -> Guard:
     """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
-    their ports; `runs` are ended with it."""
-    runs = runs or ServedDebates()
-    dashboard, seats = Dashboard(tokens, runs), Seats(tokens, runs)
+    their ports; `served_debates` are ended with it."""
+    served_debates = served_debates or ServedDebates()
+    dashboard, seats = Dashboard(tokens, served_debates), Seats(tokens, served_debates)
     reviews, tournaments = Reviews(tokens), Tournaments()
-    of_dashboard = [
+    dashboard_routes = [
         Route("/", dashboard.debates),
         Route("/new", dashboard.new, methods=["GET", "POST"]),
         Route("/search", dashboard.search),
@@ -41,7 +41,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: ServedDebates | None 
     ]
     routes = [
         Route(f"{DASHBOARD}{{key}}", dashboard.with_slash),
-        Mount(f"{DASHBOARD}{{key}}", app=Router(of_dashboard, redirect_slashes=False)),
+        Mount(f"{DASHBOARD}{{key}}", app=Router(dashboard_routes, redirect_slashes=False)),
         Route("/static/{name}", pages.static_file),
         Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
         Route("/review/{name}/{token}/report", reviews.report),
@@ -51,9 +51,9 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: ServedDebates | None 
     ]
 
     def admit(scope: Scope) -> None:
-        if not scope["path"].startswith(_OPEN) and not same(
+        if not scope["path"].startswith(_WITHOUT_DASHBOARD_TOKEN) and not is_same_token(
             f"{DASHBOARD}{tokens.dashboard}", pages.dashboard_of(scope)
         ):
             raise HTTPException(401, "Open the dashboard with the link that `debate serve` printed at its start.")
 
-    return Guard(pages.application(routes, pages.failed, runs.shutdown), hosts=hosts, admit=admit)
+    return Guard(pages.application(routes, pages.failed, served_debates.shutdown), hosts=hosts, admit=admit)

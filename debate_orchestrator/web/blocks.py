@@ -45,22 +45,22 @@ def blocks_of(debate: DebateState) -> list[Block]:
     return [block for stage in stage_announcements(debate) for block in _stage_blocks(debate, stage)]
 
 
-def _stage_blocks(debate: DebateState, announced: StageAnnouncements) -> Iterator[Block]:
-    first = announced.stage[0].id
-    for k, line in enumerate(announced.before):
+def _stage_blocks(debate: DebateState, announcements: StageAnnouncements) -> Iterator[Block]:
+    first = announcements.stage[0].id
+    for k, line in enumerate(announcements.before):
         yield Block(f"before-{first}-{k}", announcement=line)
-    if is_hidden(debate, announced.stage):
+    if is_hidden(debate, announcements.stage):
         return
-    for turn in announced.stage:
+    for turn in announcements.stage:
         if turn.id in debate.replies and not rapporteur.is_hidden_advice(debate, turn):
             yield Block(f"turn-{turn.id}", turn=turn)
-    for k, line in enumerate(announced.after):
+    for k, line in enumerate(announcements.after):
         # A list of issues stands under the heading of its turn.
-        if not (line.kind == "issues" and line.turn_id in debate.turns and _lists(debate, line.turn_id)):
+        if not (line.kind == "issues" and line.turn_id in debate.turns and _shows_issue_list(debate, line.turn_id)):
             yield Block(f"after-{first}-{k}", announcement=line)
 
 
-def _lists(debate: DebateState, turn_id: str) -> bool:
+def _shows_issue_list(debate: DebateState, turn_id: str) -> bool:
     """Whether the block of a turn has a list of issues; a stand-in's has filler."""
     reply_event = debate.replies.get(turn_id)
     return isinstance(reply_event, StructuredReplyGiven) and not model_spec.is_stand_in(reply_event.reply.spec)
@@ -185,11 +185,14 @@ def _with_names(field: Field, value: Any, names: Mapping[str, str]) -> Any:
 
 def outcome(debate: DebateState) -> list[str]:
     """The recommendation and the decision of a complete debate."""
-    decided = decided_line(debate)
+    decision_text = decided_line(debate)
     if model_spec.is_rehearsal(debate.cast):
-        return [text for text in (decided, wording.FILLER) if text]
+        return [text for text in (decision_text, wording.FILLER) if text]
     report = decision_brief.decision_brief_report(debate)
-    return [*([decision_brief.recommendation_line(report)] if report else []), *([decided] if decided else [])]
+    return [
+        *([decision_brief.recommendation_line(report)] if report else []),
+        *([decision_text] if decision_text else []),
+    ]
 
 
 def status(debate: DebateState, *, running: bool, stopping: bool, problems: list[str]) -> str:

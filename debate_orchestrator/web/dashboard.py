@@ -44,7 +44,7 @@ from debate_orchestrator.web.runs import ServedDebates, consent_already_given, m
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
-_LOOK_AGAIN = 60.0
+_LOOK_AGAIN_SECONDS = 60.0
 """Seconds after which models and programs are looked for again: a server of the user's own may have started."""
 _MAX_FORM_SIZE = 2_000_000
 """Bytes of a form."""
@@ -53,12 +53,12 @@ _MAX_FORM_SIZE = 2_000_000
 class Dashboard:
     """The views of the dashboard."""
 
-    def __init__(self, tokens: Tokens, runs: ServedDebates):
-        self._tokens, self._runs = tokens, runs
+    def __init__(self, tokens: Tokens, served_debates: ServedDebates):
+        self._tokens, self._served_debates = tokens, served_debates
         self._address = f"{DASHBOARD}{tokens.dashboard}"
-        self._found: FoundModels | None = None
+        self._models: FoundModels | None = None
         """What was found when it was last looked for."""
-        self._looked = 0.0
+        self._models_found_at = 0.0
 
     async def _page(self, template: str, code: int = 200, **values: Any) -> Response:
         """A page, which is made in a thread too."""
@@ -76,7 +76,7 @@ class Dashboard:
     async def debates(self, request: Request) -> Response:
         """The debates of the folder."""
         rows = await in_thread(debate_list.list_debates)
-        running = {row.name for row in rows if self._runs.running(f"{row.name}{JOURNAL}")}
+        running = {row.name for row in rows if self._served_debates.running(f"{row.name}{JOURNAL}")}
         return await self._page("list.html.j2", rows=rows, running=running)
 
     async def search(self, request: Request) -> Response:
@@ -94,7 +94,7 @@ class Dashboard:
             problem = f"{len(names)} debates are ticked, and a comparison shows {_MAX_COMPARED} at most."
             raise BadSettings(problem, hint="tick fewer, or run `debate compare`")
 
-        def compared() -> str:
+        def render_comparison() -> str:
             journals = [debate_list.journal_of(name) for name in names]
             loaded = [(path, *debate_list.load(path)) for path in journals]
             for _, _, debate in loaded:
@@ -102,15 +102,15 @@ class Dashboard:
             reports = [(path, build_report(contents.entries, journal=path)) for path, contents, _ in loaded]
             return html_page.render_comparison(compare(reports))
 
-        return await standalone_page(compared)
+        return await standalone_page(render_comparison)
 
     # A new debate
 
     async def new(self, request: Request) -> Response:
         """The form of a new debate; then what it would cost and do; then its start."""
-        if self._found is None or time.monotonic() - self._looked > _LOOK_AGAIN:
-            self._found, self._looked = await in_thread(discovery.find_models), time.monotonic()
-        models = self._found
+        if self._models is None or time.monotonic() - self._models_found_at > _LOOK_AGAIN_SECONDS:
+            self._models, self._models_found_at = await in_thread(discovery.find_models), time.monotonic()
+        models = self._models
         if request.method != "POST":
             return await self._form(models, dict(request.query_params), [])
         form_data = await form(request, self._tokens.form, _MAX_FORM_SIZE)
@@ -123,9 +123,9 @@ class Dashboard:
             if action == "start" and _agreed(form_data, risks):
 
                 def begin() -> Coroutine[Any, Any, str]:
-                    return self._runs.open(prepared.settings, rehearse=prepared.rehearsal)
+                    return self._served_debates.open(prepared.settings, rehearse=prepared.rehearsal)
 
-                journal = await self._runs.forms.begin(form_key, begin, form_data)
+                journal = await self._served_debates.forms.begin(form_key, begin, form_data)
                 return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             values = await in_thread(lambda: _confirmation(prepared, risks, form_data))
@@ -148,11 +148,11 @@ class Dashboard:
     async def debate(self, request: Request) -> Response:
         """A debate: as it runs, or as far as it is."""
         path = debate_list.journal_of(request.path_params["name"])
-        live = self._runs.running(path)
+        live = self._served_debates.running(path)
         contents, debate = await in_thread(lambda: debate_list.load(path))
         if live is not None and live.current is not None:
             debate = live.current.state
-        problems = self._runs.problems(path)
+        problems = self._served_debates.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
         body = live.blocks.html() if live and live.current else await in_thread(lambda: blocks.render_all(debate))
         linked = LinkedDebate(request.path_params["name"], contents.entries[0].hash)
@@ -197,10 +197,10 @@ class Dashboard:
 
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens."""
-        run = self._runs.running(debate_list.journal_of(request.path_params["name"]))
-        if run is None:
+        served = self._served_debates.running(debate_list.journal_of(request.path_params["name"]))
+        if served is None:
             return event_stream(None, lambda: [message("over", {})])
-        return event_stream(run.viewers, run.messages_so_far)
+        return event_stream(served.viewers, served.messages_so_far)
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
@@ -214,26 +214,28 @@ class Dashboard:
         name, action = request.path_params["name"], request.path_params["action"]
         path = debate_list.journal_of(name)
         form_data = await form(request, self._tokens.form, _MAX_FORM_SIZE)
-        here = self._address_of(path)
+        debate_address = self._address_of(path)
         match action:
             case "pause":
-                if run := self._runs.running(path):
-                    run.pause()
+                if served := self._served_debates.running(path):
+                    served.pause()
             case "continue":
                 risks = await in_thread(lambda: find_risks(path))
                 if not _agreed(form_data, risks):
-                    return await self._consent(f"{here}/continue", risks, form_data)
-                self._runs.start(path, lambda _, risks_found: must_be_among(risks, risks_found))
+                    return await self._consent(f"{debate_address}/continue", risks, form_data)
+                self._served_debates.start(path, lambda _, risks_found: must_be_among(risks, risks_found))
             case "question":
                 text, to = form_data.get("question", "").strip(), form_data.get("to", "")
-                await self._runs.record(path, lambda debate: audience_question(debate, text, (to,) if to else ()))
+                await self._served_debates.record(
+                    path, lambda debate: audience_question(debate, text, (to,) if to else ())
+                )
             case "close":
-                await self._runs.record(path, schedule.early_end)
+                await self._served_debates.record(path, schedule.early_end)
             case "judge":
                 return await self._judge(path, form_data)
             case _:
                 raise HTTPException(404)
-        return go_to(here)
+        return go_to(debate_address)
 
     async def _consent(
         self,
@@ -280,10 +282,10 @@ class Dashboard:
 
         async def run() -> str:
             files = await in_thread(write_journal)
-            self._runs.start(files.journal, consent_already_given)
+            self._served_debates.start(files.journal, consent_already_given)
             return files.journal
 
-        journal = await self._runs.forms.begin(form_data.get("form_key", ""), run, path, judges)
+        journal = await self._served_debates.forms.begin(form_data.get("form_key", ""), run, path, judges)
         return go_to(self._address_of(journal))
 
 

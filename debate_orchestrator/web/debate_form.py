@@ -72,14 +72,14 @@ def seats_to_fill(format: Format) -> tuple[str, ...]:
 
 def cast_options(seat: str, found_models: FoundModels) -> tuple[tuple[str, str], ...]:
     """Who may take a seat, as the values and the words of a list."""
-    usual_models = {
+    default_models = {
         found_models.default[seat]: "the default" for seat in DEBATING_SEATS if seat in found_models.default
     }
-    callable_models = found_models.callable_models(_MAX_LISTED) | usual_models
+    callable_models = found_models.callable_models(_MAX_LISTED) | default_models
     models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in callable_models.items())
     stand_in = (_stand_in(seat, found_models), "a stand-in: calls no model, costs nothing")
-    usual = (("", "the first judge's model, or a side's where no model judges"),) if seat == RAPPORTEUR else ()
-    return (*usual, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
+    default_choice = (("", "the first judge's model, or a side's where no model judges"),) if seat == RAPPORTEUR else ()
+    return (*default_choice, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
 
 
 def _stand_in(seat: str, models: FoundModels) -> str:
@@ -110,8 +110,10 @@ def more_fields(format: Format) -> list[SettingField]:
         options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name) or words_of(name)
         kind = "choice" if options else next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
         if kind and name not in _NOT_OFFERED:
-            offered = (("", "default"), *options.items()) if options else ()
-            fields.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, offered))
+            options_with_default = (("", "default"), *options.items()) if options else ()
+            fields.append(
+                SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, options_with_default)
+            )
     return fields
 
 
@@ -165,8 +167,8 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> Prepared:
     answers = answers_of(form_data, format, models)
     settings = make_settings(answers, format, answers["output"])
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
-    real = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in settings.cast.items()}
-    positions_by = start.positions_by(settings.model_copy(update={"cast": real}))
+    real_cast = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in settings.cast.items()}
+    positions_by = start.positions_by(settings.model_copy(update={"cast": real_cast}))
     settings = start.as_rehearsal(settings) if rehearsal else settings
     settings, _ = start.without_model(settings)
     files = debate_list.free_files(settings.topic, _REHEARSED if rehearsal else "")
@@ -181,15 +183,15 @@ def expected_cost(prepared: Prepared) -> str:
     settings = prepared.settings
     specs = model_spec.specs_of(settings.cast)
     specs = [*map(model_spec.real_spec, specs)] if prepared.rehearsal else specs
-    called = list(dict.fromkeys(model_spec.public_name(spec) for spec in specs if model_spec.is_called(spec)))
-    if not called and prepared.rehearsal:
+    paid_models = list(dict.fromkeys(model_spec.public_name(spec) for spec in specs if model_spec.is_called(spec)))
+    if not paid_models and prepared.rehearsal:
         return "nothing: it is a rehearsal. What the real debate takes is not known: its stand-ins name no model"
-    if not called:
+    if not paid_models:
         return "nothing: no model is called"
-    takes = estimate_debate(start.make_opened(start.with_placeholders(settings)))
-    sentence = takes.model_copy(update={"positions_by": prepared.positions_by}).sentence()
+    estimate = estimate_debate(start.make_opened(start.with_placeholders(settings)))
+    sentence = estimate.model_copy(update={"positions_by": prepared.positions_by}).sentence()
     if prepared.rehearsal:
-        return f"nothing: it is a rehearsal. The real debate, with {and_joined(called)}: {sentence}"
+        return f"nothing: it is a rehearsal. The real debate, with {and_joined(paid_models)}: {sentence}"
     return sentence
 
 

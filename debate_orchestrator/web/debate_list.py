@@ -24,15 +24,15 @@ from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, pages
-from debate_orchestrator.web.guard import LinkedDebate, same
+from debate_orchestrator.web.guard import LinkedDebate, is_same_token
 
-_AROUND = 120
+_CONTEXT_LENGTH = 120
 """Characters that are shown on each side of what was searched for."""
 _MAX_FOUND = 100
-"""Places that a search lists."""
+"""Matches that a search lists."""
 _MAX_TOPIC = 300
 """Characters of a topic in a list."""
-_SLUG = 48
+_MAX_SLUG_LENGTH = 48
 """Characters of a topic in the name of its report."""
 
 
@@ -93,7 +93,7 @@ def without_address(file: str) -> str:
 
 def journal_of(name: str) -> str:
     """The journal of the debate of that name; BadFile where there is none in this folder, whatever the name says. No
-    other file of the folder is looked at: strangers can ask too."""
+    other file of the folder is looked at: anyone can ask too."""
     path = f"{name}{JOURNAL}"
     if not has_address(name) or os.path.basename(path) != path or not os.path.isfile(path) or is_link(path):
         raise BadFile("There is no such debate in this folder.", hint="go back to the list")
@@ -102,14 +102,14 @@ def journal_of(name: str) -> str:
 
 def journal_of_link(name: str, token_of: Callable[[LinkedDebate], str], token: str) -> str | None:
     """The journal of the debate of that name, for a link with the right token; None for any other link, whether or not
-    there is such a debate. Of the journal only the hash is read that its first line states: strangers can ask too."""
+    there is such a debate. Of the journal only the hash is read that its first line states: anyone can ask too."""
     try:
         path = journal_of(name)
         first_hash = _first_hash(path, *file_version(path))
     except (BadFile, OSError):
         return None
-    right = first_hash is not None and same(token_of(LinkedDebate(name, first_hash)), token)
-    return path if right else None
+    is_right_token = first_hash is not None and is_same_token(token_of(LinkedDebate(name, first_hash)), token)
+    return path if is_right_token else None
 
 
 @lru_cache(maxsize=1_024)
@@ -139,8 +139,10 @@ def version(path: str) -> tuple[object, ...]:
     made. Raises OSError where there is no journal."""
     ballots: list[object] = []
     with suppress(OSError):
-        beside = DebateFiles.of_journal(path).ballots
-        ballots = [(name, *file_version(os.path.join(beside, name))) for name in sorted(os.listdir(beside))]
+        ballots_folder = DebateFiles.of_journal(path).ballots
+        ballots = [
+            (name, *file_version(os.path.join(ballots_folder, name))) for name in sorted(os.listdir(ballots_folder))
+        ]
     return (path, *file_version(path), *ballots)
 
 
@@ -210,12 +212,15 @@ def search(words: str) -> tuple[list[SearchHit], bool]:
             continue
         topic, badges = _topic(debate), tuple(_badges(debate))
         for turn, heading, text in _searched(debate):
-            if (place := _place(words, text)) is None:
+            if (match := _match(words, text)) is None:
                 continue
-            before, after = text[max(0, place.start() - _AROUND) : place.start()], text[place.end() :][:_AROUND]
+            before, after = (
+                text[max(0, match.start() - _CONTEXT_LENGTH) : match.start()],
+                text[match.end() :][:_CONTEXT_LENGTH],
+            )
             if len(hits) == _MAX_FOUND:
                 return hits, True
-            hits.append(SearchHit(name, topic, turn, heading, before, place[0], after, badges))
+            hits.append(SearchHit(name, topic, turn, heading, before, match[0], after, badges))
     return hits, False
 
 
@@ -231,16 +236,16 @@ def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
         yield "", "Question from the floor", one_line(question.question)
 
 
-def _place(words: str, text: str) -> re.Match[str] | None:
+def _match(words: str, text: str) -> re.Match[str] | None:
     """Where the words stand in a row, else the first of them if all are there; None where one is missing."""
-    places = [re.search(re.escape(word), text, re.IGNORECASE) for word in one_line(words).split()]
-    row = re.search(re.escape(one_line(words)), text, re.IGNORECASE)
-    return row or (places[0] if all(places) else None)
+    matches = [re.search(re.escape(word), text, re.IGNORECASE) for word in one_line(words).split()]
+    phrase_match = re.search(re.escape(one_line(words)), text, re.IGNORECASE)
+    return phrase_match or (matches[0] if all(matches) else None)
 
 
 def slug(topic: str) -> str:
     """A topic in small letters and hyphens, for names of files."""
-    return re.sub(r"[^a-z0-9]+", "-", topic.lower())[:_SLUG].strip("-") or "debate"
+    return re.sub(r"[^a-z0-9]+", "-", topic.lower())[:_MAX_SLUG_LENGTH].strip("-") or "debate"
 
 
 def free_files(topic: str, suffix: str = "") -> DebateFiles:

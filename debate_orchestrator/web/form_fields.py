@@ -41,23 +41,23 @@ def questions(
     shape: Shape,
     shape_context: ShapeContext,
     format: Format,
-    entries: Mapping[fields.FieldPath, str],
+    typed_answers: Mapping[fields.FieldPath, str],
     *,
     with_problems: bool,
     computed: Mapping[fields.FieldPath, str] = MappingProxyType({}),
-    worded: Callable[[fields.FormQuestion], tuple[str, str]] | None = None,
+    wording_of: Callable[[fields.FormQuestion], tuple[str, str]] | None = None,
 ) -> list[ReplyField]:
-    """The fields, as far as they are known from the `entries`, and `with_problems` of these if wanted. What is
-    `computed` is not asked for. `worded` gives the label of a field and what it is about, where the shape's own words
-    do not fit."""
+    """The fields, as far as they are known from the `typed_answers`, and `with_problems` of these if wanted. What is
+    `computed` is not asked for. `wording_of` gives the label of a field and what it is about, where the shape's own
+    words do not fit."""
     meanings = {side: format.name_of(side) for side in shape_context.sides}
     reply_fields: list[ReplyField] = []
-    in_lines = _in_lines(entries, shape_context)
+    in_lines = _with_issue_lines(typed_answers, shape_context)
     full = fields.with_defaults(shape, shape_context, {**in_lines, **computed})
     for question in fields.form_questions(shape, shape_context, full):
         if question.field_path in computed:
             continue
-        label, about = worded(question) if worded is not None else _wording(question, shape_context, format)
+        label, about = wording_of(question) if wording_of is not None else _wording(question, shape_context, format)
         field = ReplyField(
             name=_PREFIX + "/".join(question.field_path),
             label=label,
@@ -67,10 +67,12 @@ def questions(
             several=question.field.kind in ("choices", "turns"),
             long=question.field.kind == "text",
             may_be_empty=question.default is not None,
-            value=entries.get(question.field_path, ""),
+            value=typed_answers.get(question.field_path, ""),
             problem=_problem(question, shape_context, in_lines) if with_problems else "",
         )
-        reply_fields += _of_each_issue(field, question, shape_context, entries) if question.field.per_issue else [field]
+        reply_fields += (
+            _of_each_issue(field, question, shape_context, typed_answers) if question.field.per_issue else [field]
+        )
     return reply_fields
 
 
@@ -86,26 +88,30 @@ def _of_each_issue(
     field: ReplyField,
     question: fields.FormQuestion,
     shape_context: ShapeContext,
-    entries: Mapping[fields.FieldPath, str],
+    typed_answers: Mapping[fields.FieldPath, str],
 ) -> Iterator[ReplyField]:
     """A field to choose in for every issue, in place of a line of choices."""
     for issue in shape_context.issues:
-        last = issue == shape_context.issues[-1]
+        is_last_issue = issue == shape_context.issues[-1]
         yield field._replace(
             name=f"{field.name}/{issue}",
             label=f"{field.label}: {issue}",
             hint="choose one, or leave all issues empty",
             may_be_empty=False,
-            value=entries.get((*question.field_path, issue), ""),
-            problem=field.problem if last else "",
+            value=typed_answers.get((*question.field_path, issue), ""),
+            problem=field.problem if is_last_issue else "",
         )
 
 
-def _in_lines(entries: Mapping[fields.FieldPath, str], shape_context: ShapeContext) -> dict[fields.FieldPath, str]:
+def _with_issue_lines(
+    typed_answers: Mapping[fields.FieldPath, str], shape_context: ShapeContext
+) -> dict[fields.FieldPath, str]:
     """What was typed, with what was chosen for every issue as the line of choices that a form has for it."""
-    lines = {field_path: text for field_path, text in entries.items() if field_path[-1] not in shape_context.issues}
-    for field in {field_path[:-1] for field_path in entries.keys() - lines.keys()}:
-        lines[field] = " ".join(entries.get((*field, issue), "-") for issue in shape_context.issues)
+    lines = {
+        field_path: text for field_path, text in typed_answers.items() if field_path[-1] not in shape_context.issues
+    }
+    for field in {field_path[:-1] for field_path in typed_answers.keys() - lines.keys()}:
+        lines[field] = " ".join(typed_answers.get((*field, issue), "-") for issue in shape_context.issues)
     return lines
 
 
@@ -119,12 +125,12 @@ def _hint(question: fields.FormQuestion, shape_context: ShapeContext) -> str:
 
 
 def _problem(
-    question: fields.FormQuestion, shape_context: ShapeContext, entries: Mapping[fields.FieldPath, str]
+    question: fields.FormQuestion, shape_context: ShapeContext, typed_answers: Mapping[fields.FieldPath, str]
 ) -> str:
     """What is wrong with an answer; empty where it can be taken, or where none is needed."""
-    if question.field_path not in entries and question.default is not None:
+    if question.field_path not in typed_answers and question.default is not None:
         return ""
-    text = entries.get(question.field_path, "")
+    text = typed_answers.get(question.field_path, "")
     try:
         fields.parse_answer(question, shape_context, text)
     except BadReply as error:
@@ -132,14 +138,18 @@ def _problem(
     return ""
 
 
-def value(shape: Shape, shape_context: ShapeContext, entries: Mapping[fields.FieldPath, str]) -> dict[str, Any] | None:
+def value(
+    shape: Shape, shape_context: ShapeContext, typed_answers: Mapping[fields.FieldPath, str]
+) -> dict[str, Any] | None:
     """The structured value that was typed; None while something is missing."""
     return fields.form_value(
-        shape, shape_context, fields.with_defaults(shape, shape_context, _in_lines(entries, shape_context))
+        shape,
+        shape_context,
+        fields.with_defaults(shape, shape_context, _with_issue_lines(typed_answers, shape_context)),
     )
 
 
-def entered_fields(form_data: Mapping[str, str]) -> dict[fields.FieldPath, str]:
-    """What was typed, by the places of its fields. An empty field counts as not answered."""
+def typed_answers(form_data: Mapping[str, str]) -> dict[fields.FieldPath, str]:
+    """What was typed, by the paths of its fields. An empty field counts as not answered."""
     fields_by_name = {name: text for name, text in form_data.items() if name.startswith(_PREFIX) and text.strip()}
     return {tuple(name.removeprefix(_PREFIX).split("/")): text for name, text in fields_by_name.items()}

@@ -97,24 +97,24 @@ class Guard:
             raise HTTPException(405, "This server answers only GET, HEAD and POST.")
         if scope["method"] == "POST":
             origin = headers.get("origin", "").lower()
-            other_site = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-            if other_site or (origin and origin != self._origins[host]):
+            is_other_site = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+            if is_other_site or (origin and origin != self._origins[host]):
                 raise HTTPException(403, "This form was sent from another site.")
             if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
                 raise HTTPException(415, f"This server takes only forms ({_FORM}).")
 
 
-async def form(request: Request, token: str | None, most: int) -> dict[str, str]:
+async def form(request: Request, token: str | None, max_bytes: int) -> dict[str, str]:
     """The fields of a form; of several with one name, their values with commas between. Raises HTTPException where it
-    has more than `most` bytes, comes too slowly, can't be read, or lacks the `token` that forms have here, so that no
-    other site can have sent it."""
+    has more than `max_bytes` bytes, comes too slowly, can't be read, or lacks the `token` that forms have here, so that
+    no other site can have sent it."""
     body = bytearray()
     try:
         async with asyncio.timeout(_FORM_SECONDS):
             async for piece in request.stream():
                 body += piece
-                if len(body) > most:
-                    problem = f"A form may have {most:,} bytes. Nothing was saved; go back to what you wrote."
+                if len(body) > max_bytes:
+                    problem = f"A form may have {max_bytes:,} bytes. Nothing was saved; go back to what you wrote."
                     raise HTTPException(413, problem, {"connection": "close"})
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
     except TimeoutError:
@@ -126,7 +126,7 @@ async def form(request: Request, token: str | None, most: int) -> dict[str, str]
     for name, value in pairs:
         fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     tokens = fields.pop("form_token", [""])
-    if token is not None and not same(token, tokens[0]):
+    if token is not None and not is_same_token(token, tokens[0]):
         problem = "This form is not from a page of this server, or the page is too old. Reload it and send it again."
         raise HTTPException(403, problem)
     return {name: ", ".join(values) for name, values in fields.items()}
@@ -144,10 +144,10 @@ def of_this_machine(host: str) -> bool:
 
 def is_https(scope: Scope) -> bool:
     """Whether the browser came by https. The proxy says so, since it is the only one that this server hears."""
-    return stated_last(scope, "x-forwarded-proto").lower() == "https"
+    return last_header_value(scope, "x-forwarded-proto").lower() == "https"
 
 
-def stated_last(scope: Scope, header: str) -> str:
+def last_header_value(scope: Scope, header: str) -> str:
     """What the nearest proxy states in a header that each proxy on the way adds to: a value after a comma, or a line of
     its own below those that the client sent."""
     return ",".join(Headers(scope=scope).getlist(header)).rpartition(",")[2].strip()
@@ -176,22 +176,22 @@ class Tokens:
 
     def seat(self, debate: LinkedDebate, seat: str) -> str:
         """The token of a seat."""
-        return self._derived(f"seat {debate.first_hash} {seat} {debate.name}")
+        return self._derive_token(f"seat {debate.first_hash} {seat} {debate.name}")
 
     def review(self, debate: LinkedDebate) -> str:
         """The token with which a debate is reviewed."""
-        return self._derived(f"review {debate.first_hash} {debate.name}")
+        return self._derive_token(f"review {debate.first_hash} {debate.name}")
 
     def reviewer(self, debate: LinkedDebate, stem: str) -> str:
         """The token of one reviewer of a debate. `stem` is the name of the reviewer's files without the suffix."""
-        return self._derived(f"reviewer {debate.first_hash} {debate.name}/{stem}")
+        return self._derive_token(f"reviewer {debate.first_hash} {debate.name}/{stem}")
 
-    def _derived(self, purpose: str) -> str:
+    def _derive_token(self, purpose: str) -> str:
         key = purpose.encode("utf-8", "surrogateescape")
         return hmac.new(self._secret, key, hashlib.sha256).hexdigest()[:40]
 
 
-def same(token: str, other: str) -> bool:
+def is_same_token(token: str, other: str) -> bool:
     """Whether a token is the one that was given; takes equally long whatever was given."""
     return hmac.compare_digest(token.encode(), other.encode("utf-8", "replace"))
 

@@ -20,8 +20,8 @@ _MAX_WAITING = 2_000
 _BEAT_SECONDS = 15.0
 """Seconds after which a silent stream says that it is alive."""
 
-AGAIN = b"retry: 5000\n\n"
-"""Asks a browser to open the stream again 5 s after it has ended."""
+RECONNECT = b"retry: 5000\n\n"
+"""Tells a browser to open the stream again 5 s after it has ended."""
 
 
 def message(kind: str, data: Any) -> bytes:
@@ -31,7 +31,7 @@ def message(kind: str, data: Any) -> bytes:
 
 
 class Viewers:
-    """The viewers of one debate. None of them can hold up the debate, or another viewer."""
+    """The viewers of one debate. No viewer can delay the debate, or another viewer."""
 
     def __init__(self) -> None:
         self._viewers: set[asyncio.Queue[bytes | None]] = set()
@@ -113,22 +113,22 @@ class LiveBlocks:
 
     def __init__(self, viewers: Viewers):
         self._viewers = viewers
-        self._made: dict[str, str] = {}
+        self._html_by_id: dict[str, str] = {}
         """Block id to its HTML, in the order of the page."""
 
     def take(self, debate: DebateState) -> None:
         """Takes the state after an event, and sends the blocks that are new in it. If the debate was ended before a
         stage began, the banner of that stage is removed."""
-        before, self._made = self._made, {}
+        before, self._html_by_id = self._html_by_id, {}
         for block in blocks.blocks_of(debate):
             html = before.get(block.id)
             if html is None:
                 html = blocks.render_block(debate, block)
                 self._viewers.broadcast("block", html)
-            self._made[block.id] = html
-        for block_id in before.keys() - self._made.keys():
+            self._html_by_id[block.id] = html
+        for block_id in before.keys() - self._html_by_id.keys():
             self._viewers.broadcast("gone", block_id)
 
     def html(self) -> str:
         """All blocks as they are now."""
-        return "".join(self._made.values())
+        return "".join(self._html_by_id.values())

@@ -86,7 +86,8 @@ async def in_thread(work: Callable[[], T]) -> T:
 
 
 async def report(path: str, version: object) -> HTMLResponse:
-    """The report of a journal: the very page that `debate report` writes. `version` is that of `folder.version`."""
+    """The report of a journal: the very page that `debate report` writes. `version` is that of
+    `debate_list.version`."""
     return await standalone_page(lambda: _report(path, version))
 
 

@@ -29,7 +29,7 @@ class BrowserPeople:
     one_at_a_time = False
 
     def __init__(self) -> None:
-        self.awaited: dict[str, AwaitedTurn] = {}
+        self.awaited_turns: dict[str, AwaitedTurn] = {}
         """By turn id, the turns that wait for their person."""
         self.viewers = Viewers()
         """Those who look at the page of a seat: told only that something has changed."""
@@ -40,24 +40,24 @@ class BrowserPeople:
         if self._is_paused:
             raise _paused(turn.id)
         awaited_turn = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
-        self.awaited[turn.id] = awaited_turn
+        self.awaited_turns[turn.id] = awaited_turn
         self.notify(debate)
         try:
             return await awaited_turn.reply
         finally:
-            del self.awaited[turn.id]
+            del self.awaited_turns[turn.id]
 
     def tidy(self, debate: DebateState) -> None:
         """Does nothing: drafts are kept by the browser."""
 
     def notify(self, debate: DebateState) -> None:
-        """The debate has changed."""
+        """Tells the pages of seats that the debate has changed."""
         self.viewers.broadcast("change", {})
 
     def pause(self) -> None:
         """Ends every wait for a reply with Paused, since the debate is paused."""
         self._is_paused = True
-        for awaited_turn in list(self.awaited.values()):
+        for awaited_turn in list(self.awaited_turns.values()):
             if not awaited_turn.reply.done():
                 awaited_turn.reply.set_exception(_paused(awaited_turn.turn.id))
 
@@ -68,7 +68,7 @@ class BrowserPeople:
 
     def awaited_turn(self, seat: str) -> AwaitedTurn | None:
         """The turn that waits for the person of a seat; None where none does."""
-        waiting = (turn_awaited for turn_awaited in self.awaited.values() if not turn_awaited.reply.done())
+        waiting = (turn_awaited for turn_awaited in self.awaited_turns.values() if not turn_awaited.reply.done())
         return next(
             (turn_awaited for turn_awaited in waiting if turn_awaited.turn.seat.removesuffix(MIRRORED) == seat), None
         )

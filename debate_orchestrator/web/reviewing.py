@@ -24,12 +24,12 @@ from debate_orchestrator.reports.reviews import ReviewedDebate
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
-from debate_orchestrator.web.guard import LinkedDebate, Tokens, form, same
+from debate_orchestrator.web.guard import LinkedDebate, Tokens, form, is_same_token
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
 
 _MAX_FORM_SIZE = 100_000
 """Bytes of a form, in which the longest field is a reason of a sentence."""
-_ASKED = ("rounds", "final", "why", "after")
+_BALLOT_PARTS = ("rounds", "final", "why", "after")
 """What is asked after the debate was read."""
 
 
@@ -87,7 +87,7 @@ class Reviews:
         """The reviewer whose review the address opens; empty where it has no token, or another reviewer's."""
         name, key = (one_line(request.query_params.get(part, "")) for part in ("as", "key"))
         reviewer_key = self._tokens.reviewer(_linked(request, reviewed), reviews.stem_of(name))
-        return name if name and same(reviewer_key, key) else ""
+        return name if name and is_same_token(reviewer_key, key) else ""
 
     def _own_address(self, request: Request, reviewed: ReviewedDebate, name: str) -> str:
         return f"{address_of(request)}?{own_query(self._tokens, _linked(request, reviewed), name)}"
@@ -127,7 +127,7 @@ class Reviews:
             problems = ["Begin with the vote before reading."]
             return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
         answers = fields.form_value(
-            reviewed.form.parts(*_ASKED), reviewed.form.shape_context, form_fields.entered_fields(form_data)
+            reviewed.form.parts(*_BALLOT_PARTS), reviewed.form.shape_context, form_fields.typed_answers(form_data)
         )
         if answers is None:
             problems = ["Some of it is missing: see below."]
@@ -155,10 +155,10 @@ class Reviews:
     ) -> str:
         """The debate without votes, and the ballot below it."""
         form = reviewed.form
-        nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
-        entries, format = nothing | form_fields.entered_fields(form_data), form.debate.format
+        empty_reason = {("why",): ""} if problems else {}  # an empty reason is a problem too
+        answers, format = empty_reason | form_fields.typed_answers(form_data), form.debate.format
 
-        def worded(question: fields.FormQuestion) -> tuple[str, str]:
+        def wording_of(question: fields.FormQuestion) -> tuple[str, str]:
             wording = reviews.question_text(form, question.field_path, question.about)
             return wording.text, wording.help
 
@@ -172,12 +172,12 @@ class Reviews:
             parts=_parts(reviewed),
             criteria=form.rated_fields,
             questions=form_fields.questions(
-                reviewed.form.parts(*_ASKED),
+                reviewed.form.parts(*_BALLOT_PARTS),
                 form.shape_context,
                 format,
-                entries,
+                answers,
                 with_problems=bool(problems),
-                worded=worded,
+                wording_of=wording_of,
             ),
         )
 

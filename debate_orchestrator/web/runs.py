@@ -108,15 +108,15 @@ class ServedDebate:
     or when a provider fails; `problems` then says why."""
 
     def __init__(
-        self, path: str, explain: Explain, tell: Tell, require_consent: RequireConsent, alone: asyncio.Lock
+        self, path: str, explain: Explain, tell: Tell, require_consent: RequireConsent, journal_lock: asyncio.Lock
     ) -> None:
-        """`alone` is held while an event is written to the journal without a run, and while it is opened."""
+        """`journal_lock` is held while an event is written to the journal without a run, and while it is opened."""
         self.path, self.turn_taker, self.viewers = path, BrowserPeople(), Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._tell, self._require_consent = explain, tell, require_consent
-        self._alone = alone
+        self._journal_lock = journal_lock
         self.session: OpenDebate | None = None
         """The debate while it runs."""
         self._journal: JournalWriter | None = None
@@ -126,7 +126,7 @@ class ServedDebate:
         self._stop = asyncio.Event()
         self._shutting_down = False
         """Whether the server shuts down: pages then stay as they are, until a server runs again."""
-        self._writing: dict[str, StreamedReply] = {}
+        self._streamed_replies: dict[str, StreamedReply] = {}
         self.blocks = LiveBlocks(self.viewers)
         self._flush: asyncio.TimerHandle | None = None
         self.task = asyncio.create_task(self._run())
@@ -166,8 +166,12 @@ class ServedDebate:
         """How things stand, for a viewer who comes now."""
         if self.current is None:
             return []
-        writing = [message("text", speech.fields()) for speech in self._writing.values() if self._may_show(speech.turn)]
-        return [message("page", self.blocks.html()), message("status", self.status(self.current.state)), *writing]
+        text_messages = [
+            message("text", speech.fields())
+            for speech in self._streamed_replies.values()
+            if self._may_show(speech.turn)
+        ]
+        return [message("page", self.blocks.html()), message("status", self.status(self.current.state)), *text_messages]
 
     def status(self, debate: DebateState) -> str:
         """Where the debate stands, as HTML."""
@@ -187,7 +191,7 @@ class ServedDebate:
             self.failure = error
         finally:
             self._tell_failure()
-            self.problems = self._found_problems()
+            self.problems = self._current_problems()
             if self._flush is not None:
                 self._flush.cancel()
             if not self._shutting_down:
@@ -197,7 +201,7 @@ class ServedDebate:
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
-        async with self._alone:
+        async with self._journal_lock:
             session = await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening))
             self.session, self.current, self._journal = session, session.current, session.journal
             session.journal.tell = self._tell_unsaved
@@ -219,7 +223,7 @@ class ServedDebate:
         elif self.failure is not None and not isinstance(self.failure, LockedJournal):
             tell_error(self.failure)
 
-    def _found_problems(self) -> list[str]:
+    def _current_problems(self) -> list[str]:
         """What viewers are told of the failure, and of what waits for room in the journal or is lost."""
         unsaved, failure = self._journal.unsaved if self._journal else [], self.failure
         if unsaved and isinstance(failure, DebateError | None):
@@ -228,12 +232,12 @@ class ServedDebate:
 
     def _tell_unsaved(self, sentence: str) -> None:
         self._tell(sentence)
-        self.problems = self._found_problems()
+        self.problems = self._current_problems()
         self._tell_status()
 
     def _on_event(self, debate: DebateState, event: Event) -> None:
-        for turn in [turn for turn in self._writing if turn in debate.replies]:
-            del self._writing[turn]
+        for turn in [turn for turn in self._streamed_replies if turn in debate.replies]:
+            del self._streamed_replies[turn]
         self.blocks.take(debate)
         self.turn_taker.notify(debate)
         self._tell_status()
@@ -243,19 +247,19 @@ class ServedDebate:
         debate = self.current.state
         if debate.shape(turn) is not None or not piece:
             return
-        if turn.id not in self._writing:
-            self._writing[turn.id] = StreamedReply(debate, turn)
-        self._writing[turn.id].pieces.append(piece)
+        if turn.id not in self._streamed_replies:
+            self._streamed_replies[turn.id] = StreamedReply(debate, turn)
+        self._streamed_replies[turn.id].pieces.append(piece)
         if self._flush is None:
             self._flush = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._send_text)
 
     def _send_text(self) -> None:
         self._flush = None
-        for writing in self._writing.values():
-            if writing.pieces:
-                start = writing.take()
-                if self._may_show(writing.turn):
-                    self.viewers.broadcast("text", writing.fields(start))
+        for streamed_reply in self._streamed_replies.values():
+            if streamed_reply.pieces:
+                start = streamed_reply.take()
+                if self._may_show(streamed_reply.turn):
+                    self.viewers.broadcast("text", streamed_reply.fields(start))
 
     def _may_show(self, turn: Turn) -> bool:
         """Whether what is written in a turn may be seen before the turns beside it are taken."""
@@ -274,7 +278,7 @@ class Forms:
     the result of the first."""
 
     def __init__(self) -> None:
-        self._begun: dict[str, asyncio.Task[str]] = {}
+        self._tasks: dict[str, asyncio.Task[str]] = {}
         self._ending = False
 
     async def begin(self, form_key: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
@@ -282,11 +286,11 @@ class Forms:
         fail, returns its result instead. An empty key is never the same. `begin` continues if the request is cancelled.
         Paused if the server ends first."""
         key = repr((form_key or secrets.token_hex(16), form))
-        task = self._begun.get(key)
+        task = self._tasks.get(key)
         if task is None:
             if self._ending:
                 raise Paused(_SERVER_ENDS)
-            task = self._begun[key] = asyncio.ensure_future(begin())
+            task = self._tasks[key] = asyncio.ensure_future(begin())
             task.add_done_callback(lambda task: self._done(key, task))
         try:
             return await asyncio.shield(task)
@@ -297,16 +301,16 @@ class Forms:
 
     def _done(self, key: str, task: asyncio.Task[str]) -> None:
         if task.cancelled() or task.exception():
-            del self._begun[key]
-        finished = [key for key, form_task in self._begun.items() if form_task.done()]
-        for old in finished[:-_KEPT_FORMS]:
-            del self._begun[old]
+            del self._tasks[key]
+        finished = [key for key, form_task in self._tasks.items() if form_task.done()]
+        for finished_key in finished[:-_KEPT_FORMS]:
+            del self._tasks[finished_key]
 
     async def end(self, seconds: float) -> None:
         """Waits up to so many seconds for the tasks that are not done. Then cancels them, and waits until they have
         ended. None begins from now on."""
         self._ending = True
-        working = [task for task in self._begun.values() if not task.done()]
+        working = [task for task in self._tasks.values() if not task.done()]
         if working:
             await asyncio.wait(working, timeout=seconds)
         for task in working:
@@ -327,8 +331,8 @@ class ServedDebates:
     def __init__(self, explain: Explain = error_sentences, tell: Tell = tell_line) -> None:
         """`explain` says to viewers why a debate is paused; `tell` gets what the owner should know, a line each."""
         self.forms = Forms()
-        self._runs: dict[str, ServedDebate] = {}
-        self._alone = WeakValueDictionary[str, asyncio.Lock]()
+        self._by_journal: dict[str, ServedDebate] = {}
+        self._journal_locks = WeakValueDictionary[str, asyncio.Lock]()
         """By the path of a journal, what is held while it is opened, as long as it is used."""
         self._problems: dict[str, list[str]] = {}
         self._explain, self._tell = explain, tell
@@ -340,30 +344,30 @@ class ServedDebates:
 
     def problems(self, path: str) -> list[str]:
         """Why a debate is paused; empty if nothing has failed since the server was started."""
-        run = self._runs.get(path)
-        return run.problems if run is not None else self._problems.get(path, [])
+        served = self._by_journal.get(path)
+        return served.problems if served is not None else self._problems.get(path, [])
 
     @property
     def lost(self) -> int:
         """How many replies could not be saved; each was told."""
-        return self._lost + sum(run.lost for run in self._runs.values())
+        return self._lost + sum(served.lost for served in self._by_journal.values())
 
     def running(self, path: str) -> ServedDebate | None:
-        run = self._runs.get(path)
-        return run if run is not None and run.running else None
+        served = self._by_journal.get(path)
+        return served if served is not None and served.running else None
 
     async def open(self, settings: Settings, *, rehearse: bool) -> str:
         """Opens a new debate, to whose risks the user has agreed, and runs it; its journal. Positions that are derived
         and can't be saved count as lost."""
         journals: list[JournalWriter] = []
 
-        def watch(journal: JournalWriter) -> None:
+        def keep_journal(journal: JournalWriter) -> None:
             journal.tell = self._tell
             journals.append(journal)
 
         self._opening += 1
         try:
-            opening = create(settings, rehearse=rehearse, people=True, stop=self._ending, on_journal=watch)
+            opening = create(settings, rehearse=rehearse, people=True, stop=self._ending, on_journal=keep_journal)
             with await opening as session:
                 path = session.files.journal
         except asyncio.CancelledError:
@@ -379,33 +383,35 @@ class ServedDebates:
     def start(self, path: str, require_consent: RequireConsent) -> ServedDebate:
         """Goes on with a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
         when it is opened; `consent_already_given` is for one that this program has just written."""
-        if (run := self.running(path)) is None:
-            run = self._runs[path] = ServedDebate(path, self._explain, self._tell, require_consent, self._lock(path))
+        if (served := self.running(path)) is None:
+            served = self._by_journal[path] = ServedDebate(
+                path, self._explain, self._tell, require_consent, self._lock(path)
+            )
             self._problems.pop(path, None)
-            run.task.add_done_callback(lambda _: self._ended(run))
+            served.task.add_done_callback(lambda _: self._ended(served))
             if self._ending.is_set():
-                run.pause_for_shutdown()
-        return run
+                served.pause_for_shutdown()
+        return served
 
     def _lock(self, path: str) -> asyncio.Lock:
-        return self._alone.setdefault(path, asyncio.Lock())
+        return self._journal_locks.setdefault(path, asyncio.Lock())
 
-    def _ended(self, run: ServedDebate) -> None:
+    def _ended(self, served: ServedDebate) -> None:
         """Forgets a run, and keeps only why it failed: the journal has the rest."""
-        self._lost += run.lost
-        if self._runs.get(run.path) is run:
-            del self._runs[run.path]
-            if run.failure is not None:
-                self._problems[run.path] = run.problems
+        self._lost += served.lost
+        if self._by_journal.get(served.path) is served:
+            del self._by_journal[served.path]
+            if served.failure is not None:
+                self._problems[served.path] = served.problems
 
     async def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
         """Writes an event of the user's into a debate, whether it runs or waits. Raises DebateError where the debate
         does not admit it, or runs in another process."""
-        if (run := self.running(path)) is not None:
-            await run.opened.wait()
+        if (served := self.running(path)) is not None:
+            await served.opened.wait()
         async with self._lock(path):
-            if (run := self.running(path)) is not None and run.session is not None:
-                run.record(make(run.session.state))
+            if (served := self.running(path)) is not None and served.session is not None:
+                served.record(make(served.session.state))
             else:
                 await to_its_end(lambda: record_alone(path, make))
 
@@ -413,12 +419,12 @@ class ServedDebates:
         """Ends the forms, which may begin runs, and all runs as SIGTERM ends a debate at a terminal: the parts of
         replies that have come are kept."""
         self._ending.set()
-        for run in self._runs.values():
-            run.pause_for_shutdown()
+        for served in self._by_journal.values():
+            served.pause_for_shutdown()
         await self.forms.end(_LAST_CALLS if self._opening else 0.0)
-        running = [run for run in self._runs.values() if run.running]
+        running = [served for served in self._by_journal.values() if served.running]
         if running:
-            await asyncio.wait([run.task for run in running], timeout=0.2)
-        for run in running:
-            run.task.cancel()
-        await asyncio.gather(*(run.task for run in running), return_exceptions=True)
+            await asyncio.wait([served.task for served in running], timeout=0.2)
+        for served in running:
+            served.task.cancel()
+        await asyncio.gather(*(served.task for served in running), return_exceptions=True)

@@ -22,7 +22,7 @@ from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens, form
-from debate_orchestrator.web.live import AGAIN, event_stream, message
+from debate_orchestrator.web.live import RECONNECT, event_stream, message
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
 from debate_orchestrator.web.people import NOT_WAITING, AwaitedTurn, BrowserPeople
 from debate_orchestrator.web.runs import ServedDebate, ServedDebates
@@ -36,7 +36,7 @@ class Visit(NamedTuple):
 
     request: Request
     state: DebateState
-    run: ServedDebate | None
+    served: ServedDebate | None
     awaited: AwaitedTurn | None
     """The turn that waits for the person."""
 
@@ -44,8 +44,8 @@ class Visit(NamedTuple):
 class Seats:
     """The views of a seat. Its token stands in the address; nothing else of this server can be reached with it."""
 
-    def __init__(self, tokens: Tokens, runs: ServedDebates):
-        self._tokens, self._runs = tokens, runs
+    def __init__(self, tokens: Tokens, served_debates: ServedDebates):
+        self._tokens, self._served_debates = tokens, served_debates
         self._handed_in: dict[str, bytes] = {}
         """By the token of a seat, the digest of the reply that was taken last: its form may come twice."""
 
@@ -57,20 +57,20 @@ class Seats:
         path = debate_list.journal_of_link(params["name"], token_of, params["token"])
         if path is None:
             raise HTTPException(404)
-        run = self._runs.running(path)
-        if run is not None and run.current is not None:
-            debate = run.current.state
+        served = self._served_debates.running(path)
+        if served is not None and served.current is not None:
+            debate = served.current.state
         else:
             debate = (await in_thread(lambda: debate_list.load(path)))[1]
         if params["seat"] not in person_turns.human_seats(debate):
             raise HTTPException(404)
-        return path, debate, run
+        return path, debate, served
 
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
-        _, debate, run = await self._debate(request)
-        awaited_turn = run.turn_taker.awaited_turn(request.path_params["seat"]) if run else None
-        visit = Visit(request, debate, run, awaited_turn)
+        _, debate, served = await self._debate(request)
+        awaited_turn = served.turn_taker.awaited_turn(request.path_params["seat"]) if served else None
+        visit = Visit(request, debate, served, awaited_turn)
         if request.method != "POST":
             return await self._page(visit, {}, [])
         token = request.path_params["token"]
@@ -81,14 +81,14 @@ class Seats:
             raise HTTPException(413, problem)
         if (
             awaited_turn is None
-            or run is None
+            or served is None
             or form_data.get("turn") != awaited_turn.turn.id
             or awaited_turn.reply.done()
         ):
-            return await self._late(visit, form_data)
-        return await self._take(visit, run.turn_taker, awaited_turn, form_data)
+            return await self._answer_late_reply(visit, form_data)
+        return await self._take(visit, served.turn_taker, awaited_turn, form_data)
 
-    async def _late(self, visit: Visit, form_data: Mapping[str, str]) -> Response:
+    async def _answer_late_reply(self, visit: Visit, form_data: Mapping[str, str]) -> Response:
         """The answer to a reply for which no turn waits: the same as before where it was taken just now."""
         if self._handed_in.get(visit.request.path_params["token"]) == _reply_digest(form_data):
             return go_to(address_of(visit.request))
@@ -114,7 +114,7 @@ class Seats:
         if problems:
             return await self._page(visit, form_data, problems)
         if awaited_turn.reply.done():
-            return await self._late(visit, form_data)
+            return await self._answer_late_reply(visit, form_data)
         awaited_turn.reply.set_result(text)
         self._handed_in[visit.request.path_params["token"]] = _reply_digest(form_data)
         return go_to(address_of(visit.request))
@@ -135,18 +135,20 @@ class Seats:
         self, visit: Visit, form_data: Mapping[str, str], problems: list[str], remarks: Sequence[str], late: str
     ) -> str:
         """The page; `late` is what was handed in for a turn that waits no longer."""
-        request, debate, run, awaited_turn = visit
+        request, debate, served, awaited_turn = visit
         seat, format = request.path_params["seat"], debate.format
         side = seat if seat in format.sides else JUDGE
         values: dict[str, Any] = {"heard": [], "task": "", "brief": "", "length_hint": "", "questions": None}
         if awaited_turn is not None:
-            shaped = awaited_turn.debate.shape(awaited_turn.turn) is not None
+            is_structured = awaited_turn.debate.shape(awaited_turn.turn) is not None
             values = {
                 "heard": _heard_speeches(awaited_turn.debate, awaited_turn.turn),
                 "task": _task(awaited_turn),
                 "brief": person_turns.full_text(*awaited_turn[:3]),
                 "length_hint": person_turns.length_hint(awaited_turn.turn),
-                "questions": _questions(awaited_turn, form_data, with_problems=bool(problems)) if shaped else None,
+                "questions": _questions(awaited_turn, form_data, with_problems=bool(problems))
+                if is_structured
+                else None,
             }
         return render(
             "seat.html.j2",
@@ -158,7 +160,7 @@ class Seats:
             others=[
                 (format.name_of(side), debate.opened.settings.positions[side]) for side in format.sides if side != seat
             ],
-            standing=_standing_sentence(debate),
+            standing=_progress_sentence(debate),
             taken=_turns_taken(debate, seat, request.path_params["name"]),
             position=debate.opened.settings.positions.get(seat, ""),
             heading=format.heading_of(awaited_turn.turn) if awaited_turn else "",
@@ -167,7 +169,7 @@ class Seats:
             if awaited_turn
             else "",
             state=debate,
-            running=run is not None,
+            running=served is not None,
             sent=form_data,
             problems=problems,
             remarks=remarks,
@@ -179,9 +181,9 @@ class Seats:
     async def stream(self, request: Request) -> Any:
         """Says when the page of the seat has changed. While the debate is paused the stream ends at once, and the
         browser looks again after some seconds."""
-        _, _, run = await self._debate(request)
-        viewers = run.turn_taker.viewers if run else None
-        return event_stream(viewers, lambda: [AGAIN, message("here", {})])
+        _, _, served = await self._debate(request)
+        viewers = served.turn_taker.viewers if served else None
+        return event_stream(viewers, lambda: [RECONNECT, message("here", {})])
 
     async def report(self, request: Request) -> Response:
         """The finished page, once the debate is complete."""
@@ -227,13 +229,13 @@ def _article(debate: DebateState, turn: Turn, text: str) -> dict[str, Any]:
     return blocks.article(debate, turn, heading, text, structured=structured, floor=())
 
 
-def _standing_sentence(debate: DebateState) -> str:
+def _progress_sentence(debate: DebateState) -> str:
     """Which round it is and whose turn, in a sentence; empty once the debate is complete."""
     if not debate.due:
         return ""
     number, names = debate.due[0].round, dict.fromkeys(debate.format.name_of(turn.seat) for turn in debate.due)
-    where = f"Round {number} of {debate.rounds}, " if number else ""
-    return f"{where}{debate.due[0].phase.title}: it is the turn of {' and '.join(names)}."
+    round_text = f"Round {number} of {debate.rounds}, " if number else ""
+    return f"{round_text}{debate.due[0].phase.title}: it is the turn of {' and '.join(names)}."
 
 
 def _task(awaited_turn: AwaitedTurn) -> str:
@@ -252,16 +254,16 @@ def _questions(awaited_turn: AwaitedTurn, form_data: Mapping[str, str], *, with_
     """The fields of a structured reply, as far as they are known from `form_data`."""
     debate, turn = awaited_turn.debate, awaited_turn.turn
     shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
-    entries = form_fields.entered_fields(form_data)
-    computed = person_turns.computed_answers(debate, turn, entries)
+    answers = form_fields.typed_answers(form_data)
+    computed = person_turns.computed_answers(debate, turn, answers)
     return form_fields.questions(
-        shape, shape_context, debate.format, entries, with_problems=with_problems, computed=computed
+        shape, shape_context, debate.format, answers, with_problems=with_problems, computed=computed
     )
 
 
 def _reply_text(awaited_turn: AwaitedTurn, form_data: Mapping[str, str]) -> str | None:
     """The structured reply that was entered, as JSON; None while something is missing."""
-    debate, turn, entries = awaited_turn.debate, awaited_turn.turn, form_fields.entered_fields(form_data)
-    entries |= person_turns.computed_answers(debate, turn, entries)
-    value = form_fields.value(debate.shape(turn) or {}, schedule.shape_context(debate, turn), entries)
+    debate, turn, answers = awaited_turn.debate, awaited_turn.turn, form_fields.typed_answers(form_data)
+    answers |= person_turns.computed_answers(debate, turn, answers)
+    value = form_fields.value(debate.shape(turn) or {}, schedule.shape_context(debate, turn), answers)
     return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)

@@ -47,12 +47,12 @@ def serve(
     under which a proxy passes requests on.
     `ready` gets the address of the dashboard with its token, once it is served; `ending` is called when the end begins.
     Raises BadSettings where the port is taken."""
-    runs, tokens = ServedDebates(), load_tokens()
-    with _listening(port) as listening:
-        port = listening.getsockname()[1]
-        app = create_app(tokens, _hosts(port, more_hosts), runs)
+    served_debates, tokens = ServedDebates(), load_tokens()
+    with _listening_socket(port) as listening_socket:
+        port = listening_socket.getsockname()[1]
+        app = create_app(tokens, _hosts(port, more_hosts), served_debates)
         ready(f"http://{LOOPBACK}:{port}{DASHBOARD}{tokens.dashboard}/")
-        _run(app, listening, runs, runs.shutdown, ending)
+        _run(app, listening_socket, served_debates, served_debates.shutdown, ending)
 
 
 def serve_public(
@@ -64,30 +64,30 @@ def serve_public(
 ) -> None:
     """Serves a public site as `serve` does the dashboard. Raises BadSettings too where the moderation can't be used."""
     site = Site(rules, tell_line)
-    with _listening(port) as listening:
-        port = listening.getsockname()[1]
+    with _listening_socket(port) as listening_socket:
+        port = listening_socket.getsockname()[1]
         app = views.create_app(site, _hosts(port, more_hosts))
         ready(f"http://{LOOPBACK}:{port}/")
-        _run(app, listening, site.runs, site.shutdown, ending)
+        _run(app, listening_socket, site.served_debates, site.shutdown, ending)
 
 
-def _hosts(port: int, more: Sequence[str]) -> list[str]:
-    return [f"{LOOPBACK}:{port}", f"localhost:{port}", *more]
+def _hosts(port: int, more_hosts: Sequence[str]) -> list[str]:
+    return [f"{LOOPBACK}:{port}", f"localhost:{port}", *more_hosts]
 
 
 @contextmanager
-def _listening(port: int) -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+def _listening_socket(port: int) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening_socket:
         # On Windows, SO_REUSEADDR would let another process take the same address, and this option keeps it out.
         option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
-        listening.setsockopt(socket.SOL_SOCKET, option, 1)
+        listening_socket.setsockopt(socket.SOL_SOCKET, option, 1)
         try:
-            listening.bind((LOOPBACK, port))
-            listening.listen(_QUEUE)  # before the address is printed: a browser that is quick waits in the queue
+            listening_socket.bind((LOOPBACK, port))
+            listening_socket.listen(_QUEUE)  # before the address is printed: a browser that is quick waits in the queue
         except (OSError, OverflowError):
             hint = "another port, or 0 for any that is free"
             raise BadSettings(f"port: {port} can't be used at {LOOPBACK}.", hint=hint) from None
-        yield listening
+        yield listening_socket
 
 
 End = Callable[[], Awaitable[None]]
@@ -100,7 +100,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, end_debates: End):
         super().__init__(config)
         self._end_debates = end_debates
-        self.ended_by: signal.Signals | None = None
+        self.end_signal: signal.Signals | None = None
         """The signal that began its end."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -110,9 +110,11 @@ class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """As in uvicorn, and for SIGHUP too unless it is ignored."""
-        here = threading.current_thread() is threading.main_thread()  # Python lets no other thread handle signals
+        is_main_thread = (
+            threading.current_thread() is threading.main_thread()
+        )  # Python lets no other thread handle signals
         with super().capture_signals():
-            before = {sign: signal.signal(sign, self.handle_exit) for sign in (terminating() if here else ())}
+            before = {sign: signal.signal(sign, self.handle_exit) for sign in (terminating() if is_main_thread else ())}
             try:
                 yield
             finally:
@@ -123,12 +125,14 @@ class _Server(uvicorn.Server):
         """Begins the end, and notes the signal: uvicorn would raise it again before the last line is printed. A second
         signal changes nothing, since the end is bounded."""
         if not self.should_exit:
-            self.should_exit, self.ended_by = True, signal.Signals(sig)
+            self.should_exit, self.end_signal = True, signal.Signals(sig)
 
 
-def _run(app: App, listening: socket.socket, runs: ServedDebates, shutdown: End, ending: Callable[[], None]) -> None:
-    """Serves until a signal ends it, and then says whether any reply of the `runs` was lost. Raises KeyboardInterrupt
-    for Ctrl-C; any other signal is raised again."""
+def _run(
+    app: App, listening_socket: socket.socket, served_debates: ServedDebates, shutdown: End, ending: Callable[[], None]
+) -> None:
+    """Serves until a signal ends it, and then says whether any reply of the `served_debates` was lost. Raises
+    KeyboardInterrupt for Ctrl-C; any other signal is raised again."""
 
     async def end() -> None:
         ending()
@@ -152,16 +156,16 @@ def _run(app: App, listening: socket.socket, runs: ServedDebates, shutdown: End,
     take_records()
     server = _Server(config, end)
     try:
-        coroutines.run(server.serve(sockets=[listening]))
+        coroutines.run(server.serve(sockets=[listening_socket]))
     except KeyboardInterrupt:  # before the server took signals
-        server.ended_by = signal.SIGINT
-    if server.ended_by is None:
+        server.end_signal = signal.SIGINT
+    if server.end_signal is None:
         return
-    interrupted = Interrupted(saved_but_for(runs.lost))
-    if server.ended_by == signal.SIGINT:
+    interrupted = Interrupted(saved_but_for(served_debates.lost))
+    if server.end_signal == signal.SIGINT:
         raise interrupted
     tell_line(f"debate: {interrupted}")
-    signal.raise_signal(server.ended_by)
+    signal.raise_signal(server.end_signal)
 
 
 _PAGE = """\
@@ -189,9 +193,9 @@ def open_dashboard(address: str) -> bool:
     except (OSError, BadFile):
         return False
     atexit.register(_remove, page)  # a server that ends sooner leaves no file
-    forget = threading.Timer(PAGE_SECONDS, _remove, [page])
-    forget.daemon = True
-    forget.start()
+    timer = threading.Timer(PAGE_SECONDS, _remove, [page])
+    timer.daemon = True
+    timer.start()
     return webbrowser.open(page.as_uri())
 
 

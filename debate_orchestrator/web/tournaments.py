@@ -115,17 +115,17 @@ def _result(debate: DebateRow, side: Side) -> Result | None:
     return "tied" if debate.winner == "tie" else "won" if debate.winner == side else "lost"
 
 
-def standings(debate_rows: Sequence[DebateRow], played: Iterable[Game]) -> list[Record]:
+def standings(debate_rows: Sequence[DebateRow], model_games: Iterable[Game]) -> list[Record]:
     """The models of these games, the best first by Elo over the chosen debates."""
     ratings = {row.model: row.rating for row in elo(debate_rows)}
-    results = _results((game.model, game) for game in played)
+    results = _results((game.model, game) for game in model_games)
     records = [Record(model, ratings.get(model), *counts) for model, counts in results.items()]
     return sorted(records, key=lambda standing: (-(standing.rating or 0.0), -(standing.rate or 0.0), standing.model))
 
 
-def head_to_head(played: Iterable[Game]) -> dict[tuple[str, str], Record]:
+def head_to_head(model_games: Iterable[Game]) -> dict[tuple[str, str], Record]:
     """Model and opponent to how the model did against it."""
-    results = _results(((game.model, game.opponent), game) for game in played)
+    results = _results(((game.model, game.opponent), game) for game in model_games)
     return {pair: Record(pair[0], None, *counts) for pair, counts in results.items()}
 
 
@@ -152,7 +152,7 @@ def choices(rows: Rows) -> dict[str, list[str]]:
     return {name: sorted(values) for name, values in options.items()}
 
 
-_LISTED = 200
+_MAX_LISTED = 200
 """Debates of a page."""
 _MAX_ROWS = 1_000
 """Rows of the leaderboard, and choices of a filter."""
@@ -181,9 +181,13 @@ def _folder(request: Request) -> str:
 def _rows(folder: str) -> Rows:
     """The rows of a tournament, read anew when a journal has changed."""
     files = [os.path.join(folder, name) for name in (SPEC, ROWS)]
-    inner = os.path.join(folder, DEBATES)
-    if os.path.isdir(inner):
-        files += sorted(os.path.join(inner, name) for name in os.listdir(inner) if name.endswith((JOURNAL, ".html")))
+    debates_folder = os.path.join(folder, DEBATES)
+    if os.path.isdir(debates_folder):
+        files += sorted(
+            os.path.join(debates_folder, name)
+            for name in os.listdir(debates_folder)
+            if name.endswith((JOURNAL, ".html"))
+        )
     return _read(folder, tuple((path, *debates.file_version(path)) for path in files if os.path.lexists(path)))
 
 
@@ -196,28 +200,30 @@ def _list_entry(folder: str) -> tuple[str, str]:
     """What a tournament is called, and why it has no page, or nothing. One that can't be read is called by its folder,
     and its page says why."""
     try:
-        called = title(folder)
+        name = title(folder)
     except BadFile:
-        called = folder
-    return called, "" if debates.has_address(folder) else debates.without_address(folder)
+        name = folder
+    return name, "" if debates.has_address(folder) else debates.without_address(folder)
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
     rows = _rows(folder)
     debate_rows = chosen_debates(rows, filters)
-    real = [debate for debate in debate_rows if not debate.rehearsed]
-    played = list(games(real, filters._replace(result="")))  # a link from a number to its debates keeps the numbers
-    ranking = standings(debate_rows, played)
+    held_debates = [debate for debate in debate_rows if not debate.rehearsed]
+    model_games = list(
+        games(held_debates, filters._replace(result=""))
+    )  # a link from a number to its debates keeps the numbers
+    ranking = standings(debate_rows, model_games)
     models = [standing.model for standing in ranking]
     by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
-    found_games = games(debate_rows, filters) if by_game else ()
-    debates = list({game.debate.id: game.debate for game in found_games}.values()) if by_game else debate_rows
+    chosen_games = games(debate_rows, filters) if by_game else ()
+    debates = list({game.debate.id: game.debate for game in chosen_games}.values()) if by_game else debate_rows
     selected = filters._asdict()
-    offered = {
+    filter_options = {
         name: [value for n, value in enumerate(values) if n < _MAX_ROWS or value == selected[name]]
         for name, values in choices(rows).items()
     }
-    offered["opponent"] = [model for model in offered["opponent"] if model != filters.model]
+    filter_options["opponent"] = [model for model in filter_options["opponent"] if model != filters.model]
 
     def link(**changes: str) -> str:
         query = {name: value for name, value in (selected | changes).items() if value}
@@ -226,16 +232,16 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     return {
         "title": title(folder),
         "filters": selected,
-        "choices": offered,
+        "choices": filter_options,
         "standings": ranking[:_MAX_ROWS],
         "ranked": len(ranking),
-        "only_rehearsed": bool(debate_rows) and not real,
+        "only_rehearsed": bool(debate_rows) and not held_debates,
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MAX_MODELS else [],
-        "pairs": head_to_head(played),
-        "debates": debates[:_LISTED],
+        "pairs": head_to_head(model_games),
+        "debates": debates[:_MAX_LISTED],
         "count": len(debates),
-        "known": {debate.id for debate in debates[:_LISTED] if _journal(folder, debate.id)},
+        "known": {debate.id for debate in debates[:_MAX_LISTED] if _journal(folder, debate.id)},
         "notes": rows.all_notes(),
         "link": link,
     }
@@ -244,13 +250,13 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
 def _journal(folder: str, debate_id: str) -> str | None:
     """The journal of a debate that is known by its id; None where there is none in the folder."""
     path = os.path.join(folder, DEBATES, f"{debate_id}{JOURNAL}")
-    inside = os.path.basename(f"{debate_id}{JOURNAL}") == f"{debate_id}{JOURNAL}"
-    return path if inside and _regular(path) else None
+    is_plain_name = os.path.basename(f"{debate_id}{JOURNAL}") == f"{debate_id}{JOURNAL}"
+    return path if is_plain_name and _regular(path) else None
 
 
 class Tournaments:
-    """The views of tournaments. A folder may be a stranger's: its figures are told, and the page that lies in it is not
-    shown but made anew."""
+    """The views of tournaments. A folder may come from someone else: its figures are shown, and the page in it is
+    not shown but made anew."""
 
     async def list_tournaments(self, request: Request) -> Response:
         """The tournaments of the folder."""

@@ -42,14 +42,14 @@ class TopicScreener:
             raise BadSettings(f"moderation: the command line can't be read ({error}).") from None
         if self._words and shutil.which(self._words[0]) is None:
             raise BadSettings(f"moderation: there is no program {self._words[0]!r}.")
-        self._places = asyncio.Semaphore(_CONCURRENCY)
+        self._slots = asyncio.Semaphore(_CONCURRENCY)
 
     async def reason(self, request: Mapping[str, Any]) -> str:
         """Why a topic is refused; empty where it is accepted. Raises ModerationFailed."""
         if not self._words:
             return ""
         try:
-            async with asyncio.timeout(MODERATION_SECONDS), self._places:
+            async with asyncio.timeout(MODERATION_SECONDS), self._slots:
                 return await self._ask(json.dumps(request).encode())
         except TimeoutError:
             raise ModerationFailed(f"moderation: no answer within {MODERATION_SECONDS:g} s.") from None
@@ -63,12 +63,12 @@ class TopicScreener:
         except (OSError, ValueError) as error:
             raise ModerationFailed(f"moderation: the program can't be run ({error}).") from None
         try:
-            printed, _ = await program.communicate(request)
+            output, _ = await program.communicate(request)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(program.pid, signal.SIGKILL)
         code = program.returncode
         if code not in (0, 1):
             raise ModerationFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
-        reason = one_line(redact(printed.decode("utf-8", "replace")).strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
+        reason = one_line(redact(output.decode("utf-8", "replace")).strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
         return (reason or _UNEXPLAINED) if code else ""

@@ -21,11 +21,18 @@ _DURATIONS = 50
 
 
 class StartQueue:
-    """Runs at most `concurrency` debates, in the order in which they came; at most `most` others wait."""
+    """Runs at most `concurrency` debates, in the order in which they came; at most `max_waiting` others wait."""
 
-    def __init__(self, runs: ServedDebates, concurrency: int, most: int, ended: Callable[[ServedDebate], None]):
-        """`ended` is called with each run that has ended, unless the server ends."""
-        self._runs, self._concurrency, self._most, self._on_end = runs, concurrency, most, ended
+    def __init__(
+        self, served_debates: ServedDebates, concurrency: int, max_waiting: int, on_end: Callable[[ServedDebate], None]
+    ):
+        """`on_end` is called with each run that has ended, unless the server ends."""
+        self._served_debates, self._concurrency, self._max_waiting, self._on_end = (
+            served_debates,
+            concurrency,
+            max_waiting,
+            on_end,
+        )
         self._waiting: dict[str, Viewers] = {}
         self._running: set[str] = set()
         self._retries: dict[str, int] = {}
@@ -37,7 +44,7 @@ class StartQueue:
 
     @property
     def full(self) -> bool:
-        return len(self._waiting) + self.starting >= self._most + max(0, self._concurrency - len(self._running))
+        return len(self._waiting) + self.starting >= self._max_waiting + max(0, self._concurrency - len(self._running))
 
     def add(self, path: str) -> None:
         """Runs a debate as soon as there is room."""
@@ -49,15 +56,15 @@ class StartQueue:
         """Those who wait for a debate to begin; None where it does not wait."""
         return self._waiting.get(path)
 
-    def place(self, path: str) -> int:
-        """Its place among those that wait, from 1; 0 where it does not wait. Threads may ask too."""
+    def rank(self, path: str) -> int:
+        """Its rank among those that wait, from 1; 0 where it does not wait. Threads may ask too."""
         return next((n for n, waiting in enumerate(list(self._waiting), start=1) if waiting == path), 0)
 
-    def wait_seconds(self, place: int) -> float | None:
-        """About how long a place in the queue takes; None before any debate has ended here."""
+    def wait_seconds(self, rank: int) -> float | None:
+        """About how long a debate of this rank waits; None before any debate has ended here."""
         if not self._durations:
             return None
-        return math.ceil(place / self._concurrency) * statistics.median(self._durations)
+        return math.ceil(rank / self._concurrency) * statistics.median(self._durations)
 
     def retry_seconds(self, path: str) -> float | None:
         """Seconds until a debate that failed goes on; None where it does not."""
@@ -81,35 +88,35 @@ class StartQueue:
         has_changed = False
         while self._waiting and len(self._running) < self._concurrency and not self._closed:
             path = next(iter(self._waiting))
-            waited = self._waiting.pop(path)
+            viewers = self._waiting.pop(path)
             self._running.add(path)
-            began, run = time.monotonic(), self._runs.start(path, consent_already_given)
-            run.task.add_done_callback(partial(self._ended, run, began))
-            waited.broadcast("over", {})  # pages then load the debate itself
-            waited.close()
+            began, served = time.monotonic(), self._served_debates.start(path, consent_already_given)
+            served.task.add_done_callback(partial(self._ended, served, began))
+            viewers.broadcast("over", {})  # pages then load the debate itself
+            viewers.close()
             has_changed = True
         if has_changed:
             for viewers in self._waiting.values():
                 viewers.broadcast("moved", {})
 
-    def _ended(self, run: ServedDebate, began: float, task: object) -> None:
-        self._running.discard(run.path)
+    def _ended(self, served: ServedDebate, began: float, task: object) -> None:
+        self._running.discard(served.path)
         if self._closed:
             return
-        if run.failure is None:
-            self._retries.pop(run.path, None)
+        if served.failure is None:
+            self._retries.pop(served.path, None)
             self._durations.append(time.monotonic() - began)
-        elif isinstance(run.failure, Paused | JournalWriteError) and not isinstance(run.failure, OverBudget):
-            self._retry(run.path)
-        self._on_end(run)
+        elif isinstance(served.failure, Paused | JournalWriteError) and not isinstance(served.failure, OverBudget):
+            self._retry(served.path)
+        self._on_end(served)
         self._fill()
 
     def _retry(self, path: str) -> None:
         attempts = self._retries.get(path, 0)
         if attempts < len(RETRY_SECONDS):
             self._retries[path] = attempts + 1
-            self._timers[path] = asyncio.get_running_loop().call_later(RETRY_SECONDS[attempts], self._again, path)
+            self._timers[path] = asyncio.get_running_loop().call_later(RETRY_SECONDS[attempts], self._start_again, path)
 
-    def _again(self, path: str) -> None:
+    def _start_again(self, path: str) -> None:
         self._timers.pop(path, None)
         self.add(path)

@@ -47,19 +47,19 @@ def _without_addresses(debate: DebateState) -> dict[str, str]:
     """Every spec of a debate that has an address, the longest first, to what stands before that."""
     specs = [*model_spec.specs_of(debate.opened.cast), *model_spec.specs_of(debate.cast)]
     specs += [reply_event.reply.spec for reply_event in debate.replies.values()]
-    addressed = {}
+    public_specs = {}
     for spec in sorted({model_spec.real_spec(spec) for spec in specs}, key=len, reverse=True):
         model, address = model_spec.split_address(model_spec.rest(spec))
         if address is not None:
-            addressed[spec] = f"{model_spec.kind(spec)}:{model}"
-    return addressed
+            public_specs[spec] = f"{model_spec.kind(spec)}:{model}"
+    return public_specs
 
 
 def _replaced(part: Any, replacements: Mapping[str, str]) -> Any:
     """A part of a report's model with other words for some in every text."""
     if isinstance(part, str):
-        for words, others in replacements.items():
-            part = part.replace(words, others)
+        for old, new in replacements.items():
+            part = part.replace(old, new)
         return part
     if isinstance(part, BaseModel):
         fields = {name: _replaced(getattr(part, name), replacements) for name in type(part).model_fields}

@@ -139,21 +139,21 @@ def _offer(name: str, content: Mapping[str, Any], problems: list[str]) -> Offer 
         return None
     answers = settings | {name: getattr(fields, name) for name in ("format", "cast", "max_cost", "rounds")}
     try:
-        settings_tried = _tried(answers)
+        trial_settings = _trial_settings(answers)
     except DebateError as error:
         problems += [f"offers.{name}.{problem}" for problem in error.problems]
         return None
-    answers["cast"] = {seat: list(specs) for seat, specs in settings_tried.cast.items()}
-    offer_problems = _money(settings_tried, free=fields.free)
+    answers["cast"] = {seat: list(specs) for seat, specs in trial_settings.cast.items()}
+    offer_problems = _money(trial_settings, free=fields.free)
     if people := sorted(
-        {spec for spec in model_spec.specs_of(settings_tried.cast) if model_spec.speaker(spec) in ("person", "host")}
+        {spec for spec in model_spec.specs_of(trial_settings.cast) if model_spec.speaker(spec) in ("person", "host")}
     ):
         offer_problems.append(f"cast: {' and '.join(people)} can't take a seat in a public debate.")
     problems += [f"offers.{name}.{problem}" for problem in offer_problems]
     return Offer.model_construct(**{**dict(fields), "name": name, "about": fields.about or name, "answers": answers})
 
 
-def _tried(answers: Mapping[str, Any]) -> Settings:
+def _trial_settings(answers: Mapping[str, Any]) -> Settings:
     """The settings of a debate with these answers. BadSettings if it could not be opened."""
     format = format_check.load(answers["format"])
     trial = {"topic": "Is this a topic?", "positions": {side: f"Position {side}." for side in format.sides}}

@@ -35,7 +35,7 @@ MAX_TOPIC_LENGTH = 300
 """Characters of a topic or a position."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _FIELDS = frozenset({"topic", "position.a", "position.b", "offer", "rounds"})
-_PLACES = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
+_FORM_FIELDS = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
 """Setting to the field of the form that it comes from."""
 _TRIES = 10
 """Topics that a visitor may have checked, for each debate that they may start in a day."""
@@ -49,10 +49,10 @@ class Site:
     def __init__(self, rules: SiteRules, log: Log):
         """`log` gets what the owner should know, a line each. BadSettings where the moderation can't be used."""
         self.rules, self.log = rules, log
-        self.limits = Limits(rules, spent_before())
+        self.limits = Limits(rules, earlier_costs())
         self._topic_screener = TopicScreener(rules.moderation)
-        self.runs = ServedDebates(sentences.public_reasons, log)
-        self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
+        self.served_debates = ServedDebates(sentences.public_reasons, log)
+        self.queue = StartQueue(self.served_debates, rules.at_once, rules.queue, self._ended)
 
     # Starting
 
@@ -87,8 +87,8 @@ class Site:
         many."""
         if not self.rules.moderation:
             return
-        most = self.rules.debates_per_visitor
-        self._must_be_below({f"{TRIES}{visitor}": _TRIES * most, f"{VISITOR}{visitor}": most})
+        maximum = self.rules.debates_per_visitor
+        self._must_be_below({f"{TRIES}{visitor}": _TRIES * maximum, f"{VISITOR}{visitor}": maximum})
         self.limits.count(f"{TRIES}{visitor}")
         request = {"topic": answers["topic"], "positions": answers["positions"], "offer": offer.name}
         try:
@@ -105,7 +105,7 @@ class Site:
         counters = {f"{VISITOR}{visitor}": self.rules.debates_per_visitor}
         counters |= {f"{OFFER}{offer.name}": offer.per_day} if offer.per_day is not None else {}
         counters |= {
-            f"{MODEL}{spec}": most for spec, most in self.rules.debates_per_model.items() if spec in offer.models
+            f"{MODEL}{spec}": maximum for spec, maximum in self.rules.debates_per_model.items() if spec in offer.models
         }
         self._must_be_below(counters, offer.max_cost or 0.0)
         self.limits.count(*counters)
@@ -168,7 +168,7 @@ class Site:
 
     # Running
 
-    def go_on(self) -> None:
+    def queue_unfinished(self) -> None:
         """Queues the debates that are not complete, in the order in which they were last written."""
         digests = {risk.digest for risk in risks_of(self.rules)}
         for name in reversed(self.names()):
@@ -185,12 +185,12 @@ class Site:
     async def shutdown(self) -> None:
         """Ends all debates; the next server of the folder goes on with them."""
         self.queue.close()
-        await self.runs.shutdown()
+        await self.served_debates.shutdown()
 
-    def _ended(self, run: ServedDebate) -> None:
+    def _ended(self, served: ServedDebate) -> None:
         """Gives back what was reserved for a complete debate and not spent."""
-        if run.current is not None and run.current.state.complete:
-            self.limits.charge(_public_name(run.path.removesuffix(JOURNAL)), charge_of(run.current.state))
+        if served.current is not None and served.current.state.complete:
+            self.limits.charge(_public_name(served.path.removesuffix(JOURNAL)), charge_of(served.current.state))
 
 
 def _public_name(name: str) -> str:
@@ -204,7 +204,7 @@ def charge_of(debate: DebateState) -> float:
     return total.cost if debate.complete and not total.unpriced_calls else max(total.cost, cap)
 
 
-def spent_before() -> Costs:
+def earlier_costs() -> Costs:
     """What the public debates of the folder have cost or may still cost."""
     costs = {}
     for name in debate_list.names():
@@ -227,7 +227,7 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
         problems: dict[str, list[str]] = {}
         for sentence in error.problems:  # the owner's part was checked before, and what it names is the owner's
             field, _, problem = sentence.partition(": ")
-            if place := _PLACES.get(field.partition(".")[0]):
-                problems.setdefault(place, []).append(f"{problem[:1].upper()}{problem[1:]}")
+            if form_field := _FORM_FIELDS.get(field.partition(".")[0]):
+                problems.setdefault(form_field, []).append(f"{problem[:1].upper()}{problem[1:]}")
         other = "These settings can't be taken. Try: another topic or offer."
         raise FormError(422, problems or {"": [other]}) from None

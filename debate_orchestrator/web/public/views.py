@@ -29,7 +29,7 @@ from debate_orchestrator.web.runs import ServedDebate
 
 _MAX_FORM_SIZE = 20_000
 """Bytes of a visitor's form."""
-_LISTED = 20
+_MAX_LISTED = 20
 """Debates that the front page shows."""
 _GIVEN_UP = "It was tried several times, and is not tried again by itself.", "start the debate again later"
 """What a visitor is told of a debate that was interrupted and has used up its tries, and what to try."""
@@ -38,9 +38,9 @@ _GIVEN_UP = "It was tried several times, and is not tried again by itself.", "st
 class PageState(NamedTuple):
     """Where a debate stands beside what its journal says, as far as its page shows that."""
 
-    run: ServedDebate | None
+    served: ServedDebate | None
     stopping: bool
-    place: int
+    rank: int
     """In the queue; 0 where it does not wait."""
     wait: str
     retry: str
@@ -67,7 +67,7 @@ class Views:
         form_data = await form(request, None, _MAX_FORM_SIZE)
         form_key = form_data.pop("form_key", "")
         try:
-            name = await self._site.runs.forms.begin(
+            name = await self._site.served_debates.forms.begin(
                 form_key, lambda: self._site.start(form_data, visitor), visitor, form_data
             )
         except FormError as error:
@@ -103,7 +103,7 @@ class Views:
     def _recent(self) -> list[tuple[str, str, str]]:
         """The newest debates: name, topic, and what was decided or how far they are."""
         rows = []
-        for name in self._site.names()[:_LISTED]:
+        for name in self._site.names()[:_MAX_LISTED]:
             if path := self._site.journal(name):
                 try:
                     debate = debate_list.row(path.removesuffix(JOURNAL))
@@ -116,9 +116,9 @@ class Views:
         """How far a debate is, or what was decided, in a line."""
         if debate.complete:
             return _result(path, debate.outcome)
-        if self._site.runs.running(path):
+        if self._site.served_debates.running(path):
             return "running now"
-        return "waiting for its turn" if self._site.queue.place(path) else "not finished"
+        return "waiting for its turn" if self._site.queue.rank(path) else "not finished"
 
     # One debate
 
@@ -132,24 +132,26 @@ class Views:
         """A debate: as it waits, as it runs, or as it was decided."""
         path, base, name = self._journal(request), _base(request), request.path_params["name"]
         page_state = self._page_state(path)
-        run = page_state.run
-        running = (run.current.state, run.blocks.html()) if run and run.current else None
+        served = page_state.served
+        running = (served.current.state, served.blocks.html()) if served and served.current else None
 
         def page() -> Response:
             debate, body = running or _as_written(path, debate_list.version(path))
             return html_response("public/debate.html.j2", **self._values(name, path, debate, page_state, body, base))
 
-        return self._of_debate(await in_thread(page))
+        return self._with_robots_tag(await in_thread(page))
 
     def _values(
         self, name: str, path: str, debate: DebateState, page_state: PageState, body: str, base: str
     ) -> dict[str, Any]:
         """What the page of a debate shows."""
-        waits = page_state.run is not None or page_state.place > 0
+        is_waiting = page_state.served is not None or page_state.rank > 0
         format, setup = debate.format, debate.opened.settings
         outcome = debate_list.outcome(debate) if debate.complete else ""
         described = _result(path, outcome) if debate.complete else "; ".join(setup.positions.values())
-        status = page_state.run.status(debate) if page_state.run else _status(page_state, complete=debate.complete)
+        status = (
+            page_state.served.status(debate) if page_state.served else _status(page_state, complete=debate.complete)
+        )
         return {
             "site": self._site.rules.title,
             "name": name,
@@ -157,8 +159,8 @@ class Views:
             "topic": one_line(setup.topic),
             "sides": {side: format.name_of(side) for side in format.sides},
             "state": debate,
-            "live": waits and not debate.complete,
-            "reloads": not waits and not debate.complete and not page_state.given_up,
+            "live": is_waiting and not debate.complete,
+            "reloads": not is_waiting and not debate.complete and not page_state.given_up,
             "status": status,
             "outcome": outcome,
             "described": one_line(described)[:300],
@@ -167,23 +169,23 @@ class Views:
             "base": base,
         }
 
-    def _of_debate(self, response: Response) -> Response:
+    def _with_robots_tag(self, response: Response) -> Response:
         """An answer of one debate, which search engines leave out where the owner lists none."""
         if not self._site.rules.listed:
             response.headers["x-robots-tag"] = "noindex"
         return response
 
     def _page_state(self, path: str) -> PageState:
-        run, queue = self._site.runs.running(path), self._site.queue
-        place, retry = queue.place(path), queue.retry_seconds(path)
-        wait = queue.wait_seconds(place) if place else None
+        served, queue = self._site.served_debates.running(path), self._site.queue
+        rank, retry = queue.rank(path), queue.retry_seconds(path)
+        wait = queue.wait_seconds(rank) if rank else None
         return PageState(
-            run=run,
-            stopping=run is not None and run.stopping,
-            place=place,
+            served=served,
+            stopping=served is not None and served.stopping,
+            rank=rank,
             wait=sentences.minutes(wait) if wait is not None else "",
             retry=sentences.minutes(retry) if retry is not None else "",
-            problems=tuple(self._site.runs.problems(path)),
+            problems=tuple(self._site.served_debates.problems(path)),
             given_up=with_hint(*_GIVEN_UP) if queue.given_up(path) else "",
         )
 
@@ -193,9 +195,9 @@ class Views:
         return self._stream(path, limits.stream(limits.visitor(request.scope)))
 
     def _stream(self, path: str, count: AbstractContextManager[None]) -> Response:
-        run = self._site.runs.running(path)
-        if run is not None:
-            return live.event_stream(run.viewers, run.messages_so_far, count)
+        served = self._site.served_debates.running(path)
+        if served is not None:
+            return live.event_stream(served.viewers, served.messages_so_far, count)
         viewers = self._site.queue.viewers(path)
 
         def first() -> list[bytes]:
@@ -208,13 +210,13 @@ class Views:
     async def report(self, request: Request) -> Response:
         """The report."""
         path = self._journal(request)
-        return self._of_debate(await standalone_page(lambda: _report(path, debate_list.version(path))))
+        return self._with_robots_tag(await standalone_page(lambda: _report(path, debate_list.version(path))))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
         path = self._journal(request)
         picture = await in_thread(lambda: _card(path, debate_list.version(path), self._site.rules.title))
-        return self._of_debate(png(picture))
+        return self._with_robots_tag(png(picture))
 
 
 @lru_cache(maxsize=64)
@@ -284,5 +286,5 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
         Route("/d/{name}/report", views.report),
         Route("/d/{name}/card.png", views.card),
     ]
-    app = pages.application(routes, failed, site.shutdown, site.go_on)
+    app = pages.application(routes, failed, site.shutdown, site.queue_unfinished)
     return Guard(app, hosts=hosts, admit=site.limits.check_pace)

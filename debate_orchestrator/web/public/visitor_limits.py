@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from starlette.exceptions import HTTPException
 
 from debate_orchestrator.util.errors import with_hint
-from debate_orchestrator.web.guard import Scope, stated_last
+from debate_orchestrator.web.guard import Scope, last_header_value
 from debate_orchestrator.web.public.rules import SiteRules
 
 DAY_COST, ALL_COST = "max_cost_per_day", "max_cost"
@@ -36,7 +36,7 @@ def today() -> str:
 
 
 def seconds_to_midnight() -> int:
-    """Seconds until the limits of the day are fresh."""
+    """Seconds until the limits of the day begin anew."""
     now = datetime.now(UTC)
     return 86_400 - (now.hour * 3600 + now.minute * 60 + now.second)
 
@@ -45,7 +45,7 @@ def address(scope: Scope) -> str:
     """Where a request comes from: what the proxy in front of this server says, or the other end of the connection. An
     IPv6 address is cut to the network of 64 bits that one customer has."""
     client = scope.get("client")
-    stated = stated_last(scope, "x-forwarded-for") or (client[0] if client else "")
+    stated = last_header_value(scope, "x-forwarded-for") or (client[0] if client else "")
     try:
         parsed = ipaddress.ip_address(stated)
     except ValueError:
@@ -79,10 +79,10 @@ class Limits:
         """The first limit that one more debate would exceed; None if there is room. `counters` maps each counter to its
         highest value, and `cost` is what the debate may cost, in US dollars."""
         self._begin_day()
-        for counter, most in counters.items():
-            if self._counts[counter] >= most:
+        for counter, maximum in counters.items():
+            if self._counts[counter] >= maximum:
                 return counter
-        day = sum(dollars for on, dollars in self._spent.values() if on == self._day)
+        day = sum(dollars for day_of_cost, dollars in self._spent.values() if day_of_cost == self._day)
         total = sum(dollars for _, dollars in self._spent.values())
         for name, cap, dollars in (
             (DAY_COST, self._rules.max_cost_per_day, day),
