@@ -103,19 +103,19 @@ class Announcer:
     """Returns the announcements that are new since the last call, for a debate that continues."""
 
     def __init__(self) -> None:
-        self._over = 0
+        self._announced_stages = 0
         """Stages whose results were announced."""
-        self._begun = False
+        self._has_announced_beginning = False
         """Whether the beginning of the stage after these was announced."""
 
     def new(self, debate: DebateState) -> list[Announcement]:
         """The announcements since the last call, in order; on the first call, all so far."""
         lines: list[Announcement] = []
-        for announced in stage_announcements(debate, self._over):
-            lines += () if self._begun else announced.before
+        for announced in stage_announcements(debate, self._announced_stages):
+            lines += () if self._has_announced_beginning else announced.before
             lines += announced.after
-            self._begun = not announced.is_over
-            self._over += announced.is_over
+            self._has_announced_beginning = not announced.is_over
+            self._announced_stages += announced.is_over
         return lines
 
 

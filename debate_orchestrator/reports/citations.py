@@ -19,7 +19,7 @@ NOT_YET = "not looked up"
 
 
 def evidence(debate: DebateState) -> EvidenceReport | None:
-    """Everything that the sides cite in the fields of their speeches; None if no clerk has a place."""
+    """Everything that the sides cite in the fields of their speeches; None if no clerk has a turn."""
     if not has_clerk(debate):
         return None
     return EvidenceReport(looked_up_by=looked_up_by(debate), citations=tuple(_citations(debate)))
@@ -91,7 +91,7 @@ def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]
 
 
 def has_clerk(debate: DebateState) -> bool:
-    """Whether a clerk has a place in this debate."""
+    """Whether a clerk has a turn in this debate."""
     return any(CLERK in slot.phase.seats for slot in debate.plan.slots)
 
 

@@ -41,7 +41,7 @@ class Comparison(FrozenModel):
     topic: str
     """That of the first."""
     notes: tuple[str, ...]
-    """What limits the comparison, and how the runs hang together, a sentence each."""
+    """What limits the comparison, and how the runs are related, a sentence each."""
     runs: PlainTable
     verdicts: PlainTable
     winners: dict[int, str | None]

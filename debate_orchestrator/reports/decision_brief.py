@@ -22,7 +22,7 @@ MARKED: dict[str, str] = {
     rapporteur.NOT_ARGUED: "not argued in the debate",
 }
 """What each mark of a consideration means to a reader."""
-_PLACE = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?(?:\.(\w+))?(?=:)")
+_PART_PATH = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?(?:\.(\w+))?(?=:)")
 """The path of a part of a decision brief, or of a field of it, at the head of a problem."""
 _PART_NAMES = {
     "why": "Reason",
@@ -33,7 +33,7 @@ _PART_NAMES = {
     "do_next": "Step",
 }
 """What one item of a list of a decision brief is called."""
-_ENDED = re.compile(r"[.!?…。！？][\"”’')\]*_`]*$")
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"”’')\]*_`]*$")
 """The end of a text that a sign ends, inside quotation marks or brackets or before them."""
 _SENTENCE = re.compile(r".+?(?<!\be\.g)(?<!\bi\.e)[.!?…][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z]|$)")
 """The first sentence of a text on one line."""
@@ -248,14 +248,14 @@ def _row_fields(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:
 def _in_words(problem: str) -> str:
     """A problem of the decision brief with words in place of its path."""
 
-    def name_place(path: re.Match[str]) -> str:
+    def name_part(path: re.Match[str]) -> str:
         name, number, part = path.groups()
         place = name.replace("_", " ").capitalize()
         if number:
             place = f"{_PART_NAMES.get(name, place)} {number}"
         return f"{place}, {part.replace('_', ' ')}" if part else place
 
-    return _PLACE.sub(name_place, problem)
+    return _PART_PATH.sub(name_part, problem)
 
 
 def mark_text(reason: ConsiderationReport) -> str:
@@ -290,7 +290,7 @@ def heading(text: str) -> str:
 def full_stop(text: str) -> str:
     """The text with a full stop after its last word, unless a sign ends it."""
     text = text.rstrip()
-    return f"{text}." if text and not _ENDED.search(text) else text
+    return f"{text}." if text and not _SENTENCE_END.search(text) else text
 
 
 def recommendation_line(decision_brief: DecisionBriefReport) -> str:

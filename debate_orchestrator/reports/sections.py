@@ -308,7 +308,7 @@ class EvidenceText(NamedTuple):
 
 
 def evidence_text(report: ReportModel) -> EvidenceText | None:
-    """Everything that was cited; None if no clerk has a place."""
+    """Everything that was cited; None if no clerk has a turn."""
     if report.evidence is None:
         return None
     citations = report.evidence.citations
