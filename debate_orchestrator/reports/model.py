@@ -129,7 +129,7 @@ class ReportModel(Part):
     """The transcript: every turn that was taken, in the order of the debate, with the dissent record and the decision
     brief last."""
     evidence: EvidenceReport | None = None
-    """Null where no clerk has a turn."""
+    """Null where no clerk has a place."""
     costs: CostsReport | None = None
     """Null where no call was made, as in a debate that a host runs: what it costs the host is not known here."""
     earlier_debate: EarlierDebateReport | None = Field(default=None, serialization_alias="recorded")
