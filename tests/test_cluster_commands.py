@@ -124,6 +124,12 @@ def test_a_file_that_was_changed_meanwhile(debate: Run, url: str, postgres_serve
 
     assert ran.code == 4 and "line 2 was changed" in ran.err and len(data("second")) == 5
 
+    path = sorted(Path("second", "debates").glob("*.journal.jsonl"))[-1]
+    path.write_text("a line of the user's", encoding="utf-8")
+    ran = debate("tournament", "resume", "second", "--no-reports", "--cluster", url)
+    assert ran.code == 4 and "is never overwritten" in ran.err, ran.err
+    assert path.read_text(encoding="utf-8") == "a line of the user's"
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stored", ["[[[[", '{"schema": 1, "added": 5}'])

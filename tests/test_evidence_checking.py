@@ -53,6 +53,8 @@ def test_a_page_that_repeats_its_address(site: Site) -> None:
     assert checked(site, path=asked).state == "near match"
     site.says[asked] = moved("/")
     assert checked(site, path=asked).state == "near match"
+    site.says["/short"] = moved(asked)
+    assert checked(site, path="/short").state == "near match"
 
 
 def test_a_short_quote_is_not_even_fetched(site: Site) -> None:

@@ -306,6 +306,8 @@ SEEN = [
     ("a <i style='visibility: Hidden !important'>this</i><dialog>b</dialog><dialog open>c</dialog>", "a\nc"),
     ("a<datalist><option>b</datalist><noframes>c</noframes><svg></svg><title>d</title>", "a[image]"),
     ("It was un&shy;<br>safe", "It was un-\nsafe"),
+    ("<pre>one\ntwo\n\nthree 25\n300\tfour</pre>", "one two\nthree 25\n300\nfour"),
+    ("<pre>an <b>RFC\n\n1. begins</b>\n2. ends</pre> a\n\tb", "an RFC\n1. begins\n2. ends\na b"),
 ]  # fmt: skip
 
 

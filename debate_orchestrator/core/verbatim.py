@@ -61,6 +61,11 @@ _AFTER = re.compile(
     rf"(?:[{_MARKS})\].,;:!\u2020*]|\[\d{{1,3}}\])*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
 )
 """What stands behind the last word. The words of a question are no statement, so there is no question mark."""
+_ASKS = re.compile(
+    rf"(?:[\s{_MARKS}.!)\]\u201d\u2019\u300d\u300f]|[\[(](?=[?!]))*"
+    "[?\uff1f\u061f\u203d\u2047-\u2049\u2e2e\u055e\u1367]"
+)
+"""The mark of a question, in any script, behind the last word."""
 _GOES_ON = re.compile(r"\s?n?['\"\u00b4`\u2032\u2035\u055a]\s?(?:t|s|d|ll|re|ve|m)\b", re.IGNORECASE)
 """What goes on with the last word, as in "can 't" and "could n't"."""
 _ALONE = re.compile(f"[{ALONE}]")
@@ -208,7 +213,11 @@ class Source:
         words = words_of(self.text[start:end]) or [""]
         first, last = words[0], words[-1]
         begins = _BEFORE.search(before) or _are_letters_alone(before[-1:], self.text[start])
-        ends = not _GOES_ON.match(after) and (_AFTER.match(after) or _are_letters_alone(self.text[end - 1], after[:1]))
+        ends = (
+            not _GOES_ON.match(after)
+            and not _ASKS.match(after)
+            and (_AFTER.match(after) or _are_letters_alone(self.text[end - 1], after[:1]))
+        )
         return bool(begins and ends and _begins_whole(first, before, start == 1) and _ends_whole(last, after))
 
 

@@ -54,6 +54,8 @@ class FetchedPage(NamedTuple):
     charset: str
     """The encoding that the server names; "" if it names none."""
     body: bytes
+    redirected_from: tuple[str, ...] = ()
+    """The addresses that led to it, in order."""
 
 
 class Fetcher:
@@ -91,7 +93,7 @@ class Fetcher:
         async with self._host_locks[address.host], self._request_slots:
             try:
                 async with asyncio.timeout(self._seconds):
-                    final, answer = await self._follow(address, _ACCEPT, self._largest, obey_robots=True)
+                    (*earlier, final), answer = await self._follow(address, _ACCEPT, self._largest, obey_robots=True)
             except TimeoutError:
                 raise Unreachable(f"timed out after {self._seconds:g} s", str(address)) from None
         if answer.status != 200:
@@ -101,12 +103,14 @@ class Fetcher:
         if kind is None:
             raise Unreachable(f"it is {_type_text(name)}, not text", str(final))
         charset = _CHARSET.search(rest)
-        return FetchedPage(str(final), kind, charset[1] if charset else "", answer.body)
+        return FetchedPage(str(final), kind, charset[1] if charset else "", answer.body, tuple(map(str, earlier)))
 
     async def _follow(
         self, address: Address, accept: str, largest: int, *, obey_robots: bool
-    ) -> tuple[Address, Answer]:
-        """The answer at the end of the redirects, and its address. An error says at which address it happened."""
+    ) -> tuple[list[Address], Answer]:
+        """The answer at the end of the redirects, and the addresses on the way, its own last. An error says at which
+        address it happened."""
+        requested = [address]
         try:
             for _ in range(REDIRECTS + 1):
                 if obey_robots:
@@ -115,12 +119,13 @@ class Fetcher:
                     address, accept, largest, resolver=self._resolver, allowed=self._allowed, tls=self._context
                 )
                 if answer.status not in _MOVED or not answer.location:
-                    return address, answer
+                    return requested, answer
                 try:
                     address = addresses.follow(address, answer.location, self._ports, self._allowed)
                 except Blocked as error:
                     to = sanitize.safe_url(answer.location)
                     raise Blocked(f"it is redirected to {to}, which is refused: {error.why}") from None
+                requested.append(address)
             raise Unreachable(f"it is redirected more than {REDIRECTS} times")
         except NotFetched as error:
             error.at = str(address)

@@ -50,6 +50,7 @@ _BLOCKS = {
     "optgroup", "option", "p", "plaintext", "pre", "search", "section", "summary", "table", "tbody", "td", "tfoot",
     "th", "thead", "tr", "ul", "xmp",
 }  # fmt: skip
+_PREFORMATTED = {"listing", "plaintext", "pre", "xmp"}
 _UNKNOWN = "\x00"
 """The border of an element that is neither. It may be drawn within a word; elsewhere a block begins or ends there."""
 _ON_LINE = ("", "baseline", "middle", "inherit", "initial", "unset", "revert", "revert-layer")
@@ -119,7 +120,7 @@ def visible_text(tree: Any) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _read(node: Any, pieces: list[str]) -> None:
+def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
     """Adds an element's text. Its depth is limited by the parser."""
     tag, style = node.tag, _declarations(node)
     is_closed = tag == "dialog" and node.get("open") is None
@@ -137,11 +138,16 @@ def _read(node: Any, pieces: list[str]) -> None:
     if tag not in _INLINE:
         border = "\n" if tag in _BLOCKS else _UNKNOWN
         before, after = f"{border}{before}", f"{after}{border}"
-    pieces += [before, _fold_spaces(node.text)]
+    begins_preformatted = tag in _PREFORMATTED and not is_preformatted
+    is_preformatted = is_preformatted or tag in _PREFORMATTED
+    inner = list[str]() if begins_preformatted else pieces
+    inner += [before, _spaced(node.text, is_preformatted)]
     for child in node:
-        _read(child, pieces)
-        pieces.append(_fold_spaces(child.tail))
-    pieces.append(after)
+        _read(child, inner, is_preformatted)
+        inner.append(_spaced(child.tail, is_preformatted))
+    inner.append(after)
+    if begins_preformatted:
+        pieces.append(f"\n{paragraphs(''.join(inner))}\n")
 
 
 def _declarations(node: Any) -> dict[str, str]:
@@ -196,8 +202,9 @@ def _is_link_of(node: Any, text: str) -> bool:
     return bool(node.tag == "a" and "#" in (node.get("href") or "") and node.text_content().strip() == text)
 
 
-def _fold_spaces(text: str | None) -> str:
-    return re.sub(r"\s+", " ", text or "")
+def _spaced(text: str | None, is_preformatted: bool) -> str:
+    """A text with its white space as browsers draw it."""
+    return text or "" if is_preformatted else re.sub(r"\s+", " ", text or "")
 
 
 def decode(body: bytes, charset: str) -> str:

@@ -38,7 +38,8 @@ class PageReading(FrozenModel):
 async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> PageReading:
     """Looks for a quote in a page, in a worker process. `requested_url` is the address that redirects began at. Raises
     Unreadable if the process fails or times out."""
-    task = {"kind": page.kind, "charset": page.charset, "quote": quote, "addresses": (requested_url, page.url)}
+    addresses = (requested_url, *page.redirected_from, page.url)
+    task = {"kind": page.kind, "charset": page.charset, "quote": quote, "addresses": addresses}
     reader = await asyncio.create_subprocess_exec(
         *confine.command("debate_orchestrator.evidence.reader_process"),
         stdin=asyncio.subprocess.PIPE,

@@ -268,7 +268,8 @@ class Coordinator:
                         raise DamagedJournal(f"{name_of(path)} has other lines than {self.database.address}.")
                     write_bytes_atomic(path, data)
             else:
-                write_bytes_atomic(path, data)
+                with JournalWriter.reserve(path):  # what another wrote there is no journal to be replaced
+                    write_bytes_atomic(path, data)
         except UserError as error:
             self.unusable[debate_id] = unusable(error, DebateStatus("stopped"))
         else:
