@@ -31,7 +31,7 @@ class CastQuestions:
         session, models = self._session, self._session.find_models()
         current_cast = session.state.answers.get("cast")
         if not models.has_any() and not current_cast:
-            session.prompter.tell("", self._words.messages["nobody"].format(**EXAMPLES))
+            session.prompter.tell("", self._words.messages["no_model"].format(**EXAMPLES))
         cast_choices = self._choices(models, current_cast if isinstance(current_cast, dict) else None)
         wording = self._words.questions["cast"]
         choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in cast_choices]
