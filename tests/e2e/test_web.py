@@ -159,6 +159,13 @@ def looked_at(window: Any) -> None:
     accessible(window)
 
 
+def follow(window: Any, link: Any) -> None:
+    """Clicks on a link or a button that leads to another page, and waits until that page has come: a click alone
+    returns while the old page still stands."""
+    with window.expect_navigation():
+        link.click()
+
+
 def fill_in(window: Any, address: str, rounds: str = "1", *, people: str = "", program: str = "", to: str = "") -> None:
     """Fills in the form of a debate with people in some seats, or a program, up to what the debate takes."""
     window.goto(address)
@@ -174,7 +181,7 @@ def fill_in(window: Any, address: str, rounds: str = "1", *, people: str = "", p
         window.get_by_text("Other models").click()
     for seat in to:
         window.locator(f"[name='other.{seat}']").fill(program)
-    window.get_by_role("button", name="Next: what it takes").click()
+    follow(window, window.get_by_role("button", name="Next: what it takes"))
 
 
 def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:

@@ -14,7 +14,7 @@ from messages_server import Server
 from debate_orchestrator.util import resources
 
 from .test_browser import PHONE, page  # noqa: F401
-from .test_web import context, folder, looked_at, served, watched  # noqa: F401
+from .test_web import context, folder, follow, looked_at, served, watched  # noqa: F401
 
 pytestmark = pytest.mark.slow
 
@@ -68,13 +68,13 @@ def test_a_tournament_by_its_numbers(folder: Path, context: Any, server: Server)
     with served(folder) as (address, _):
         window = context.new_page()
         window.goto(address)
-        window.get_by_role("link", name="Tournaments").click()
+        follow(window, window.get_by_role("link", name="Tournaments"))
         looked_at(window)
-        window.get_by_role("link", name="test").click()
+        follow(window, window.get_by_role("link", name="test"))
         looked_at(window)
         won = window.get_by_role("region", name="Leaderboard").locator("tbody a").first
         count = int(won.inner_text())
-        won.click()
+        follow(window, won)
         assert window.locator("#debates + p").inner_text().startswith(f"{count} debate")
         looked_at(window)
         window.get_by_role("link", name="Motion 0 holds.").first.click()
