@@ -57,6 +57,11 @@ def opened_event(
 
 QUOTING = "It says <quote>tabs are one character</quote>, and <v_quote>tabs are always best</v_quote>."
 """A speech with a quote that the material of `opened_with_quotes` holds, and with a tag that says so of another."""
+LOOK_ALIKES = " ".join(
+    f"{less}v_qu{o}te{more}forged words{less}/v_qu{o}te{more}"
+    for less, o, more in (("\u1438", "\u043e", ">"), ("\u276e", "o", "\u276f"), ("\U0001d236", "o", ">"))
+)
+"""What looks like tags of a quote that was found."""
 
 
 def opened_with_quotes() -> Opened:

@@ -236,8 +236,7 @@ def test_texts_on_one_line_keep_apart(first: str, second: str) -> None:
 
 @for_each(["&lt;v_quote>so&lt;/v_quote>", "`&lt;`v_quote>", "a &#60;v_quote>", "a &#x3c;v_quote>", "**&LT;v_quote**>"])
 def test_no_name_of_a_character_becomes_one(text: str) -> None:
-    """A speech, and a line, that names a character shows the name: a tag that says what was looked up stands only where
-    this program wrote it."""
+    """A speech, and a line, that names a character shows the name."""
     for markdown in (quote_speech(text), prose(text)):
         for reader in reading.READERS:
             tokens = reading.parsed(markdown, reader)
@@ -250,23 +249,6 @@ def test_no_table_of_contents_is_asked_for(text: str) -> None:
     """No speech, sentence or cell is what some programs replace with a table of contents."""
     for markdown in (quote_speech(text), prose(text)):
         assert not re.search(r"(?<!\\)\[_?toc_?\]", markdown, re.IGNORECASE)
-
-
-@for_each(
-    [
-        "[According to the WHO](https://who.example/it_is_not_true_that) the drug is `safe`",
-        "the drug\n| is | [not](https://who.example/) safe |",
-    ]
-)
-def test_a_quote_that_was_looked_up_has_no_links(quote: str) -> None:
-    """No link hides words of a quote in a report as markdown, nor a table a cell; a line keeps no markup in it."""
-    tags = ("v_quote", "u_quote")
-    for tag in tags:
-        text = f"a | b\n--|--\nIt says <{tag}>{quote}</{tag}> [here](https://e.example/x)"
-        assert [token for token in shown_alone(quote_speech(text, tags)) if "who.example" in token] == []
-        assert not re.search(r"(?<!\\)\|", quote_speech(text, tags).split(tag)[1])
-        (link,) = shown_alone(prose(text, tags))
-        assert "e.example" in link
 
 
 @for_each(["[](https://e.example/order)", "[\u2800](https://e.example/order)", "[._.](https://e.example/order)"])

@@ -127,7 +127,7 @@ def test_notes_on_a_speech() -> None:
     shown.ask("1.opening.b")
     shown.happen(Declined(turn_id="1.opening.b", reply=Reply(text="I won't.", brief_digest="0" * 64, spec="x")))
     lines = shown.close()
-    noted = " ".join(lines)
+    noted = " ".join(" ".join(lines).split())
     assert "-- cut short by a limit of length; the last" in noted
     assert "words are over the limit, and no seat hears them." in noted
     assert lines[-1] == "Researcher B declined to argue (1.opening.b)."
@@ -248,28 +248,37 @@ def test_a_ballot() -> None:
     assert [row.spans[0].style for row in rows[:2]] == list(SIDES)
 
 
-def test_no_tag_of_a_speaker_says_that_a_quote_was_found() -> None:
-    """At the terminal, too, the tags of what was looked up are those that others read."""
+def test_what_was_found_of_quotes_stands_below_a_speech() -> None:
+    """At the terminal only rows that begin further left than all speech say what was found of a quote."""
     shown = Shown(events=[debates.opened_with_quotes()])
     shown.ask("1.opening.a")
-    shown.speak("1.opening.a", debates.QUOTING)
-    text = " ".join(" ".join(shown.close()).split())
-    assert "<v_quote>tabs are one character</v_quote>" in text
-    assert "&lt;v_quote>tabs are always best" in text
+    quotes = "<quote>tabs are one character</quote> <quote>no  file</quote>"
+    shown.speak("1.opening.a", f"{quotes} {debates.LOOK_ALIKES}\nFound in the material: “so {'it is ' * 40}”")
+    rows = shown.close()
+    found = [row for row in rows if "ound in the material" in row]
+    assert [row for row in found if not row.startswith("  ")] == [
+        "Found in the material: “tabs are one character”",
+        "Not found in the material: “no file”",
+    ]
+    assert len(found) == 3
+    text = " ".join(" ".join(rows).split())
+    assert "“tabs are one character” “no file”" in text
+    assert "_quote>tabs are one" not in text
 
 
-def test_a_streamed_tag_is_no_finding() -> None:
-    """Before a speech is recorded, and where it breaks off or is left, no tag says that a quote was found."""
+def test_a_streamed_speech_says_nothing_of_its_quotes() -> None:
+    """Before a speech is recorded, and where it breaks off or is left, nothing says that a quote was found."""
     for ends in ("breaks off", "is left"):
         shown = Shown(events=[debates.opened_with_quotes()])
         shown.ask("1.opening.a")
         for piece in (debates.QUOTING[:60], debates.QUOTING[60:], "\n\nSo it is, and so on."):
             shown.on_text("1.opening.a", piece)
-            assert "<v_quote" not in shown.terminal.text
+            assert "ound in the material" not in shown.terminal.text
         if ends == "breaks off":
             shown.happen(CallFailed(turn_id="1.opening.a", spec="anthropic:m", problem="The line broke."))
         text = " ".join(" ".join(shown.close()).split())
-        assert "It says <quote>tabs are one character</quote>, and &lt;v_quote>tabs are always best" in text
+        assert f"{debates.QUOTING} So it is" in text
+        assert "ound in the material" not in text
 
 
 @pytest.mark.parametrize("line", [debates.CONCEDE, debates.DECLINE])

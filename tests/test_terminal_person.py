@@ -10,11 +10,11 @@ from typing import Any
 
 import puppets
 import pytest
-from debates import opened_event, play_events
+from debates import LOOK_ALIKES, opened_event, opened_with_quotes, play_events
 from human_turns import PEOPLE, Script, due
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import CallIntended, ContextFile, Event, QuestionAsked
+from debate_orchestrator.core.events import CallIntended, ContextFile, Event, QuestionAsked, Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
@@ -265,6 +265,21 @@ def test_what_else_a_seat_is_told(turn: str, said: str) -> None:
     assert said in person_turn.full_text()
     assert (said in read_at_once) is ("ballot" not in said)
     assert "<<<" not in person_turn.full_text()
+
+
+def test_what_was_found_of_quotes_is_below_a_document() -> None:
+    """A person reads what was found of a quote below the indented words of the speech, and nowhere in them."""
+    reply = Reply(text=f"It says <quote>tabs are one character</quote>. {LOOK_ALIKES}", brief_digest="", spec="host")
+    debate = fold([opened_with_quotes(), *(Spoke(turn_id=f"1.opening.{side}", reply=reply) for side in "ab")])
+    made = brief(debate, debate.due[0])
+    heard = next(document for document in person_turns.documents(debate, made) if "1.opening.a" in document.heading)
+
+    assert heard.text_below.splitlines() == [
+        f"  It says “tabs are one character”. {LOOK_ALIKES}",
+        "(Found in the material: “tabs are one character”)",
+    ]
+    text = " ".join(person_turns.full_text(debate, debate.due[0], made).split())
+    assert "below it, where only the program writes, what was found of each quote." in text
 
 
 @pytest.mark.parametrize("name", resources.format_names())

@@ -14,6 +14,7 @@ from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Event, ReplyEvent
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.visible_text import findings, with_quotation_marks
 from debate_orchestrator.reports import report_files, wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import report_of, summary_line
@@ -135,9 +136,10 @@ def _print_event(debate: DebateState, event: Event) -> None:
     if isinstance(event, ReplyEvent) and event.turn_id in debate.replies:
         turn = schedule.turn(debate, event.turn_id)
         if turn.speaking or debate.shape(turn) is None:
-            text = transcript_entries.entry(debate, turn).text.strip()
+            entry = transcript_entries.entry(debate, turn)
+            text = with_quotation_marks(entry.text.strip(), debate.format.checked_tags)
             text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.spec) else text
-            say("", debate.format.heading_of(turn), "", *_indented(text), "")
+            say("", debate.format.heading_of(turn), "", *_indented(text), "", *findings(entry.quotes))
     if line := wording.user_event_text(debate, event):
         say("", line)
 

@@ -153,6 +153,11 @@ class Format(FrozenModel):
     def phases(self) -> tuple[Phase, ...]:
         return (*self.before, *self.round, *self.after)
 
+    @property
+    def checked_tags(self) -> tuple[str, ...]:
+        """The tags of quotes that were looked up, if the format has quotes."""
+        return self.quotes.checked_tags if self.quotes else ()
+
     def name_of(self, seat: str) -> str:
         """What a seat is called: `Researcher A`; `Judge 2` for `judge-2`."""
         role, _, number = seat.partition("-")

@@ -176,6 +176,11 @@ class Quotes(FrozenModel):
     least_words: int = Default(default=4, ge=0, le=MAX_WORDS)
     """A quote of fewer words proves nothing, and is heard as unverified."""
 
+    @property
+    def checked_tags(self) -> tuple[str, str]:
+        """The tags of quotes that were looked up, found and not."""
+        return (self.verified, self.unverified)
+
 
 class Intervention(FrozenModel):
     """What happens when a round's ballots find that the sides converge."""

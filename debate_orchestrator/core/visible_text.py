@@ -6,16 +6,18 @@ each time the same, and sanitized before anything else: nothing that hides in a 
 Private working     what stands in the format's tag, if it has one, and in tags that models use: see `private_text`.
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
-                    In a format with quotes every other `<` of a speech is heard as `&lt;`, so that no speaker can write
-                    a tag that says a quote was found. It must stand there word for word (`core.verbatim`); a quote of
-                    a few words proves nothing, and is unverified. So are one with words struck out, and those after
-                    the first 200 of a speech.
+                    It must stand there word for word (`core.verbatim`); a quote of a few words proves nothing, and is
+                    unverified. So are one with words struck out, and those after the first 200 of a speech.
+Tags                In a format with quotes every other `<` of a speech is heard as `&lt;`, so programs tell these tags
+                    from words of the speaker. Models and people might not, since other characters look like them. So a
+                    brief shows each tag with the marker of its document, which the speaker can't know, and elsewhere
+                    what was found is said outside of the speech.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -23,14 +25,11 @@ from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verbatim import Source, comparable_quote, is_struck, paragraphs, words_of
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.sanitize import one_line, sanitize
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
 _WORD = re.compile(r"\S+")
-_LESS_THAN = re.compile("[<\ufe64\uff1c]")
-_LIKE_LESS_THAN = "<\ufe64\uff1c\u02c2\u2039\u1438\u276e\u2770\u27e8\u2329\u3008\u29fc\u227a\u226a\u22d6\u00ab\u300a"
-"""It, and signs that may be taken for it."""
 
 
 class Quote(FrozenModel):
@@ -65,7 +64,7 @@ def make_visible(
     """A speech as others hear it. Quotes are looked up in `context_texts`, if there are any. `private` is the format's
     tag for private working."""
     public = public_text(sanitize(text), private)
-    visible = public.text if quotes is None else with_plain_tags(public.text, quotes)
+    visible = public.text if quotes is None else _with_plain_tags(public.text, quotes)
     visible, dropped_words = cut_to_length(visible, phase.most_words if phase else None)
     checked_quotes: tuple[Quote, ...] = ()
     if quotes is not None and any(context_texts):
@@ -83,7 +82,7 @@ def mark_quotes(text: str, quotes: Quotes | None, context_texts: Sequence[str]) 
     """A text of a structured reply, sanitized, with its quotes looked up in `context_texts`, if there are any."""
     if quotes is None:
         return text, ()
-    plain = with_plain_tags(text, quotes)
+    plain = _with_plain_tags(text, quotes)
     return _mark_quotes(plain, quotes, tuple(context_texts)) if any(context_texts) else (plain, ())
 
 
@@ -98,20 +97,42 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
     return text[: last.end()] if last else "", count - maximum
 
 
-def with_plain_tags(text: str, quotes: Quotes) -> str:
-    """The text with the plain tags of quotes as its only tags: every other `<` is escaped."""
-    text = without_quote_tags(text, quotes)
-    tag, parts, at = re.compile(rf"<(/?){quotes.tag}>", re.IGNORECASE), list[str](), 0
-    for match in tag.finditer(text):
-        parts += [_LESS_THAN.sub("&lt;", text[at : match.start()]), f"<{match[1]}{quotes.tag}>"]
-        at = match.end()
-    return "".join((*parts, _LESS_THAN.sub("&lt;", text[at:])))
+def with_marker(text: str, quotes: Quotes, marker: str) -> str:
+    """What is heard, with a marker in each tag of a quote that was looked up: `<v_quote MARKER>`."""
+    return re.sub(rf"<(/?)({'|'.join(quotes.checked_tags)})>", rf"<\1\2 {marker}>", text)
 
 
-def without_quote_tags(text: str, quotes: Quotes) -> str:
-    """The text, sanitized, with the tags escaped that say what a look-up found, however their `<` looks."""
-    tags = rf"[{_LIKE_LESS_THAN}](?=[\s/\u2044\u2215]{{0,3}}(?:{quotes.verified}|{quotes.unverified})\b)"
-    return re.sub(tags, "&lt;", sanitize(text), flags=re.IGNORECASE)
+def without_marked_tags(text: str, quotes: Quotes, marker: str) -> tuple[str, list[Quote]]:
+    """The text with quotation marks in place of the tags that hold that marker, and the quotes in these tags."""
+    tags = rf"<(?P<tag>{'|'.join(quotes.checked_tags)}) {marker}>(?P<quote>.*?)</(?P=tag) {marker}>"
+    checked = [
+        Quote(text=match["quote"].strip(), verified=match["tag"] == quotes.verified)
+        for match in re.finditer(tags, text, re.DOTALL)
+    ]
+    return re.sub(tags, r"“\g<quote>”", text, flags=re.DOTALL), checked
+
+
+def with_quotation_marks(text: str, checked_tags: Iterable[str]) -> str:
+    """What is heard, with quotation marks in place of the tags of quotes that were looked up."""
+    for tag in checked_tags:
+        text = text.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
+    return text
+
+
+def findings(quotes: Iterable[Quote]) -> list[str]:
+    """What was found of quotes, a line for each that differs from the ones before it."""
+    return list(dict.fromkeys(f"{finding(quote)}: “{one_line(quote.text)}”" for quote in quotes))
+
+
+def finding(quote: Quote) -> str:
+    """What was found of a quote."""
+    return "Found in the material" if quote.verified else "Not found in the material"
+
+
+def _with_plain_tags(text: str, quotes: Quotes) -> str:
+    """A sanitized text with the plain tags of quotes as its only tags: every other `<` is escaped."""
+    text = re.sub(rf"<(?!/?{quotes.tag}>)", "&lt;", text, flags=re.IGNORECASE)
+    return re.sub(rf"<(/?){quotes.tag}>", rf"<\1{quotes.tag}>", text, flags=re.IGNORECASE)
 
 
 def _with_open_quote_closed(text: str, quotes: Quotes) -> str:

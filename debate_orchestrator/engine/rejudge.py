@@ -31,6 +31,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SETTINGS, Settings, line_problems
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.state import DebateState, make_plan
+from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.start import new_opened
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
@@ -206,7 +207,7 @@ def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:
     return TranscriptSpeech(
         side=turn.seat,
         round=turn.round or (debate.rounds if turn.after_rounds else 1),
-        text=entry.text,
+        text=with_quotation_marks(entry.text, debate.format.checked_tags),
         declined=entry.declined,
         cut=entry.cut or bool(entry.dropped),
     )

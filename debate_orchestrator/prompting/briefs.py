@@ -4,7 +4,8 @@ What is sent only ever grows at its end, since prompt caches pay for a prefix th
 by all seats; the topic; one block for each turn, in the order of the schedule; and last, never repeated, the seat's
 role, its task and its own earlier ballots. Speech is only ever a value in a template, in blocks that end with a code.
 The code of a block follows from the debate's nonce and the place of the block, so a speaker has never seen the code of
-the block that its speech will stand in, and can't end it. A speech keeps its code in all later briefs.
+the block that its speech will stand in, and can't end it, nor write a tag that says what a look-up found: those in the
+block hold its code. A speech keeps its code in all later briefs.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from pydantic import AfterValidator
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.json_schema import json_schema
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Turn
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Quotes, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
-from debate_orchestrator.core.visible_text import without_quote_tags
+from debate_orchestrator.core.visible_text import with_marker
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
@@ -34,7 +36,7 @@ from debate_orchestrator.prompting.reply_code import ReplyCode, with_any_code, w
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import first_few
 from debate_orchestrator.util.numbers import percent
-from debate_orchestrator.util.redact import map_leaves, redact_values
+from debate_orchestrator.util.redact import redact_values
 
 MAX_FORMER_LENGTH = 20_000
 """Characters of an unusable reply that are shown again to its writer."""
@@ -145,17 +147,15 @@ def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list
     messages: list[tuple[Role, str]] = [("user", _render("shared/motion.md.j2", values | _fenced(debate, "motion")))]
     names = {key: values[key] for key in ("names", "side_labels")}
     for turn_values in values["heard"]:
-        if (
-            dialogue
-            and turn_values["turn"]["seat"] == turn.seat
-            and turn_values["text"].strip()
-            and not turn_values["declined"]
-        ):
-            messages.append(("assistant", sanitize.sanitize(turn_values["text"])))
+        # The sides of a mirrored debate have each other's turn ids, whose codes they have seen.
+        fenced = _fenced(debate, turn_values["turn"]["id"], *(["mirrored"] if turn.mirrored else []))
+        said = sanitize.without_block_marker(turn_values["text"], fenced["nonce"])
+        if debate.format.quotes:
+            said = with_marker(said, debate.format.quotes, fenced["nonce"])
+        if dialogue and turn_values["turn"]["seat"] == turn.seat and said.strip() and not turn_values["declined"]:
+            messages.append(("assistant", said))
         else:
-            # The sides of a mirrored debate have each other's turn ids, whose codes they have seen.
-            fenced = _fenced(debate, turn_values["turn"]["id"], *(["mirrored"] if turn.mirrored else []))
-            messages.append(("user", _render("shared/turn.md.j2", names | turn_values | fenced)))
+            messages.append(("user", _render("shared/turn.md.j2", names | turn_values | fenced | {"said": said})))
     return messages
 
 
@@ -243,8 +243,6 @@ def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = N
     fixed = _of_format(debate) | (_of_rubric(debate) if turn.judging else {})
     values = fixed | _common(debate, turn) | _for_role(debate, turn, heard_turns)
     plain = {name: rendering.plain_data(value) for name, value in values.items()}
-    if quotes := debate.format.quotes:  # what others wrote in the setup says nothing of what was looked up
-        plain = map_leaves(plain, lambda leaf: without_quote_tags(leaf, quotes) if isinstance(leaf, str) else leaf)
     plain |= {former: plain[name] for former, name in _FORMER_NAMES.items() if name in plain}
     return {"turn": _turn(debate, turn), "heard": heard_turns, **plain, "schema": _schema(debate, turn, code)}
 
@@ -287,8 +285,16 @@ def _of_format(debate: DebateState) -> dict[str, Any]:
         "lines": format.lines,
         "labels": format.announcements,
         "private": format.private,
-        "quotes": format.quotes,
+        "quotes": quote_tags(format),
     }
+
+
+def quote_tags(format: Format) -> Quotes | None:
+    """The tags of quotes as templates name them, in which MARKER stands for the marker of a document."""
+    if (quotes := format.quotes) is None:
+        return None
+    marked = {name: f"{getattr(quotes, name)} MARKER" for name in ("verified", "unverified")}
+    return quotes.model_copy(update=marked)
 
 
 def _of_rubric(debate: DebateState) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from debate_orchestrator.core import rapporteur, speech_rules, tally
+from debate_orchestrator.core import rapporteur, tally
 from debate_orchestrator.core.phases import DECISION_BRIEF
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.redact import map_leaves
+from debate_orchestrator.util.sanitize import one_line, sanitize
 
 MARKED: dict[str, str] = {
     "held": "held when it was challenged",
@@ -170,7 +171,7 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
     if issue_list is None:
         return None
     fields = {"cases": list(issue_list.cases), "issues": issue_list.issues, "unknowns": list(issue_list.unknowns)}
-    visible, _ = speech_rules.visible_fields(debate, fields)
+    visible = _sanitized(fields)
     standing = rapporteur.issue_standings(debate)
     return IssuesReport(
         cases=tuple(visible["cases"]),
@@ -184,6 +185,12 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
     )
 
 
+def _sanitized(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A structured reply with each of its texts sanitized. Quotes in it are not looked up: nothing here says so."""
+    sanitized: dict[str, Any] = map_leaves(fields, lambda leaf: sanitize(leaf) if isinstance(leaf, str) else leaf)
+    return sanitized
+
+
 def decision_brief_turns(debate: DebateState) -> Collection[str]:
     """The turns in which the decision brief is written and checked."""
     slots = [slot for slot in debate.plan.slots if slot.phase.option == DECISION_BRIEF and slot.after_rounds]
@@ -195,7 +202,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     decision_brief = rapporteur.decision_brief(debate)
     if decision_brief is None:
         return None
-    fields, _ = speech_rules.visible_fields(debate, decision_brief.data)
+    fields = _sanitized(decision_brief.data)
     advice, verdict = fields["recommendation"], tally.verdict(debate)
     before, against = rapporteur.prior_advice(debate), _objections(fields)
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.reports import compare, markup, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.decision_brief import ConsiderationReport
@@ -66,9 +67,8 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
 
 
 def _render_template(report: ReportModel, template: str, **more: Any) -> str:
-    quotes = markup.quote_tags(report.judging.format)
-    writer = MarkdownWriter(partial(_link, report), quotes)
-    values = sections.template_values(report, writer) | {"links": partial(_links, report), "quotes": quotes}
+    writer = MarkdownWriter(partial(_link, report), report.judging.format.checked_tags)
+    values = sections.template_values(report, writer) | {"links": partial(_links, report)}
     if not report.transcript_only:
         advice = report.decision_brief.advice if report.decision_brief else None
         advice = advice if advice in report.places else None
@@ -124,7 +124,6 @@ def template_environment(
 @cache
 def _environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
-        "quote_speech": lambda text, quotes: Markup(markup.quote_speech(text, quotes)),
         "quote_line": lambda text: Markup(markup.quote_line(text)),
         "literal": lambda text: Markup(markup.literal(text)),
         "prose": lambda text: Markup(markup.prose(text)),
@@ -198,10 +197,14 @@ def _contents(report: ReportModel) -> Markup:
 
 class MarkdownWriter:
     """Writes markdown for one report; `link` makes a turn's id a link to it. `quotes` are the tags of what was looked
-    up in the context files, found and not."""
+    up in the context files; quotation marks stand in their place."""
 
-    def __init__(self, link: Callable[[str], str], quotes: markup.Tags = None):
+    def __init__(self, link: Callable[[str], str], quotes: Sequence[str] = ()):
         self._link, self._quotes = link, quotes
+
+    def speech(self, text: str) -> Markup:
+        """A whole speech of a side."""
+        return Markup(markup.quote_speech(with_quotation_marks(text, self._quotes)))
 
     def line(self, words: Phrase, *, in_table: bool = False) -> Markup:
         """A phrase, wherever phrases of its kinds may stand."""
@@ -214,9 +217,9 @@ class MarkdownWriter:
     def _run(self, run: Span, *, in_table: bool) -> str:
         match run.kind:
             case "literal":
-                return markup.literal(run.text)
+                return markup.literal(with_quotation_marks(run.text, self._quotes))
             case "prose":
-                return markup.prose(run.text, self._quotes)
+                return markup.prose(with_quotation_marks(run.text, self._quotes))
             case "turn":
                 return self._link(run.text)
             case "address":
@@ -239,7 +242,7 @@ class MarkdownWriter:
 
     def _part(self, part: FieldPart) -> str:
         if part.kind == "speech":
-            return markup.quote_speech(part.text, self._quotes)
+            return self.speech(part.text)
         if part.kind == "quote":
             return f"> {self.line(part.words)}"
         title = f"**{markup.literal(part.title)}:**"

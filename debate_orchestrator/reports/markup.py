@@ -9,10 +9,8 @@ markdown. Elsewhere a text is one line, in which nothing but closed emphasis, co
 from __future__ import annotations
 
 import re
-from functools import cache
 from urllib.parse import quote, urlsplit
 
-from debate_orchestrator.core.format import Format
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
@@ -25,8 +23,6 @@ _ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
 """An address that may be linked. It holds nothing that could end it, or the attribute it becomes."""
 _WORDLESS_LINK = re.compile(r"\[(?:[^\w\[\]]|_)*\](?=\()")
 """What would be a link in which its address is not seen, nor anything else that can be read."""
-Tags = tuple[str, str] | None
-"""The tags of quotes that were looked up in the context files, found and not, where a format has them."""
 _STRUCTURE = re.compile(
     r"<(?=[A-Za-z/!?])"  # HTML and comments, and addresses, which some programs take for HTML
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
@@ -46,28 +42,14 @@ _HEADING = re.compile(
 """What stands before the signs of a heading: links within a report would lead there."""
 
 
-def quote_tags(format: Format) -> Tags:
-    """The tags that the quotes of a format get."""
-    return (format.quotes.verified, format.quotes.unverified) if format.quotes else None
-
-
-def quote_speech(text: str, quotes: Tags = None) -> str:
-    """A whole speech as a block quote. What stands in the tags `quotes` has no links, and no bars of a table."""
+def quote_speech(text: str) -> str:
+    """A whole speech as a block quote."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     if not safe_text.strip():
         return ""
-    pieces = _looked_up(quotes).split(safe_text)
-    pieces[1::2] = (piece.replace("](", f"]{_APART}(").replace("|", r"\|") for piece in pieces[1::2])
-    safe_text = _WORDLESS_LINK.sub(rf"\g<0>{_APART}", "".join(pieces))
+    safe_text = _WORDLESS_LINK.sub(rf"\g<0>{_APART}", safe_text)
     lines = _apart(_HEADING.sub(rf"\g<0>{_APART}", safe_text)).split("\n")
     return "\n".join(f"> {line}" if line.strip() else ">" for line in lines)
-
-
-@cache
-def _looked_up(quotes: Tags) -> re.Pattern[str]:
-    """Splits a text at quotes that were looked up; these are the odd pieces."""
-    pairs = "|".join(f"<{tag}>(?:(?!<{tag}>).)*?</{tag}>" for tag in quotes or ())
-    return re.compile(f"({pairs or '(?!)'})", re.DOTALL)
 
 
 def _apart(text: str) -> str:
@@ -107,12 +89,10 @@ _SPAN = re.compile(
 """What a line keeps: code, links, words in brackets and emphasis that begin and end in it."""
 
 
-def prose(text: str, quotes: Tags = None) -> str:
+def prose(text: str) -> str:
     """One line that keeps its emphasis, code and links: a judge's sentence, a table's cell. Others may stand on the
-    same line: nothing in it is left open that could reach into them. What stands in the tags `quotes` keeps none."""
-    pieces = _looked_up(quotes).split(sanitize.one_line(text))
-    line = "".join(_escape_signs(piece) if n % 2 else _with_spans(piece) for n, piece in enumerate(pieces))
-    return _OPENING.sub(r"\1\2\\", line)
+    same line: nothing in it is left open that could reach into them."""
+    return _OPENING.sub(r"\1\2\\", _with_spans(sanitize.one_line(text)))
 
 
 def _with_spans(line: str) -> str:

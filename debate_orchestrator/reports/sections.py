@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from debate_orchestrator.core.phases import CLERK, MIRRORED
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.verdict import Vote, decided_votes
+from debate_orchestrator.core.visible_text import Quote, finding
 from debate_orchestrator.reports import decision_brief, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.decision_brief import IssueReport
@@ -76,6 +77,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
             fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
         "parsed_ballot": lambda turn: _parsed_ballot(report, turn),
+        "looked_up": lambda turn: writer.items(looked_up(turn.quotes)),
         "cited": lambda turn: writer.line(cited_pages(turn.pages)),
     }
     if report.transcript_only:
@@ -107,6 +109,11 @@ def _write_structured(report: ReportModel, fields: FieldText, writer: Writer, tu
         return writer.block(fields.block(turn.shape, turn.fields))
     lines = clerk_lines(turn, report, fields)
     return writer.items(lines) if lines else writer.note(_NOTHING)
+
+
+def looked_up(quotes: Iterable[Quote]) -> list[Phrase]:
+    """What was found of the quotes of a speech, each once, in the report's words."""
+    return [phrase(f"{finding(quote)}: “", literal(quote.text), "”") for quote in dict.fromkeys(quotes)]
 
 
 _MAX_PAGES = 20

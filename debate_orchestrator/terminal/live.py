@@ -18,6 +18,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import Verdict, read_ballot
+from debate_orchestrator.core.visible_text import findings, with_quotation_marks
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
@@ -81,9 +82,9 @@ class Live:
             case events.Spoke() | events.Declined():
                 speech = self._speech(event.turn_id)
                 if debate.shape(speech.turn) is None:
-                    text = speech_rules.visible_speech(debate, speech.turn).text
-                    text_shown = wording.filler_in_place(text) if self._is_stand_in(speech.turn) else text
-                    speech.show_recorded(text_shown, _notes(debate, speech.turn, event))
+                    visible = speech_rules.visible_speech(debate, speech.turn)
+                    notes, found = _notes(debate, speech.turn, event), findings(visible.quotes)
+                    speech.show_recorded(self._shown_text(speech.turn, visible.text), notes, found)
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
             case events.StructuredReplyGiven():
@@ -193,7 +194,7 @@ class Live:
     def _new(self, turn: Turn) -> SpeechView:
         format = self._debate.format
         style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
-        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private, format.quotes)
+        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private)
 
     def _end_stage(self) -> None:
         """Prints what was heard in the stage under way."""
@@ -239,8 +240,15 @@ class Live:
         """A side's structured reply, as other seats read it."""
         self._speeches.pop(turn.id, None)
         self._add_text(self._debate.format.heading_of(turn), JUDGE)
-        text = transcript_entries.entry(self._debate, turn).text
-        self._add_text(wording.filler_in_place(text) if self._is_stand_in(turn) else text, indent=INDENT)
+        entry = transcript_entries.entry(self._debate, turn)
+        self._add_text(self._shown_text(turn, entry.text), indent=INDENT)
+        for finding in findings(entry.quotes):
+            self._add_text(finding, gap=False)
+
+    def _shown_text(self, turn: Turn, text: str) -> str:
+        """What is shown of a speech: not the words of a stand-in, and no tag of a quote that was looked up."""
+        text = with_quotation_marks(text, self._debate.format.checked_tags)
+        return wording.filler_in_place(text) if self._is_stand_in(turn) else text
 
     def _fail(self, event: events.Rejected | events.CallFailed) -> None:
         """A call failed, or a reply does not count."""
@@ -385,8 +393,6 @@ def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Decline
         notes += (
             [f"the last {visible.dropped} words are over the limit, and no seat hears them"] if visible.dropped else []
         )
-        missing = sum(not quote.verified for quote in visible.quotes)
-        notes += [f"{missing} of {len(visible.quotes)} quotes not found in the material"] if missing else []
     return f"-- {'; '.join(notes)}." if notes else ""
 
 

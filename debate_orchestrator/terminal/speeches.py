@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from debate_orchestrator.core.phases import Quotes, Turn
+from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
-from debate_orchestrator.core.visible_text import with_plain_tags
 from debate_orchestrator.terminal.display import ALARM, wrap
 from debate_orchestrator.util.redact import StreamRedactor, redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
@@ -33,33 +32,38 @@ class Block(NamedTuple):
     text: str
     style: str = ""
     indent: int = 0
+    hanging: int = 0
+    """How much further the rows of a line are indented that come after its first."""
 
     def rows(self, width: int) -> list[Text]:
-        return [row for line in self.text.split("\n") for row in _wrapped(line, self.style, self.indent, width)]
+        return [
+            row
+            for line in self.text.split("\n")
+            for row in _wrapped(line, self.style, self.indent, self.hanging, width)
+        ]
 
 
 @lru_cache(4096)  # a speech that streams is wrapped anew at each paint; all its lines but the last are the same
-def _wrapped(line: str, style: str, indent: int, width: int) -> tuple[Text, ...]:
-    text, indent = Text(line.replace("\t", "    "), style), min(indent, width // 2)
+def _wrapped(line: str, style: str, indent: int, hanging: int, width: int) -> tuple[Text, ...]:
+    text, indent, hanging = Text(line.replace("\t", "    "), style), min(indent, width // 2), min(hanging, width // 4)
     if indent:
         text.highlight_regex(_STRONG, "bold")
-    return tuple(Text.assemble(" " * indent, row) for row in wrap(text, width - indent))
+    rows = wrap(text, width - indent)
+    rows = wrap(text, width - indent - hanging) if hanging and len(rows) > 1 else rows
+    return tuple(Text.assemble(" " * (indent + hanging * (n > 0)), row) for n, row in enumerate(rows))
 
 
 class SpeechView:
     """The view of one turn: its attempts and their outcome."""
 
-    def __init__(
-        self, turn: Turn, heading: str, style: str, asked_at: float, tag: str = "", quotes: Quotes | None = None
-    ):
-        """`asked_at` is when it was asked, in seconds; `tag` the format's own tag of private working, and `quotes` its
-        tags of quotes."""
+    def __init__(self, turn: Turn, heading: str, style: str, asked_at: float, tag: str = ""):
+        """`asked_at` is when it was asked, in seconds; `tag` the format's own tag of private working."""
         self.turn, self.asked_at = turn, asked_at
         self.retry_at: float | None = None
         """When it is asked again, in seconds; None while it is not waiting for that."""
         self.attempts = 0
         self.is_final = False
-        self._heading, self._style, self._tag, self._quotes = heading, style, tag, quotes
+        self._heading, self._style, self._tag = heading, style, tag
         self._blocks = [Block(heading, style)]
         self.wait(None)
 
@@ -95,10 +99,11 @@ class SpeechView:
         self._end(f"-- broken off here, and not counted: {why}" if self._text else why)
         self.wait(retry_at)
 
-    def show_recorded(self, text: str, note: str = "") -> None:
-        """Shows the recorded speech as others hear it, and a note below it."""
+    def show_recorded(self, text: str, note: str = "", findings: Sequence[str] = ()) -> None:
+        """Shows the recorded speech as others hear it, and below it what was found of its quotes, and a note."""
         recorded = redact(sanitize(text)).strip()
         self._blocks += [_block(recorded)] if recorded else []
+        self._blocks += [Block("\n".join(map(one_line, findings)), hanging=INDENT)] if findings else []
         self._text = ""
         self._end(note)
         self.is_final, self.retry_at = True, None
@@ -118,7 +123,7 @@ class SpeechView:
     def rows(self, width: int) -> list[Text]:
         """All its rows, with a blank one between two blocks."""
         rows: list[Text] = []
-        for block in [*self._blocks, *([self._streamed()] if self._text else [])]:
+        for block in [*self._blocks, *([_block(self._text)] if self._text else [])]:
             rows += [Text()] if rows else []
             rows += block.rows(width)
         return rows
@@ -126,14 +131,10 @@ class SpeechView:
     def _show(self, text: str) -> None:
         self._text += text if self._text else text.lstrip()
 
-    def _streamed(self) -> Block:
-        """The text of this attempt. No quote in it was looked up yet, whatever tag its speaker writes."""
-        return _block(with_plain_tags(self._text, self._quotes) if self._quotes else self._text)
-
     def _end(self, note: str) -> None:
         """Ends the text so far, with the engine's words below it unless they are empty."""
-        self._blocks += [self._streamed()] if self._text else []
-        self._blocks += [Block(one_line(note), ALARM)] if note else []
+        self._blocks += [_block(self._text)] if self._text else []
+        self._blocks += [Block(one_line(note), ALARM, hanging=INDENT)] if note else []
         self._text = ""
 
 

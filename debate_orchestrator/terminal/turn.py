@@ -369,4 +369,4 @@ def _heading(debate: DebateState, turn: Turn) -> str:
 
 def _document_lines(document: Document) -> Iterator[Line]:
     yield Line(redact(sanitize(document.heading)), True)
-    yield from map(Line, redact(sanitize(document.indented_body)).split("\n"))
+    yield from map(Line, redact(sanitize(document.text_below)).split("\n"))

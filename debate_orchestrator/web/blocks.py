@@ -12,8 +12,9 @@ from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
+from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.prompting.person_turns import hides_ballots
-from debate_orchestrator.reports import decision_brief, markup, wording
+from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.announcements import (
     Announcement,
     StageAnnouncements,
@@ -115,7 +116,7 @@ def _render_block(debate: DebateState, block: Block) -> str:
     if isinstance(reply_event, StructuredReplyGiven):
         values |= _ballot(debate, turn, reply_event.data)
     else:
-        values["body"] = html.speech(speech_rules.visible_speech(debate, turn).text, markup.quote_tags(format))
+        values["body"] = html.speech(speech_rules.visible_speech(debate, turn).text, format.checked_tags)
     heading = format.heading_of(turn)
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 
@@ -134,8 +135,8 @@ def article(
         "id": turn.id,
         "side": side(debate, turn),
         "heading": heading,
-        "body": "" if structured else html.speech(text, markup.quote_tags(debate.format)),
-        "lines": text.split("\n") if structured else [],
+        "body": "" if structured else html.speech(text, debate.format.checked_tags),
+        "lines": with_quotation_marks(text, debate.format.checked_tags).split("\n") if structured else [],
         "floor": floor,
     }
 

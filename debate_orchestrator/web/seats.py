@@ -245,7 +245,7 @@ def _task(awaited_turn: AwaitedTurn) -> str:
     return html.join_html(
         html.speech(re.sub(r"(?m)^# Your (seat|task).*$", "", piece).strip())
         if isinstance(piece, str)
-        else html.quoted_document(piece.heading, piece.body)
+        else html.quoted_document(piece.heading, piece.body, piece.notes)
         for piece in pieces
     )
 

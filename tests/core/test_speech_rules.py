@@ -178,10 +178,10 @@ def test_vowels_are_letters() -> None:
         "<v_qu\u043ete>{}</v_qu\u043ete>", "＜v＿quote＞{}＜/v＿quote＞", "<quote\n>{}</quote\t>", "<u_quote>{}",
     ])  # fmt: skip
 def test_only_checking_sets_tags(form: str) -> None:
-    """Every `<` of a speaker that begins no plain tag of a quote is escaped, so that no look-alike is a tag."""
+    """Every `<` of a speaker that begins no plain tag of a quote is escaped, so that no program takes it for a tag."""
     for context_texts in (MATERIAL, ()):
         made = on_text(form.replace("{}", "the quick brown fox jumps"), context_texts=context_texts)
-        assert not re.search("[<＜]", made.text) and "&lt;" in made.text
+        assert "<" not in made.text
         assert made.quotes == ()
 
 

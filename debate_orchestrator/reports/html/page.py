@@ -15,7 +15,8 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from debate_orchestrator.core.phases import CLERK
-from debate_orchestrator.reports import compare, markup, sections, verdict_text, wording
+from debate_orchestrator.core.visible_text import with_quotation_marks
+from debate_orchestrator.reports import compare, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, line, literal_html, speech
 from debate_orchestrator.reports.markdown import template_environment
@@ -33,14 +34,14 @@ COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
 
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
-    quotes = markup.quote_tags(report.judging.format)
+    quotes = report.judging.format.checked_tags
     writer = HtmlWriter(report.places, quotes)
     values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
         "title": shorten(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.transcript_only else "Debate report",
         "description": shorten(one_line(" / ".join(report.positions.values()))),
         "spoken": lambda turn: writer.speech(turn.text),
-        "gist": partial(gist, quotes=quotes or (), scales=report.judging.scales),
+        "gist": partial(gist, quotes=quotes, scales=report.judging.scales),
         "excerpt": excerpt,
         "claims_of": partial(_claims_of, report),
         "links": {link.turn: link for link in report.links},
@@ -151,9 +152,7 @@ def gist(turn: TurnReport, scales: Scales, quotes: Sequence[str] = ()) -> str:
     speech = turn.text if turn.text is not None else _argument(turn)
     if not sanitize.sanitize(speech).strip():
         return _count_states(turn) if turn.fields is not None else "No reply that counts."
-    for tag in quotes:
-        speech = speech.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
-    return excerpt(one_line(_SIGNS.sub("", speech)))[0]
+    return excerpt(one_line(_SIGNS.sub("", with_quotation_marks(speech, quotes))))[0]
 
 
 def _vote(turn: TurnReport, scales: Scales) -> str:

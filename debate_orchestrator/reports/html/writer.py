@@ -17,6 +17,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, Span
 from debate_orchestrator.util import sanitize
@@ -33,9 +34,10 @@ def anchor(turn_id: str) -> str:
 
 class HtmlWriter:
     """Writes for one page, on which the turns in `places` stand: turn id to its round and its name there.
-    `quotes` are the tags of what was looked up in the context files, found and not."""
+    `quotes` are the tags of what was looked up in the context files, found and not. Only a whole speech is marked with
+    what was found; in fields there are quotation marks."""
 
-    def __init__(self, places: Mapping[str, tuple[int, str]], quotes: markup.Tags = None):
+    def __init__(self, places: Mapping[str, tuple[int, str]], quotes: Sequence[str] = ()):
         self._places, self._quotes = places, quotes
 
     def speech(self, text: str) -> Markup:
@@ -61,11 +63,11 @@ class HtmlWriter:
                 linked = self._page(run.to, run.text[: markup.MAX_LINK_LENGTH])
                 return linked + f" ({host})" if host and run.text else linked
             case "prose":
-                text = line(run.text, self._quotes)
+                text = line(with_quotation_marks(run.text, self._quotes))
             case "own":
                 text = escape(sanitize.sanitize(run.text))
             case _:
-                text = literal_html(run.text)
+                text = literal_html(with_quotation_marks(run.text, self._quotes))
         return self.to(run.to, text) if run.to else text
 
     def _page(self, url: str, title: str) -> Markup:
@@ -196,8 +198,7 @@ class _Renderer(RendererHTML):
 
 @cache
 def _parser(*, of_lines: bool = False) -> MarkdownIt:
-    """A parser without HTML, images and definitions; rules are text. In lines names of characters are text too, since
-    a quote that was looked up has its tag there."""
+    """A parser without HTML, images and definitions; rules are text. In lines names of characters are text too."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline", "hr"])
     parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
@@ -207,9 +208,11 @@ def _parser(*, of_lines: bool = False) -> MarkdownIt:
     return parser
 
 
-def quoted_document(heading: str, text: str) -> Markup:
-    """A text of others below its heading, both hostile."""
-    return Markup("<h3>{}</h3>\n<blockquote>{}</blockquote>\n").format(literal_html(heading), speech(text))
+def quoted_document(heading: str, text: str, notes: Iterable[str] = ()) -> Markup:
+    """A text of others below its heading, both hostile, and below it notes of the program."""
+    below = Markup().join(Markup("<p>{}</p>\n").format(literal_html(note)) for note in notes)
+    quoted = Markup("<h3>{}</h3>\n<blockquote>{}</blockquote>\n").format(literal_html(heading), speech(text))
+    return quoted + below
 
 
 def join_html(parts: Iterable[Markup]) -> Markup:
@@ -217,11 +220,11 @@ def join_html(parts: Iterable[Markup]) -> Markup:
     return Markup().join(parts)
 
 
-def speech(text: str, quotes: markup.Tags = None) -> Markup:
+def speech(text: str, quotes: Sequence[str] = ()) -> Markup:
     """A whole speech; `quotes` are the tags of what was looked up in the context files, found and not."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     tokens = _parser().parse(safe_text, {"quotes": quotes}) if _is_laid_out(safe_text) else []
-    if not tokens or _is_deep(tokens) or not _shows_all(tokens, safe_text, quotes or ()):
+    if not tokens or _is_deep(tokens) or not _shows_all(tokens, safe_text, quotes):
         return Markup('<pre class="whole"><code>{}</code></pre>\n').format(safe_text)
     _restyle(tokens)
     return _render(tokens)
@@ -309,12 +312,10 @@ def _is_deep(tokens: Sequence[Token]) -> bool:
     return any(token.level >= _MAX_DEPTH or _is_deep(token.children or []) for token in tokens)
 
 
-def line(text: str, quotes: markup.Tags = None) -> Markup:
-    """A sentence on one line, with its emphasis, code and links. What stands in the tags `quotes` is shown with them,
-    as it was written."""
+def line(text: str) -> Markup:
+    """A sentence on one line, with its emphasis, code and links."""
     plain = sanitize.one_line(text)
-    env = {"quotes": quotes, "of_lines": True}
-    tokens = _parser(of_lines=True).parseInline(plain, env) if _is_laid_out(plain) else []
+    tokens = _parser(of_lines=True).parseInline(plain, {}) if _is_laid_out(plain) else []
     _restyle(tokens)
     return escape(plain) if not tokens or _is_deep(tokens) else _render(tokens)
 
@@ -327,16 +328,14 @@ def literal_html(text: str) -> Markup:
 def _quote(state: StateInline, silent: bool) -> bool:
     """A rule of the parser: a quote that was looked up, which is shown character for character. A tag without the other
     is text."""
-    for tag, info in zip(state.env.get("quotes") or (), ("held", "unheld"), strict=False):
+    for tag, info in zip(state.env.get("quotes", ()), ("held", "unheld"), strict=False):
         opening, closing = f"<{tag}>", f"</{tag}>"
         start = state.pos + len(opening)
         end = state.src.find(closing, start, state.posMax)
         if not state.src.startswith(opening, state.pos) or end < 0 or opening in state.src[start:end]:
             continue
         following = end + len(closing)
-        if not silent and state.env.get("of_lines"):
-            state.push("text", "", 0).content = state.src[state.pos : following]
-        elif not silent:
+        if not silent:
             token = state.push("quote", "q", 0)
             token.info, token.markup = info, tag
             token.content = state.src[start:end].replace("&lt;", "<")  # as every other `<` of a speech is heard
