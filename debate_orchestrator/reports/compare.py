@@ -160,8 +160,8 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
 def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
     rows = []
     for run in runs:
-        verdict, won = run.report.verdict, run.decision_text()
-        if verdict is None or won is None:
+        verdict, winner = run.report.verdict, run.decision_text()
+        if verdict is None or winner is None:
             why = "not decided" if run.report.judges else "not judged"
             why = "only stand-ins judged" if run.report.stand_ins_judged else why
             rows.append((str(run.number), why, *[""] * 6))
@@ -177,7 +177,16 @@ def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
         votes = wording.votes_text({run.side(outcome): n for outcome, n in verdict.vote_counts.items()})
         strength = verdict.strength or ""
         rows.append(
-            (str(run.number), winner_word(won), strength, totals.get("a", ""), totals.get("b", ""), gap, rounds, votes)
+            (
+                str(run.number),
+                winner_word(winner),
+                strength,
+                totals.get("a", ""),
+                totals.get("b", ""),
+                gap,
+                rounds,
+                votes,
+            )
         )
     return plain_table(("Run", "Winner", "Strength", "Total A", "Total B", "Gap", "Rounds won", "Votes"), rows)
 
@@ -276,9 +285,11 @@ class ComparedDebate(NamedTuple):
 
 def is_mirrored(first: ReportModel, other: ReportModel) -> bool:
     """Whether each side argues, word for word, what the other does in the first run."""
-    ours, theirs = first.positions, other.positions
-    both = {"a", "b"} == set(ours) == set(theirs) and ours["a"] != ours["b"]
-    return both and (ours["a"], ours["b"]) == (theirs["b"], theirs["a"])
+    first_positions, other_positions = first.positions, other.positions
+    two_sides = {"a", "b"} == set(first_positions) == set(other_positions)
+    if not two_sides or first_positions["a"] == first_positions["b"]:
+        return False
+    return (first_positions["a"], first_positions["b"]) == (other_positions["b"], other_positions["a"])
 
 
 def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
@@ -286,7 +297,7 @@ def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     case. Only of runs on the topic of the first."""
     same_topic = [run for run in runs if run.report.topic == runs[0].report.topic]
     labelled = all(run.report.judging.labelled for run in same_topic if run.report.judges)
-    ended = {run.number: won for run in same_topic if (won := run.decision_text(labelled=labelled)) is not None}
+    ended = {run.number: winner for run in same_topic if (winner := run.decision_text(labelled=labelled)) is not None}
     if len(ended) > 1:
         yield _by_winner("The verdict", ended)
     for n in sorted({round_report.number for run in same_topic for round_report in run.report.rounds}):
@@ -299,9 +310,11 @@ def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
 def _by_winner(what: str, winners_by_run: Mapping[int, str]) -> str:
     """Who won something, by run."""
     groups: dict[str, list[str]] = {}
-    for run, won in winners_by_run.items():
-        groups.setdefault(won, []).append(str(run))
+    for run, winner in winners_by_run.items():
+        groups.setdefault(winner, []).append(str(run))
     if len(groups) == 1:
         return f"{what} is the same in every run that has one: {winner_word(next(iter(groups)))}."
-    winners = "; ".join(f"{winner_word(won)} in run{'s' * (len(ns) > 1)} {', '.join(ns)}" for won, ns in groups.items())
+    winners = "; ".join(
+        f"{winner_word(winner)} in run{'s' * (len(ns) > 1)} {', '.join(ns)}" for winner, ns in groups.items()
+    )
     return f"{what} differs: {winners}."

@@ -15,7 +15,7 @@ from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import one_line, sanitize
 
-MARKED: dict[str, str] = {
+MARK_TEXTS: dict[str, str] = {
     "held": "held when it was challenged",
     "granted": "granted by the other side",
     "weakened": "weakened by the other side",
@@ -267,7 +267,7 @@ def _in_words(problem: str) -> str:
 
 def mark_text(reason: ConsiderationReport) -> str:
     """What the debate made of a reason, as far as the record supports it."""
-    return "not supported by the record" if reason.mark_problems else MARKED[reason.mark]
+    return "not supported by the record" if reason.mark_problems else MARK_TEXTS[reason.mark]
 
 
 def _held_mirrored(debate: DebateState) -> bool | None:
@@ -282,7 +282,7 @@ def _judges_for(debate: DebateState) -> tuple[int, int] | None:
     return sum(vote.winner == verdict.winner for vote in cast), len(cast)
 
 
-def lead(text: str) -> tuple[str, str]:
+def split_first_sentence(text: str) -> tuple[str, str]:
     """The first sentence of a text, and the rest of it."""
     line = one_line(text)
     first = _SENTENCE.match(line)

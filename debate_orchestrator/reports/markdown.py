@@ -71,7 +71,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
     values = sections.template_values(report, writer) | {"links": partial(_links, report)}
     if not report.transcript_only:
         advice = report.decision_brief.advice if report.decision_brief else None
-        advice = advice if advice in report.places else None
+        advice = advice if advice in report.turn_places else None
         values |= {
             "decision_brief": report.decision_brief,
             "is_filler": report.run.rehearsed and not report.run.in_part,
@@ -149,7 +149,7 @@ _TURN = "\0"
 
 def _link(report: ReportModel, turn: str) -> str:
     """A link to a turn: `round 1, opening A`."""
-    round, name = report.places[turn]
+    round, name = report.turn_places[turn]
     return f"[{f'round {round}, ' if round else ''}{markup.literal(name)}](#{_TURN}{turn})"
 
 
@@ -157,7 +157,7 @@ def _links(report: ReportModel, turns: list[str]) -> Markup:
     """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
     rounds: dict[int, list[str]] = {}
     for turn in turns:
-        round, name = report.places[turn]
+        round, name = report.turn_places[turn]
         rounds.setdefault(round, []).append(f"[{markup.literal(name)}](#{_TURN}{turn})")
     groups = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
     return Markup("; ".join(name + ", ".join(links) for name, links in groups))

@@ -158,7 +158,7 @@ class ReportModel(Part):
     """The turn of the dissent record."""
     converged_again: str | None = Field(default=None, exclude=True)
     """The sentence that flags convergence after an intervention; None where there was none."""
-    places: dict[str, tuple[int, str]] = Field(exclude=True)
+    turn_places: dict[str, tuple[int, str]] = Field(exclude=True)
     """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
 
     @property
@@ -226,7 +226,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         finals=finals,
         dissent_turn=record.id if record else "",
         converged_again=debate.format.announcements.converged_again if tally.rounds_converged_again(debate) else None,
-        places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
+        turn_places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
     return report.model_copy(update={"summary": summary_line(report, None)})
 

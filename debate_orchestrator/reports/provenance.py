@@ -98,7 +98,7 @@ def _earlier_debate(debate: DebateState) -> Iterator[Note]:
 
 def _setup_notes(debate: DebateState) -> Iterator[Note]:
     """Who took part, in which order, and with what."""
-    format, setup = debate.format, debate.opened.settings
+    format, settings = debate.format, debate.opened.settings
     if format.report == "report":
         yield _info("cast", _cast(debate))
     yield from (_warning("reassigned", text) for text in _reassignments(debate))
@@ -106,12 +106,12 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     if any(reply.called for reply in debate.opened.derived):
         text = "The positions were derived by a moderator's model, and were not confirmed."
         yield _info("positions", text)
-    if setup.rounds > 1 and debate.judges and debate.opened.earlier_debate is None and not setup.feedback:
+    if settings.rounds > 1 and debate.judges and debate.opened.earlier_debate is None and not settings.feedback:
         yield _info("feedback", "The judge's feedback is kept from the debaters.")
     if debate.opened.context:
         names = ", ".join(one_line(file.name) for file in debate.opened.context)
         yield _info("material", f"Material on hand: {names}.")
-    if setup.search:
+    if settings.search:
         yield _info("search", "Debaters could search the web.")
 
 
@@ -165,8 +165,8 @@ def _order(debate: DebateState) -> str:
 def _at_once(debate: DebateState) -> bool:
     """Whether both sides speak at once in every phase that they share."""
     sides = set(arguing_sides(debate))
-    together = [slot.phase for slot in debate.plan.slots if sides <= set(slot.phase.seats)]
-    return bool(together) and all(phase.order == "at once" for phase in together)
+    shared_phases = [slot.phase for slot in debate.plan.slots if sides <= set(slot.phase.seats)]
+    return bool(shared_phases) and all(phase.order == "at once" for phase in shared_phases)
 
 
 def one_agent(debate: DebateState) -> bool:
@@ -286,20 +286,20 @@ def run_report(debate: DebateState) -> RunReport:
 
 
 def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
-    setup, format = debate.opened.settings, debate.format
+    settings, format = debate.opened.settings, debate.format
     yield "Format", format.name
     if format.round:
-        yield "Rounds asked for", str(setup.rounds)
-    yield "Strictness", setup.strictness
+        yield "Rounds asked for", str(settings.rounds)
+    yield "Strictness", settings.strictness
     if len(arguing_sides(debate)) > 1 and not _at_once(debate):
-        yield "Spoke first", format.name_of(setup.first)
-    yield "Feedback to the debaters", "on" if setup.feedback else "off"
-    yield "Web search", "on" if setup.search else "off"
+        yield "Spoke first", format.name_of(settings.first)
+    yield "Feedback to the debaters", "on" if settings.feedback else "off"
+    yield "Web search", "on" if settings.search else "off"
     if debate.judges:
         yield "Judges", str(len(debate.judges))
-        yield "Votes that must count", str(max(1, setup.quorum))
-        yield "Sides exchanged for a second vote", "yes" if setup.mirror else "no"
-        yield "A vote before the first word", "yes" if setup.blind else "no"
+        yield "Votes that must count", str(max(1, settings.quorum))
+        yield "Sides exchanged for a second vote", "yes" if settings.mirror else "no"
+        yield "A vote before the first word", "yes" if settings.blind else "no"
     if debate.max_cost is not None:
         yield "Cap on cost", f"${debate.max_cost:.2f}"
 
@@ -322,8 +322,8 @@ _KINDS: dict[model_spec.Speaker, RunKind] = {
 def _kind(debate: DebateState) -> RunKind:
     """What all who have a seat, or have spoken, have in common. A clerk only looks things up, and the speakers of a
     recorded debate were not called."""
-    again = debate.opened.earlier_debate is not None
-    seats = [seat for seat in debate.active_seats if (seat == JUDGE if again else seat != CLERK)]
+    is_judged_again = debate.opened.earlier_debate is not None
+    seats = [seat for seat in debate.active_seats if (seat == JUDGE if is_judged_again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
     specs |= {debate.reply(turn).spec for turn in schedule.turns_taken(debate) if turn.role in seats}
     kinds = {_KINDS.get(model_spec.speaker(spec), "called") for spec in specs}

@@ -35,8 +35,17 @@ from debate_orchestrator.reports.rich_text import (
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
 BEFORE, AFTER = "Before round 1", "After the last round"
-_SHOWN = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "unsupported_claims", "convergence"}
-_SHOWN |= {"conceded", "label", "score", "probability", "faults"}
+_FIELDS_WITH_OWN_PLACE = {
+    "scores",
+    "strongest",
+    "weakest",
+    "winner",
+    "justification",
+    "feedback",
+    "unsupported_claims",
+    "convergence",
+}
+_FIELDS_WITH_OWN_PLACE |= {"conceded", "label", "score", "probability", "faults"}
 """Fields of a ballot that have their own place on it, or, as faults, in a section of their own."""
 _SHOWN_LAST = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength", "faults"}
 _SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_up"}
@@ -72,7 +81,9 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
         "structured": partial(_write_structured, report, fields, writer),
-        "listed": lambda turn: writer.field_items(fields.item_parts(turn.shape, turn.fields, _SHOWN | rated)),
+        "listed": lambda turn: writer.field_items(
+            fields.item_parts(turn.shape, turn.fields, _FIELDS_WITH_OWN_PLACE | rated)
+        ),
         "listed_last": lambda turn: writer.field_items(
             fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
@@ -84,11 +95,11 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         return values
     return values | {
         "mark_text": decision_brief.mark_text,
-        "lead": decision_brief.lead,
+        "split_first_sentence": decision_brief.split_first_sentence,
         "heading": decision_brief.heading,
         "result_line": verdict_text.result_line(report),
         "remarks": verdict_text.remarks(report),
-        "worked_out": verdict_text.worked_out(report),
+        "strength_rule": verdict_text.strength_rule(report),
         "judged": judging_text(report, fields),
         "evidence": evidence_text(report),
         "costs": cost_text(report),

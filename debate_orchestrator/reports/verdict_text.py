@@ -11,7 +11,7 @@ from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.positions import affirms, denies
 from debate_orchestrator.core.verdict import VerdictRemark, leader
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.decision_brief import MARKED
+from debate_orchestrator.reports.decision_brief import MARK_TEXTS
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, literal, phrase, prose, strong
@@ -135,7 +135,7 @@ def remarks(report: ReportModel) -> list[str]:
     ]
 
 
-def worked_out(report: ReportModel) -> str:
+def strength_rule(report: ReportModel) -> str:
     """How the numbers are computed; empty if there are none."""
     verdict, judging = report.verdict, report.judging
     if verdict is None or not judging.has_scores or report.stand_ins_judged:
@@ -437,7 +437,7 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
 def _unchecked(report: ReportModel) -> Iterator[str]:
     for number, reason in enumerate(report.decision_brief.why if report.decision_brief else (), start=1):
         if reason.mark_problems:
-            yield f'Reason {number}: its mark "{MARKED[reason.mark]}" is not supported by the record.'
+            yield f'Reason {number}: its mark "{MARK_TEXTS[reason.mark]}" is not supported by the record.'
     for note in report.notes:
         hosted = note.kind == "cast" and report.run.kind == "host"
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:

@@ -35,7 +35,7 @@ COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
     quotes = report.judging.format.checked_tags
-    writer = HtmlWriter(report.places, quotes)
+    writer = HtmlWriter(report.turn_places, quotes)
     values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
         "title": shorten(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.transcript_only else "Debate report",
@@ -86,7 +86,7 @@ def _render_template(template: str, values: dict[str, Any]) -> str:
 
 def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[str]]]:
     """How a disputed claim went, as far as its turns tell: where it was made, then each challenge with its answer."""
-    places = [turn for turn in report.places if turn in row.turns]
+    places = [turn for turn in report.turn_places if turn in row.turns]
     answers = {link.to: link.turn for link in report.links if link.how == "answers" and link.turn in row.turns}
     statements = [turn for turn in places if turn.split(".")[1] not in (CHALLENGE, REBUTTAL)]
     challenges = [turn for turn in places if turn.split(".")[1] == CHALLENGE]
