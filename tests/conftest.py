@@ -57,6 +57,12 @@ def nothing_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("debate_orchestrator.util.redact._learned", set())
 
 
+@pytest.fixture(autouse=True)
+def whole_replies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply that a test writes is whole: no step waits for its end."""
+    monkeypatch.setattr("debate_orchestrator.host.turns_folder._QUIET_SECONDS", 0.0)
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory."""

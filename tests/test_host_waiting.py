@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import puppets
@@ -12,6 +16,7 @@ from conftest import Run
 
 from debate_orchestrator.cli import step
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.host import turns_folder
 from debate_orchestrator.storage.journal import read
 
 J = "report.journal.jsonl"
@@ -74,3 +79,69 @@ def test_a_journal_that_was_cut_during_a_wait(
 
     assert ran.code == 2 and "replaced or cut" in ran.json["complaints"][0]
     assert Path(J).read_bytes() == whole
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
+    """What happens in the pauses of a step, one after another, instead of waiting. Files are whole after a second."""
+    happenings = list[Callable[[], object]]()
+    clock = SimpleNamespace(monotonic=time.monotonic, time=time.time, sleep=lambda _: happenings.pop(0)())
+    monkeypatch.setattr(turns_folder, "time", clock)
+    monkeypatch.setattr(turns_folder, "_QUIET_SECONDS", 1.0)
+    return happenings
+
+
+def write_rest(path: str) -> None:
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("And the rest.")
+
+
+def test_a_reply_that_is_being_written_is_left(
+    debate: Run, opened: dict[str, Any], pauses: list[Callable[[], object]]
+) -> None:
+    """A file that grows within a second is no reply yet: the step says so, and a later one takes all of it. One that
+    has not changed for a second is taken at once."""
+    (turn,) = opened["turns"]
+    Path(turn["reply"]).write_text("The first half. ", encoding="utf-8")
+    pauses.append(lambda: write_rest(turn["reply"]))
+    early = debate("step", J, "--json")
+    assert (early.code, early.json["accepted"], early.json["turns"]) == (0, [], [turn])
+    sentence = f"{turn['turn']}: the reply at {turn['reply']} is still being written, and is left for the next call."
+    assert early.json["missing"] == [sentence]
+
+    os.utime(turn["reply"], (time.time() - 2, time.time() - 2))
+    assert debate("step", J, "--json").json["accepted"] == [{"turn": turn["turn"], "words": 6}]
+    assert fold(read(J).events).replies[turn["turn"]].reply.text == "The first half. And the rest."
+
+
+def test_a_reply_that_was_just_written_is_taken(
+    debate: Run, opened: dict[str, Any], pauses: list[Callable[[], object]]
+) -> None:
+    """A step right after a reply waits a second, and takes it; by a clock that is behind, too."""
+    (turn,) = opened["turns"]
+    Path(turn["reply"]).write_text("All of it.", encoding="utf-8")
+    os.utime(turn["reply"], (time.time() + 9, time.time() + 9))
+    pauses.append(lambda: None)
+    assert debate("step", J, "--json").json["accepted"] == [{"turn": turn["turn"], "words": 3}] and not pauses
+
+
+def test_a_wait_ends_when_the_reply_is_whole(
+    debate: Run, opened: dict[str, Any], pauses: list[Callable[[], object]]
+) -> None:
+    """`--wait` goes on while the file still grows."""
+    (turn,) = opened["turns"]
+    first_half = partial(Path(turn["reply"]).write_text, "The first half. ", encoding="utf-8")
+    pauses += [first_half, lambda: write_rest(turn["reply"]), *[lambda: None] * 3]
+    ran = debate("step", J, "--json", "--wait", "60").json
+    assert ran["accepted"] == [{"turn": turn["turn"], "words": 6}] and "missing" not in ran and not pauses
+
+
+def test_a_named_file_that_is_being_written_is_refused(
+    debate: Run, opened: dict[str, Any], pauses: list[Callable[[], object]]
+) -> None:
+    """`TURN=FILE` is refused while the file grows, and can be given again."""
+    Path("a.md").write_text("The first half. ", encoding="utf-8")
+    pauses.append(lambda: write_rest("a.md"))
+    ran = debate("step", J, "--json", "1.opening.a=a.md")
+    problem = "1.opening.a: a.md is still being written. Try: hand it in once it is whole."
+    assert (ran.code, ran.json["complaints"], ran.json["accepted"]) == (2, [problem], [])

@@ -24,8 +24,9 @@ from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.redact import redact
 
 _POLL_SECONDS = 0.3
-"""Seconds between two looks for a reply. A file that did not change between them is taken for whole."""
-
+"""Seconds between two looks for a reply."""
+_QUIET_SECONDS = 1.0
+"""Seconds without a change after which a reply file is taken for whole."""
 
 _PLAIN_NAME = re.compile(r"\w[\w.-]{0,99}")
 """Ids of turns by which a file may be named."""
@@ -70,14 +71,22 @@ class TurnsFolder:
         return with_hint(f"{problem} It was kept as {kept_path}.", "answer the brief as it is now")
 
     def collect(self, turn_files: TurnFiles, brief: str) -> str | None:
-        """The reply in place to exactly this brief; None if there is none. Raises BadReply if it is not text."""
+        """The reply in place to exactly this brief; None if there is none, or if it is still being written. Raises
+        BadReply if it is not text."""
         if not self._has_brief(turn_files, brief) or not os.path.lexists(turn_files.reply):
+            return None
+        if is_being_written(turn_files.reply):
             return None
         return read_reply(turn_files.turn, turn_files.reply, in_place=True)
 
     def missing_replies(self, turn_files: Iterable[TurnFiles]) -> list[str]:
-        """A sentence for each of these turns, which have no reply."""
-        return [f"{turn}: no reply at {reply} yet." for turn, _, reply in turn_files]
+        """A sentence for each of these turns, whose reply was not taken."""
+        return [
+            f"{turn}: the reply at {reply} is still being written, and is left for the next call."
+            if os.path.lexists(reply)
+            else f"{turn}: no reply at {reply} yet."
+            for turn, _, reply in turn_files
+        ]
 
     def has_other_reply(self, turn_files: TurnFiles, stored: str) -> bool:
         """Whether the reply in place is not the one that was taken, and `stored` without secrets."""
@@ -129,33 +138,48 @@ class TurnsFolder:
 
 def wait_for_replies(files_due: Iterable[TurnFiles], seconds: float) -> None:
     """Waits until each of these reply files is there and whole, or for that many seconds. Turns without a brief file
-    are not waited for. An interrupt says that nothing is lost: what was accepted is saved before a wait."""
-    deadline, previous = time.monotonic() + seconds, list[tuple[int, int] | None]()
-    with_brief = [turn_files for turn_files in files_due if os.path.lexists(turn_files.brief)]
-    while with_brief:
-        current = [_size_and_time(turn_files.reply) for turn_files in with_brief]
-        seconds_left = deadline - time.monotonic()
-        if seconds_left <= 0 or (all(current) and current == previous):
+    are not waited for."""
+    deadline = time.monotonic() + seconds
+    replies = [turn_files.reply for turn_files in files_due if os.path.lexists(turn_files.brief)]
+    while (seconds_left := deadline - time.monotonic()) > 0:
+        if all((status := _status(path)) and status[0] and not is_being_written(path) for path in replies):
             return
-        previous = current
-        try:
-            time.sleep(min(_POLL_SECONDS, seconds_left))
-        except KeyboardInterrupt:
-            raise Interrupted from None
+        _sleep(min(_POLL_SECONDS, seconds_left))
 
 
-def _size_and_time(path: str) -> tuple[int, int] | None:
-    """Size in bytes and time of the last change of a file; None while there is none, or an empty one."""
+def is_being_written(path: str) -> bool:
+    """Whether a file changes in the second after its last change, or is gone then. Only a file that is younger than
+    that is waited for."""
+    before = _status(path)
+    if before is None or (age := time.time() - before[1]) >= _QUIET_SECONDS:
+        return False
+    _sleep(_QUIET_SECONDS - max(age, 0.0))  # by another machine's clock a file may be from the future
+    return _status(path) != before
+
+
+def _status(path: str) -> tuple[int, float] | None:
+    """Size in bytes and time of the last change of a file; None while there is none."""
     try:
         status = os.lstat(path)
     except OSError:
         return None
-    return (status.st_size, status.st_mtime_ns) if status.st_size else None
+    return status.st_size, status.st_mtime
+
+
+def _sleep(seconds: float) -> None:
+    """An interrupt says that nothing is lost: what was accepted is saved before a wait."""
+    try:
+        time.sleep(seconds)
+    except KeyboardInterrupt:
+        raise Interrupted from None
 
 
 def read_reply(turn_id: str, path: str, *, in_place: bool = False) -> str:
     """The text of a reply file. One that the user did not name but that is `in_place` must be a regular file, and no
-    link: a pipe would be waited for, and a link may lead to any file. Raises BadReply if it can't be read as text."""
+    link: a pipe would be waited for, and a link may lead to any file. Raises BadReply if it can't be read as text, or
+    if one that the user named is still being written."""
+    if not in_place and is_being_written(os.path.realpath(path)):
+        raise BadReply(f"{turn_id}: {path} is still being written.", hint="hand it in once it is whole")
     try:
         return decode(turn_id, read_regular(path, follow=not in_place, maximum=MAX_SIZE))
     except (OSError, ValueError) as error:
