@@ -125,6 +125,34 @@ def test_nothing_is_left_of_a_replace_that_failed(
     assert listing(here) == {"x.md": "old"}
 
 
+def test_a_write_that_fails_says_where_the_old_file_is(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a person's file was moved aside and the new one can't take its place, the error names it."""
+    Path("x.md").write_text("theirs")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files, "_place", full)
+    with pytest.raises(BadFile, match=r"What was there was moved to x\.edited\.md\. Try: make room"):
+        write_atomic("x.md", "new", ours=lambda _: False)
+    assert listing(here) == {"x.edited.md": "theirs"}
+
+
+def test_what_can_not_be_moved_aside_is_named(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another program saved meanwhile is named also where it keeps its hidden name."""
+    Path("x.md").write_text("ours")
+
+    def is_ours(_: bytes) -> bool:
+        return bool(Path("x.md").write_text("theirs"))
+
+    def refused(*_: object, **__: object) -> str:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(files, "move_aside", refused)
+    kept = write_atomic("x.md", "new", ours=is_ours)
+    assert kept and Path(kept).read_text() == "theirs" and Path("x.md").read_text() == "new"
+
+
 def test_the_same_bytes_are_not_moved(here: Path) -> None:
     """Where the file holds what would be written, or nothing, there is nothing to keep."""
     Path("x").write_text("same")

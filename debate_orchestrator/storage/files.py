@@ -9,7 +9,7 @@ import itertools
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -72,50 +72,49 @@ def write_bytes_atomic(
     system has hard links. Without `ours`, a read-only file and a link are refused. A folder, a pipe and a device are
     always refused. Raises BadFile if nothing was written.
     """
-    return _write(path, data, ours, mode, _ATTEMPTS)
+    moved = list[str]()
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        try:
+            _write(Path(path), data, ours, mode, moved)
+            break
+        except (OSError, ValueError) as error:
+            if isinstance(error, FileExistsError) and attempts_left:
+                continue  # another program saved a file here meanwhile, which is judged as any other
+            raise _unwritable(f"Can't write {name_of(path)}", error, "name another output", moved) from None
+    return moved[-1] if moved else None
 
 
-def _write(path: str | os.PathLike[str], data: bytes, ours: Ours | None, mode: int | None, attempts: int) -> str | None:
-    """As `write_bytes_atomic`; at most so many attempts where another program saves a file in each."""
-    target, temporary, held, aside = Path(path), "", "", None
+def _write(target: Path, data: bytes, ours: Ours | None, mode: int | None, moved: list[str]) -> None:
+    """As `write_bytes_atomic`, once. The new name of what is moved aside is added to `moved`, also where it fails then:
+    with FileExistsError if another program saves a file meanwhile."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    status, keep, old, held = None, False, None, ""
+    with suppress(FileNotFoundError):
+        status = os.lstat(target)
+    if ours is not None and status is not None:
+        old = _replaceable(target, status)
+        if old == data:
+            return
+        keep = old is None or not (old == b"" or ours(old))
+    if status is not None and (reason := _protected(status)) and not (keep and reason in _MOVABLE):
+        raise OSError(errno.EPERM, reason)
+    if mode is None and status is not None and not keep:
+        mode = stat.S_IMODE(status.st_mode) & 0o777
+    temporary = _temporary(target, data, mode)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        status, keep, old = None, False, None
-        with suppress(FileNotFoundError):
-            status = os.lstat(target)
-        if ours is not None and status is not None:
-            old = _replaceable(target, status)
-            if old == data:
-                return None
-            keep = old is None or not (old == b"" or ours(old))
-        if status is not None and (reason := _protected(status)) and not (keep and reason in _MOVABLE):
-            raise OSError(errno.EPERM, reason)
-        if mode is None and status is not None and not keep:
-            mode = stat.S_IMODE(status.st_mode) & 0o777
-        temporary = _temporary(target, data, mode)
         if keep:
-            aside = move_aside(target, "edited")
+            moved.append(move_aside(target, "edited"))
         if status is None or keep:
-            try:
-                _place(temporary, target)
-            except FileExistsError:  # another program saved a file here meanwhile, which is judged as any other
-                if attempts == 1:
-                    raise
-                os.unlink(temporary)
-                temporary = ""
-                return _write(path, data, ours, mode, attempts - 1) or aside
+            _place(temporary, target)
         else:
             held = "" if old is None else _second_name(target)
             os.replace(temporary, target)
-        temporary = ""
-        if held:
-            aside = _remove_unless_changed(held, old, target)
-    except (OSError, ValueError) as error:
-        if temporary:
-            for name in filter(None, (temporary, held)):
-                os.unlink(name)
-        raise _unwritable(f"Can't write {name_of(path)}", error, "name another output") from None
-    return aside
+    except OSError:
+        for name in filter(None, (temporary, held)):
+            os.unlink(name)
+        raise
+    if held and (changed := _remove_unless_changed(held, old, target)):
+        moved.append(changed)
 
 
 def write_new(path: str | os.PathLike[str], text: str, *, encode: Encode = encoded) -> None:
@@ -193,13 +192,15 @@ def _second_name(path: Path) -> str:
 
 
 def _remove_unless_changed(held: str, old: bytes | None, target: Path) -> str | None:
-    """Removes a file that was replaced, unless it has other bytes than when it was read. It is then moved aside, and
-    its new name returned."""
+    """Removes a file that was replaced, unless it has other bytes than when it was read. It is then moved aside, where
+    that is possible, and its name returned."""
     with suppress(OSError):
         if read_regular(held) == old:
             os.unlink(held)
             return None
-    return move_aside(held, "edited", beside=target)
+    with suppress(OSError):
+        return move_aside(held, "edited", beside=target)
+    return held
 
 
 def move_aside(
@@ -240,11 +241,15 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         raise _unwritable(f"Can't write to the folder {name_of(path)}", error, "move it away") from None
 
 
-def _unwritable(problem: str, error: Exception, hint: str = "") -> BadFile:
-    """The error for a file that can't be written; `hint` is what to try unless the disk is the cause."""
+def _unwritable(problem: str, error: Exception, hint: str = "", moved: Sequence[str] = ()) -> BadFile:
+    """The error for a file that can't be written; `hint` is what to try unless the disk is the cause, and `moved` the
+    new names of what was there."""
+    problem = f"{problem} ({error_text(error)})."
+    if moved:
+        problem += f" What was there was moved to {', '.join(map(name_of, moved))}."
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-        return DiskFull(f"{problem} ({error_text(error)}).", hint="make room on the disk")
-    return BadFile(f"{problem} ({error_text(error)}).", hint=hint)
+        return DiskFull(problem, hint="make room on the disk")
+    return BadFile(problem, hint=hint)
 
 
 def _reserve(name: str, *, folder: bool) -> None:
