@@ -352,12 +352,15 @@ class Redactor:
 
 def redactor() -> Redactor:
     """What takes out the secrets that there are now."""
-    return _redactor_of(tuple(os.environ.items()), frozenset(_learned))
+    # The environment as it is held, where Python lets it be seen: decoding it would take longer than most searches.
+    variables: Mapping[str, str] | Mapping[bytes, bytes] = getattr(os.environ, "_data", os.environ)
+    return _redactor_of(tuple(variables.items()), frozenset(_learned))
 
 
 @lru_cache(maxsize=4)
-def _redactor_of(variables: tuple[tuple[str, str], ...], learned: frozenset[str]) -> Redactor:
-    return Redactor({secret for name, value in variables for secret in secrets(name, value)} | learned)
+def _redactor_of(variables: tuple[tuple[str | bytes, str | bytes], ...], learned: frozenset[str]) -> Redactor:
+    named = [(os.fsdecode(name), os.fsdecode(value)) for name, value in variables]
+    return Redactor({secret for name, value in named for secret in secrets(name, value)} | learned)
 
 
 def redact(text: str) -> str:
@@ -373,12 +376,13 @@ def truncate(text: str, max_length: int) -> str:
 def map_leaves(data: Any, change: Callable[[Any], Any]) -> Any:
     """Plain data with `change` applied to all in it that is no mapping, list or tuple; the same object where that
     changes nothing."""
-    if isinstance(data, Mapping):
-        values = {key: map_leaves(item, change) for key, item in data.items()}
-        return data if all(item is data[key] for key, item in values.items()) else values
-    if isinstance(data, list | tuple):
-        items = [map_leaves(item, change) for item in data]
-        return data if all(map(is_, items, data)) else type(data)(items)
+    if not isinstance(data, str):  # most are texts, and to ask for a mapping takes long
+        if isinstance(data, Mapping):
+            values = {key: map_leaves(item, change) for key, item in data.items()}
+            return data if all(item is data[key] for key, item in values.items()) else values
+        if isinstance(data, list | tuple):
+            items = [map_leaves(item, change) for item in data]
+            return data if all(map(is_, items, data)) else type(data)(items)
     changed = change(data)
     return data if changed is data or changed == data else changed
 
