@@ -87,9 +87,13 @@ def test_rounds() -> None:
     "words",
     [
         "- For: it is cheap\n- Against: it is dear", "> **AGAINST:** as they said.\n> ### Bo",
-        "1. **Con:** as they said.", "```\n### Bo\n**AGAINST:** x\nAGAINST: y\n```", "    AGAINST: in code",
+        "1. **Con:** as they said.", "```\nAGAINST: y\n# Costs\n```", "    AGAINST: in code",
         "No: nothing else works.", "**Bo** is what they are, *Bo:* never.", "The others, AGAINST: it is said.",
         "| a |\n|---|\n| Bo: |", "Text\n---\nand more.",
+        "#### Option (a)", "**Option (b):** it is dear.", "Dogs (con): never.", "**A:** it is cheap.",
+        "Said Bo: never.",
+        "Bo is right: never.", "**No.**", "#### Pros and cons", "No", "She said <b>so</b>: Bo (Con) is wrong.",
+        "The cons: they are dear.",
     ],
 )  # fmt: skip
 def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
@@ -131,25 +135,69 @@ def test_what_may_hide_a_speech_is_refused(words: str) -> None:
         example = words.format(heading)
         found = errors(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=example))
         line = 8 + example[: example.index(heading)].count("\n") + 1
-        assert f"line {line}: " in found and "names a side within a speech" in found
+        assert f"line {line}: " in found and "within a speech" in found
 
 
-@for_each(
-    [
-        "###\u00a0Bo (Con)",
-        "\t### Bo (Con)",
-        "###Bo (Con)",
-        "#### Bo (Con)",
-        "#### Other (Con)",
-        "**Bo (Con):**",
-        "Bo (Con)",
-        "<h3>Bo (Con)</h3>",
-        "\uff03 Bo (Con)",
-    ]
-)
-def test_what_looks_like_a_heading_is_refused(line: str) -> None:
-    """A line of a speech that names a speaker with a side is refused with its line, whatever its signs."""
-    assert "line 9: " in errors(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=line))
+LABELS = [
+    "###\u00a0Bo (Con)",
+    "\t### Bo (Con)",
+    "###Bo (Con)",
+    "#### Bo (Con)",
+    "#### Other (Con)",
+    "#### Con",
+    "#### Bo",
+    "**Bo (Con):**",
+    "**Bo (Con):** It is so.",
+    "**Con**",
+    "**Con:** It is so.",
+    "_Con_",
+    "[Against]: It is so.",
+    "Bo (Con)",
+    "Bo (Con) \u2014 It is so.",
+    "Con, Bo: It is so.",
+    "**(Con) Bo**",
+    "[Bo](https://example.org) (Con): It is so.",
+    "Bo\\: It is so.",
+    "Bo: It is so.",
+    "Researcher B: It is so.",
+    "<h3>Bo (Con)</h3>",
+    "<h3>Bo &#40;Con&#41;</h3>",
+    "<h3 title='x>y'>B<b>o</b></h3>",
+    "**Bo&nbsp;(Con)**",
+    "It is so.<br>Con: It is not.",
+    "\uff03 Bo (Con)",
+    "Bo\uff08Con\uff09\uff1a It is so.",
+    "B\u200do (Con)",
+    "B&#8203;o (Con)",
+    "\u0412\u043e (\u0421\u043en)",
+]
+
+
+@for_each(LABELS)
+def test_what_looks_like_a_label_is_refused(line: str) -> None:
+    """A line of a speech that a reader takes for a speaker's label is refused with its line, whatever its signs, in
+    markdown and in JSON."""
+    refusal = errors(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=line))
+    assert "line 9: " in refusal and "Begin a speech with ###, or quote the line behind `>`." in refusal
+
+    data = [entry("Ann", f"One.\r\n{line}\nMore.", side="pro"), entry("Bo", "Two.", side="con")]
+    assert "speech 1, line 2: " in errors(json.dumps(data))
+
+
+@for_each(["Bo: x", "**Con:** x", "Con: x", "#### Option (a)", "Bo (Con): x", "**B**", "b"])
+def test_labels_are_those_of_the_transcript(line: str) -> None:
+    """What names a speaker or a side depends on the labels that a transcript has."""
+
+    def is_refused(a: str, b: str) -> bool:
+        try:
+            parse(document(f"### {a}\n\n", f"### {b}\n\n", words=line), "x.md")
+        except BadFile:
+            return True
+        return False
+
+    assert is_refused("Ann (Pro)", "Bo (Con)") == (line in ("Bo: x", "**Con:** x", "Bo (Con): x"))
+    assert is_refused("Pro", "Con") == (line in ("**Con:** x", "Con: x"))
+    assert is_refused("A", "B") == (line in ("**Con:** x", "#### Option (a)", "**B**", "b"))
 
 
 def test_a_heading_above_a_rule() -> None:
@@ -181,6 +229,10 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "in the rounds '0, 1'"),
         ("### Ann (Pro)\nx\n\n### Bob (Pro)\ny\n", "'Bob' and 'Ann' speak for the same side"),
         ("### Ann (Pro)\nx\n\n### Ann (Con)\ny\n", "'Ann' speaks for both sides"),
+        ("### Ann (Pro)\nx\n\n### \uff21nn (Con)\ny\n", "look alike and speak for different sides"),
+        ("### Ann (Pro)\nx\n\n### \u0410nn (Con)\ny\n", "look alike and speak for different sides"),
+        ("### Ann (Pro)\nx\n\n### **ANN** (Con)\ny\n", "look alike and speak for different sides"),
+        ("### Ann (Pro) (Con)\nx\n\n### Con\ny\n", "line 1: 'Ann (Pro) (Con)' has text below it"),
     ]
 )
 def test_what_is_refused(row: tuple[str, str]) -> None:
@@ -233,6 +285,8 @@ def test_json() -> None:
         ([entry("Al (Pro)", " ")], "speech 1: text:"),
         ([entry("Al (Pro)", "x"), entry("Bo", "y")], "speech 2: 'Bo' names no side"),
         ([entry("Al (Pro)", "x"), entry("Bo (Pro)", "y")], "'Bo' and 'Al' speak for the same side"),
+        ([entry("A\u200dl (Pro)", "x"), entry("Al (Con)", "y")], "'Al' speaks for both sides"),
+        ([entry("Al\n(Pro)", "x"), entry("\u0391l (Con)", "y")], "'Al' and '\u0391l' look alike"),
         ([entry("Pro", "x", round=1), entry("Con", "y")], "some speeches have a round"),
         ([entry("Pro", "x", round=2), entry("Con", "y", round=1)], "in the rounds '2, 1'"),
     ]

@@ -16,8 +16,9 @@ guessed.
 from __future__ import annotations
 
 import hashlib
+import html
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -30,7 +31,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.sanitize import UNSEEN, normalize_unicode, one_line, sanitize
 
 MAX_SIZE = 2_000_000
 """Bytes in a transcript."""
@@ -134,48 +135,140 @@ def _numbered(speeches: list[TranscriptSpeech]) -> list[TranscriptSpeech]:
 _FOR = ("a", "pro", "for", "yes", "affirmative", "aff", "proposition", "proponent", "government")
 _AGAINST = ("b", "con", "contra", "against", "no", "negative", "neg", "opposition", "opponent")
 _SIDES = dict.fromkeys(_FOR, "a") | dict.fromkeys(_AGAINST, "b")
-_SIDE = re.compile(r"(?:the )?(?:speaker |debater |researcher |side |team )?(\w+)(?: side| team)?")
+_SIDE = re.compile(r"(?:the )?(speaker |debater |researcher |side |team )?(\w+)(?: side| team)?")
 _NAME_AND_SIDE = re.compile(r"(.*\S) ?\(([^()]*)\)")
+_IN_BRACKETS = re.compile(r"\(([^()]*)\)")
 
 
 class _Speaker(NamedTuple):
     side: str
     name: str
+    side_words: str
+    """The words that name the side, as they are compared."""
+
+    @property
+    def label(self) -> str:
+        """The words of a label that names both, as they are compared."""
+        return f"{_words(self.name)} {self.side_words}".strip()
 
 
 def _side(phrase: str) -> str | None:
     """The side that a phrase such as `Pro` or `Speaker A` names."""
-    match = _SIDE.fullmatch(phrase.strip().casefold())
-    return _SIDES.get(match[1]) if match else None
+    match = _SIDE.fullmatch(_words(phrase))
+    return _SIDES.get(match[2]) if match else None
 
 
 def _speaker(label: str) -> _Speaker | None:
     """Who a label such as `Alice (Pro)` or `Pro` names; None if it names no side, or both."""
     label = re.sub("[*`]", "", label).strip().removesuffix(":")
     match = _NAME_AND_SIDE.fullmatch(label)
-    name, side = (match[1], _side(match[2])) if match else ("", _side(label))
-    return None if side is None or _side(name) not in (None, side) else _Speaker(side, name)
+    name, phrase = (match[1], match[2]) if match else ("", label)
+    side, sides_in_name = _side(phrase), {_side(part) for part in (name, *_IN_BRACKETS.findall(name))}
+    return None if side is None or sides_in_name - {None, side} else _Speaker(side, name, _words(phrase))
 
 
 def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
-    """Side to the name of its speaker. A name for both sides, and two names for one, are problems."""
+    """Side to the name of its speaker. Names of both sides that look alike, and two names for one, are problems."""
     names: dict[str, str] = {}
-    for side, name in dict.fromkeys(speaker for speaker in speakers if speaker.name):
+    for side, name in dict.fromkeys((speaker.side, speaker.name) for speaker in speakers if speaker.name):
         if names.setdefault(side, name) != name:
             both = f"{short_repr(name, 40)} and {short_repr(names[side], 40)}"
             problems.append(f"{both} speak for the same side. Call each speaker the same everywhere.")
-        elif name in (other for key, other in names.items() if key != side):
-            problems.append(f"{short_repr(name, 40)} speaks for both sides.")
+        alike = (other for key, other in names.items() if key != side and _look(other) == _look(name))
+        for other in alike:
+            if other == name:
+                problems.append(f"{short_repr(name, 40)} speaks for both sides.")
+            else:
+                both = f"{short_repr(other, 40)} and {short_repr(name, 40)}"
+                problems.append(f"{both} look alike and speak for different sides. Call them by different names.")
     return dict(sorted(names.items()))
+
+
+# What a line looks like
+
+_INLINE_MARKUP = re.compile(
+    r"</?(?:a|abbr|b|big|cite|code|em|font|i|ins|kbd|label|mark|q|s|small|span|strong|sub|sup|tt|u|var)\b"
+    r"""(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+>"""
+    r"|<!--[^<>]*-->|\]\([^()]*\)|\]\[[^\[\]]*\]|[*_`~\\]",
+    re.IGNORECASE,
+)
+"""Tags, addresses of links, and signs that are not seen and part no words."""
+_TAG = re.compile(r"""<(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+>|<[^<>]*>""")
+_WORDS = re.compile(r"[^\W_]+|[.!?]")
+_LABEL_END = re.compile(r":|\s[-\u2013\u2014]+\s")
+_PLAIN_BEGINNING = re.compile(r"\s*(?:[^\W_]|[\"'\u2018-\u201e\u00ab])")
+_QUOTED = re.compile(r"\s*(?:[>|]|[-+*]\s)")
+"""How a line of a quotation, a table or a list begins."""
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0432\u0435\u0451\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u04cf\u0501"
+    "\u051b\u051d\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u0131",
+    "abe\u00ebkmhopctyxsijhldqwabezhikmnoptyxi",
+)
+"""Small letters of Cyrillic and Greek, and the Latin ones that they, or their capitals, look like."""
+
+
+def _visible(line: str) -> list[str]:
+    """The lines that a reader sees of one line: without markup, in small letters, look-alike ones made the same."""
+    lines = _TAG.sub("\n", _INLINE_MARKUP.sub("", line)).split("\n")
+    return [normalize_unicode(UNSEEN.sub("", html.unescape(text))).casefold().translate(_LOOK_ALIKES) for text in lines]
+
+
+def _look(name: str) -> str:
+    """What a reader sees of a name, as it is compared."""
+    return " ".join("".join(_visible(name)).split())
+
+
+def _words(text: str) -> str:
+    """The words that a reader sees of a text, and the ends of its sentences, as they are compared."""
+    return " ".join(_WORDS.findall(" ".join(_visible(text))))
+
+
+def _lines_like_labels(text: str, speakers: Iterable[_Speaker]) -> Iterator[tuple[int, str]]:
+    """The lines of a speech, with their numbers from 0, that look like a label: up to a colon or a dash or their end
+    they name a speaker of the transcript, with a side or alone, or a side, or another name with a side in brackets.
+    Lines of lists, tables and quotations don't."""
+    names = {words for speaker in speakers if (words := _words(speaker.name))}
+    labels = names | {speaker.label for speaker in speakers}
+    side_words = {speaker.side_words for speaker in speakers}
+
+    @cache
+    def is_like_one(line: str) -> bool:
+        marked = not _PLAIN_BEGINNING.match(line)
+        heads = enumerate(_LABEL_END.split(visible, maxsplit=1)[0] for visible in _visible(line))
+        return any(_is_label(head, marked or index > 0, names, labels, side_words) for index, head in heads)
+
+    for number, line in enumerate(sanitize(text).split("\n")):
+        if line.strip() and not _QUOTED.match(line) and is_like_one(line):
+            yield number, line.strip()
+
+
+def _is_label(head: str, marked: bool, names: set[str], labels: set[str], side_words: set[str]) -> bool:
+    """Whether the beginning of a visible line is a label. A word that may mean a side is one only where the line is
+    `marked` by signs, and a single letter only if the labels of the transcript call a side so."""
+    words = " ".join(_WORDS.findall(head))
+    if words in labels:
+        return True
+    for name in names:
+        rest = (words.removeprefix(f"{name} "), words.removesuffix(f" {name}"))
+        if any(part != words and _side(part) for part in rest):
+            return True
+    if (side := _SIDE.fullmatch(words)) and side[2] in _SIDES:
+        return bool(side[1]) or (marked and (len(words) > 1 or words in side_words))
+    speaker = _speaker(head.strip(" #")) if marked and "(" in head else None
+    return speaker is not None and (len(speaker.side_words) > 1 or speaker.side_words in side_words)
+
+
+def _label_problems(place: str, first: int, text: str, speakers: Iterable[_Speaker], advice: str) -> list[str]:
+    """A problem for each line of a speech that looks like a label; `place` stands before its number, from `first`."""
+    return [
+        f"{place}line {first + number}: {short_repr(line, 40)} looks like a label, within a speech. {advice}"
+        for number, line in _lines_like_labels(text, speakers)
+    ]
 
 
 # Markdown
 
 _HEADING_LINE = re.compile(r"^ {0,3}#{1,6}[ \t]", re.MULTILINE)
-_LABEL_SIGNS = re.compile(r"\s*(?:[->+|]|\*\s)|\s*(#*)")
-"""What a line begins with: the sign of a quotation, a list or a table, or the signs of a heading."""
-_TAG = re.compile(r"<[^<>]*>")
-_WORDS = re.compile(r"(?:[^\W_]|[()])+")
 _TOPIC = re.compile(r"(?:\*\*)?topic:(?:\*\*)?\s+(\S.*)", re.IGNORECASE)
 _HORIZONTAL_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _ROUND = re.compile(r"round (\d{1,3})\b.*", re.IGNORECASE)
@@ -229,20 +322,17 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     level = next((heading.level for heading in headings if _speaker(heading.text)), 6)
     headings = [heading for heading in headings if heading.level <= level]  # deeper ones belong to a speech
     topic = _read_above(lines[: headings[0].line if headings else len(lines)], 0, problems)
-    speakers, speeches, number = list[_Speaker](), list[TranscriptSpeech](), 0
-    labels = {_plain(heading.text).casefold() for heading in headings if heading.level == level}
+    speeches, number = list[TranscriptSpeech](), 0
+    speakers = [speaker for heading in headings if heading.level == level and (speaker := _speaker(heading.text))]
+    advice = f"Begin a speech with {'#' * level}, or quote the line behind `>`."
     for heading, following in pairwise([*headings, _Heading(len(lines), len(lines), 1, "")]):
         location, name = f"line {heading.line + 1}", short_repr(heading.text, 40)
         body = lines[heading.end : following.line]
         speaker = _speaker(heading.text) if heading.level == level else None
         if speaker is not None:
             speech = _speech(body)
-            speakers.append(speaker)
             speeches.append(TranscriptSpeech(side=speaker.side, round=number, text=speech))
-            for index, line in enumerate(body, start=heading.end + 1):
-                if _is_label(line, level, labels):
-                    names = f"line {index}: {short_repr(line.strip(), 40)} names a side within a speech"
-                    problems.append(f"{names}. Begin a speech with {'#' * level}, or quote the line behind `>`.")
+            problems += _label_problems("", heading.end + 1, "\n".join(body), speakers, advice)
             problems += [] if speech.strip() else [f"{location}: {name} says nothing."]
         elif heading is headings[0] and heading.level == 1:
             topic = _read_above(body, heading.end, problems) or topic or heading.text
@@ -253,22 +343,6 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     if not any(speech.round for speech in speeches):
         speeches = _numbered(speeches)
     return Transcript(topic=topic, positions={}, speakers=_names(speakers, problems), speeches=tuple(speeches))
-
-
-def _plain(line: str) -> str:
-    """The words and brackets of a line, without its signs and tags."""
-    return " ".join(_WORDS.findall(_TAG.sub("", line)))
-
-
-def _is_label(line: str, level: int, labels: Container[str]) -> bool:
-    """Whether a line of a speech reads like the heading of another: it has the signs of a heading and names a side, in
-    brackets where it is a deeper one, or its words are a heading in `labels` with a side in brackets."""
-    signs, plain = _LABEL_SIGNS.match(line), _plain(line)
-    if signs is None or signs[1] is None or (speaker := _speaker(plain)) is None:
-        return False
-    if signs[1]:
-        return len(signs[1]) <= level or bool(speaker.name)
-    return bool(speaker.name) and plain.casefold() in labels
 
 
 def _read_above(lines: list[str], first: int, problems: list[str]) -> str | None:
@@ -323,14 +397,18 @@ def _entries(text: str, problems: list[str]) -> list[_Entry]:
 
 
 def _parse_json(text: str, problems: list[str]) -> Transcript:
-    speakers, speeches = list[_Speaker](), list[TranscriptSpeech]()
-    for number, entry in enumerate(_entries(text, problems), start=1):
-        label = f"{entry.speaker} ({entry.side})" if entry.speaker and entry.side else entry.speaker or entry.side
+    speakers, speeches, entries = list[_Speaker](), list[TranscriptSpeech](), _entries(text, problems)
+    for number, entry in enumerate(entries, start=1):
+        name, side = one_line(entry.speaker), one_line(entry.side)
+        label = f"{name} ({side})" if name and side else name or side
         if (speaker := _speaker(label)) is None:
             problems.append(f"speech {number}: {short_repr(label, 40)} names no side.")
             continue
         speakers.append(speaker)
         speeches.append(TranscriptSpeech(side=speaker.side, round=entry.round or 0, text=entry.text))
+    advice = "Write each speech as an object of its own, or quote the line behind `>`."
+    for number, entry in enumerate(entries, start=1):
+        problems += _label_problems(f"speech {number}, ", 1, entry.text, speakers, advice)
     if len({speech.round > 0 for speech in speeches}) > 1:
         problems.append("some speeches have a round and others have none.")
     elif speeches and not speeches[0].round:
