@@ -144,16 +144,20 @@ def test_the_database_restarts(server: Server, postgres_server: Postgres, databa
     """A database that is killed and started again costs nothing: all wait for it, and no call is repeated."""
     server.whole, url = 0.2, postgres_server.url(database)
     write_spec(2)
-    with coordinator(url) as run, workers(url, url) as (one, _):
+    with coordinator(url) as run, workers(url, url) as both:
         until(lambda: server.answered > 20, "answers")
         postgres_server.stop()
-        one.hear("can't be reached")
+        both[0].hear("can't be reached")
         postgres_server.start()
-        one.hear("can be reached again")
+        both[0].hear("can be reached again")
         ended = run.end(120)
+        for one in both:
+            one.signal(signal.SIGINT)
+        left = [one.end(20) for one in both]
     asked, back, answered = outcomes(journals())
 
     assert ended.code == 0, ended.err
+    assert all(one.code == 130 and "Traceback" not in one.err for one in left), left
     assert len(server.requests) == asked == back == answered == 12 * 8
 
 

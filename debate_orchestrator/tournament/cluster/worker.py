@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.tournament.cluster.database import (
     END_SECONDS,
     LEASE_SECONDS,
+    RETRY_SECONDS,
     Database,
     Requeue,
     count_unfinished,
@@ -90,12 +91,13 @@ class Worker:
         self._runs: list[TournamentRun] = []
         """The runs of all passes."""
         self._taking: dict[str, asyncio.Task[None]] = {}
+        """By tournament, what takes its debates."""
         self._checked_passes: dict[str, int] = {}
         """By tournament, the pass for which was found whether it can run here."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
         """The debates under way, with the worker id under which each runs."""
-        self._job_tasks: set[asyncio.Task[Any]] = set()
-        """Those, and the ones whose end Procrastinate still writes down."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        """Those, and all others of this worker that have not ended; `_finish_writing` waits for them."""
         self._last_write: float | None = None
         """When this worker stops to write, once its debates are cancelled: a time of the event loop."""
         register(database.app, self._run_job)
@@ -120,40 +122,49 @@ class Worker:
     async def work(self, *, until_done: bool = False) -> None:
         """Works until it is stopped, or with `until_done` until no debate is left that it can run. BadSettings if at
         the beginning there are only tournaments that it can't run."""
-        heartbeats = asyncio.create_task(self._send_heartbeats())
+        heartbeats = self._begin_task(self._send_heartbeats())
         try:
             await self._serve(until_done=until_done)
         finally:
             self.stop()
-            for taking in self._taking.values():
-                taking.cancel()
+            for tournament in list(self._taking):
+                self._stop_taking(tournament)
             while self._jobs:  # replies under way are awaited, unless they were cancelled
                 await asyncio.sleep(_JOB_POLL_SECONDS)
-            await self._finish_writing()
             heartbeats.cancel()
+            await self._finish_writing()
 
     async def _finish_writing(self) -> None:
         """Waits until the end of all debates and calls is written down. What the database has not taken in time is
         left: other workers find the debates when their lease is over."""
-        ending_calls = [task for current in self._passes.values() for task in current.cap.ending_calls]
-        tasks = {*self._taking.values(), *ending_calls}
-        seconds = END_SECONDS
-        if self._last_write is not None:
-            seconds = max(0.0, self._last_write - asyncio.get_running_loop().time())
-        if tasks:
-            await asyncio.wait(tasks, timeout=seconds)
-        while unfinished_tasks := {task for task in (*tasks, *self._job_tasks) if not task.done()}:
-            for task in unfinished_tasks:
-                task.cancel()  # again and again: Procrastinate goes on to the next step of its own end
-            await asyncio.wait(unfinished_tasks, timeout=_JOB_POLL_SECONDS)
-        await asyncio.gather(*tasks, return_exceptions=True)
+        loop = asyncio.get_running_loop()
+        last_write = self._last_write if self._last_write is not None else loop.time() + END_SECONDS
+        while tasks := self._tasks.union(*(current.cap.ending_calls for current in self._passes.values())):
+            if (seconds := last_write - loop.time()) <= 0:
+                seconds = _JOB_POLL_SECONDS
+                for task in tasks:
+                    task.cancel()  # again and again: Procrastinate goes on to the next step of its own end
+            await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
-    def _end_job(self, task: asyncio.Task[Any]) -> None:
-        """Forgets a task of Procrastinate. Its error, that the database could not be reached, is told by
+    def _begin_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._keep_task(task)
+        return task
+
+    def _keep_task(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._end_task)
+
+    def _end_task(self, task: asyncio.Task[Any]) -> None:
+        """Forgets a task that has ended. Its error, that the database could not be reached, is told by
         `note_unreachable`."""
-        self._job_tasks.discard(task)
-        if not task.cancelled() and isinstance(error := task.exception(), out_of_reach()):
+        self._tasks.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, out_of_reach()):
             self._database.note_unreachable(error)
+        else:
+            _LOG.error("A part of this worker was stopped by an error in this program.", exc_info=error)
 
     async def _serve(self, *, until_done: bool) -> None:
         has_looked = False
@@ -182,7 +193,7 @@ class Worker:
         the former, why it can't run here."""
         rows = await self._database.rows(_OPEN)
         for tournament in self._taking.keys() - {tournament for tournament, _, _ in rows}:
-            self._taking.pop(tournament).cancel()
+            self._stop_taking(tournament)
             del self._checked_passes[tournament]
         return [await self._begin(*tournament) for tournament in rows]
 
@@ -194,25 +205,32 @@ class Worker:
         self._checked_passes[tournament] = number
         if problems:
             self._tell(f"No debates of {tag} are taken: {' '.join(problems)}")
-            if tournament in self._taking:
-                self._taking.pop(tournament).cancel()
+            self._stop_taking(tournament)
         elif tournament not in self._taking:
             self._tell(f"Taking debates of {tag}, up to {self._concurrency:,} at once.")
-            self._taking[tournament] = asyncio.create_task(self._take(tournament))
+            self._taking[tournament] = self._begin_task(self._take(tournament))
         return problems
 
+    def _stop_taking(self, tournament: str) -> None:
+        """Takes no more debates of a tournament; those under way go on."""
+        if (taking := self._taking.pop(tournament, None)) is not None:
+            taking.cancel()
+
     async def _take(self, tournament: str) -> None:
-        """Takes debates of a tournament until it is cancelled, again and again where the database was away."""
-        while not self._stop.is_set():
+        """Takes debates of a tournament until `_stop_taking`, again and again where the database was away. At a
+        cancellation, a database that is away raises an error in its place."""
+        while True:
             try:
                 await take_debates(self._database, tournament, self._concurrency, self._lease)
             except out_of_reach() as error:
                 self._database.note_unreachable(error)
-            await asyncio.sleep(1.0)
+            if self._taking.get(tournament) is not asyncio.current_task():
+                return
+            await asyncio.sleep(RETRY_SECONDS)
 
     async def _send_heartbeats(self) -> None:
-        """Gives heartbeats for the debates under way, also while no new ones are taken."""
-        while True:
+        """Gives heartbeats for the debates under way, also while no new ones are taken, until the last has ended."""
+        while self._jobs or not self._stop.is_set():
             try:
                 for worker_id in set(self._jobs.values()):
                     await self._database.app.job_manager.update_heartbeat(worker_id)
@@ -224,8 +242,7 @@ class Worker:
         task = asyncio.current_task()
         assert task is not None
         self._jobs[task] = worker_id
-        self._job_tasks.add(task)
-        task.add_done_callback(self._end_job)
+        self._keep_task(task)
         try:
             await self._run_debate(tournament, debate_id)
         except asyncio.CancelledError:
