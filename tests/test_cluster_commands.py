@@ -304,4 +304,4 @@ def test_a_stored_number_that_is_not_finite(debate: Run, url: str, postgres_serv
     assert held(debate, url, *RUN, "out").code == 0
     postgres_server.query(url.rpartition("/")[2], "UPDATE tournaments SET spent = 'NaN'")
     ran = debate("tournament", "resume", "out", "--cluster", url, "--json")
-    assert ran.code == 2 and "A number in the database is not finite." in ran.err and "NaN" not in ran.out
+    assert ran.code == 2 and "the row can't be read (spent is nan)" in ran.err and "NaN" not in ran.out

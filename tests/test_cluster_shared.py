@@ -9,12 +9,15 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import contests
 import psycopg
 import pytest
 from postgres import Postgres
+from procrastinate import App
 from procrastinate.jobs import Job
+from procrastinate.testing import InMemoryConnector
 from test_tournament_limits import made
 
 from debate_orchestrator.core.reply import Reply
@@ -22,10 +25,11 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster import shared
+from debate_orchestrator.tournament.cluster import worker as worker_module
 from debate_orchestrator.tournament.cluster.coordinator import Coordinator
 from debate_orchestrator.tournament.cluster.database import Database, open_database
 from debate_orchestrator.tournament.cluster.shared import CappedProvider, SharedCap
-from debate_orchestrator.tournament.cluster.worker import _TAKE_OVER
+from debate_orchestrator.tournament.cluster.worker import _TAKE_OVER, Worker
 from debate_orchestrator.util.errors import BadFile, OverBudget, PermanentFailure, TransientError
 
 MODEL = "anthropic:m"
@@ -194,6 +198,130 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
         return rows
 
     assert asyncio.run(play()) == [(2, 0, 2 * PRICE), (1, 0, 2 * PRICE)]
+
+
+def test_rows_that_can_not_be_read(postgres_server: Postgres, database: str, here: Path) -> None:
+    """A row of a debate that holds what no worker writes is told in a sentence, once, and counts as unusable; the other
+    rows are read. A row that is of no debate of the tournament counts for nothing."""
+    held = contests.tournament(topics=1)
+    good, *others = (scheduled.id for scheduled in held.schedule)
+    columns = ["why = '{NULL}'", "cost = -1e308", "cost = 'NaN'", "cost = 'Infinity'", "status = 'won'"]
+    told: list[str] = []
+
+    async def play() -> Coordinator:
+        async with open_database(postgres_server.url(database), told.append) as stored:
+            run = Coordinator(stored, held)
+            await run.register()
+            insert = "INSERT INTO journals (tournament, debate, status) VALUES (%(id)s, %(debate)s, 'complete')"
+            for debate_id in (good, *others, "no debate of it"):
+                await stored.execute(insert, id=run.id, debate=debate_id)
+            for debate_id, column in zip(others, columns, strict=True):
+                await stored.execute(f"UPDATE journals SET {column} WHERE debate = %(debate)s", debate=debate_id)
+            for _ in range(2):
+                await run._read_progress()
+            return run
+
+    run = asyncio.run(play())
+
+    assert [run.statuses[debate_id].status for debate_id in (good, *others)] == ["complete"] + ["unusable"] * 5
+    assert (run.numbers.complete, run.numbers.unusable) == (1, 5)
+    reasons = ["why is None", "cost is -1e+308", "cost is nan", "cost is inf", "status is 'won'"]
+    sentences = [f"{debate_id}: the row can't be read ({why})" for debate_id, why in zip(others, reasons, strict=True)]
+    assert sorted(told) == sorted(problem for debate_id in others for problem in run.statuses[debate_id].why)
+    assert all(sentence in "".join(told) for sentence in sentences)
+
+
+@pytest.mark.parametrize("change", ["spent = 'NaN'", "spent = 'Infinity'", "spent = -1", "max_cost = -1e308"])
+def test_a_cap_that_can_not_be_read(postgres_server: Postgres, database: str, change: str) -> None:
+    """Where the costs of a tournament are no amount of money, no call is begun."""
+
+    async def play() -> tuple[Any, ...]:
+        async with tournament(postgres_server.url(database), 10 * PRICE) as stored:
+            await stored.execute(f"UPDATE tournaments SET {change}")
+            with pytest.raises(BadFile, match=f": t: the row can't be read \\({change.split(maxsplit=1)[0]} is "):
+                await begun(SharedCap(stored, "t"))
+            return (await counted(stored))[1:]
+
+    assert asyncio.run(play()) == (0, 0, 0)
+
+
+def test_rounding_leaves_no_debt(postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is spent is never less than nothing, in whatever order calls begin and end."""
+
+    async def play() -> float:
+        async with tournament(postgres_server.url(database), 10) as stored:
+            cap, providers = SharedCap(stored, "t"), []
+            for dollars in (0.1, 0.4, 0.2):
+                monkeypatch.setattr(shared, "cost_before_call", lambda spec, brief, dollars=dollars: dollars)
+                providers.append(await begun(cap))
+            for provider in providers:
+                provider.release(made("t"))
+                await asyncio.gather(*cap.ending_calls)
+            spent = (await counted(stored))[0]
+            assert isinstance(spent, float)
+            return spent
+
+    assert 0.1 + 0.4 + 0.2 - 0.1 - 0.4 - 0.2 < 0 and asyncio.run(play()) == 0
+
+
+def test_the_lines_of_another_debate(postgres_server: Postgres, database: str, here: Path) -> None:
+    """A journal that the database has under the id of another debate is not written to the folder; all others are."""
+    held = contests.tournament("first", topics=1)
+    run = contests.run_tournament(held)
+    one, other = (scheduled.id for scheduled in held.schedule[:2])
+    fetched: list[str] = []
+
+    async def play() -> Coordinator:
+        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
+            await Coordinator(stored, held).upload(run.statuses)
+            await stored.execute("DELETE FROM lines WHERE debate = %(other)s", other=other)
+            copy = "INSERT INTO lines SELECT tournament, %(other)s, n, line FROM lines WHERE debate = %(one)s"
+            await stored.execute(copy, one=one, other=other)
+            second = Coordinator(stored, contests.tournament("second", topics=1), on_fetched=fetched.append)
+            await second.fetch_all()
+            return second
+
+    second = asyncio.run(play())
+
+    assert sorted(fetched) == sorted(scheduled.id for scheduled in held.schedule if scheduled.id != other)
+    assert not Path(second.tournament.journal_path(other)).exists() and [*second.unusable] == [other]
+    assert f"{other} is the journal of another debate" in second.unusable[other].why[0]
+
+
+def test_a_worker_that_was_cut_off_leaves_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the database is away just as a worker stops to take the debates of a tournament, it takes no more of them,
+    and all of its tasks have ended when it has."""
+    open_tournaments, taken = [("t", "tag", 1)], []
+
+    async def take(*_: object) -> None:
+        taken.append(asyncio.current_task())
+        open_tournaments.clear()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            worker.stop()
+            raise psycopg.OperationalError("the connection was lost") from None
+
+    async def rows(*_: object) -> list[tuple[Any, ...]]:
+        return [*open_tournaments]
+
+    async def nothing(*_: object) -> int:
+        return 0
+
+    monkeypatch.setattr(worker_module, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(worker_module, "take_debates", take)
+    for name in ("requeue_stalled", "count_unfinished", "count_workers"):
+        monkeypatch.setattr(worker_module, name, nothing)
+    stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", lambda sentence: None)
+    monkeypatch.setattr(stored, "rows", rows)
+    worker = Worker(stored, lambda held: [], concurrency=1)
+    monkeypatch.setattr(worker, "_load", AsyncMock(return_value=(None, [])))
+
+    async def play() -> set[asyncio.Task[Any]]:
+        await asyncio.wait_for(worker.work(), 30)
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(play()) == set() and len(taken) == 1
 
 
 class Failing:

@@ -69,9 +69,10 @@ class Tournament(NamedTuple):
         """The event that opens a debate."""
         return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic_id])
 
-    def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> None:
+    def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event], name: str = "") -> None:
         """BadFile unless events are of this debate: they begin with its opening, whatever was drawn for it by chance,
-        and no model from outside the tournament was put into a seat."""
+        and no model from outside the tournament was put into a seat. `name` says where they were read, other than in
+        the folder."""
         # A journal holds no secrets, also none that this process has learned since the spec was checked.
         opened, expected = events[0], self.make_opened(scheduled).with_text(redactor())
         random_fields = {"nonce", "version", "prompts"}
@@ -81,10 +82,9 @@ class Tournament(NamedTuple):
         pool = {judge.spec for judge in self.spec.judges.pool}
         reassignments = [event for event in events if isinstance(event, Reassigned)]
         if not belongs or any(event.seat != JUDGE or not pool.issuperset(event.specs) for event in reassignments):
-            problem = (
-                f"{name_of(self.journal_path(scheduled.id))} is the journal of another debate than the schedule's."
-            )
-            raise BadFile(problem, hint="move it away, and the debate is held again; or restore the folder from a copy")
+            name = name or name_of(self.journal_path(scheduled.id))
+            problem = f"{name} is the journal of another debate than the schedule's."
+            raise BadFile(problem, hint="move it away, and the debate is held again; or restore it from a copy")
 
 
 class FileJournals:

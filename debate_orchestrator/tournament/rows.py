@@ -37,6 +37,8 @@ MAX_NUMBER = 10**15
 _Number = Annotated[float, Field(ge=-MAX_NUMBER * 1_000, le=MAX_NUMBER * 1_000)]
 _Whole = Annotated[int, Field(ge=-MAX_NUMBER * 1_000, le=MAX_NUMBER * 1_000)]
 """SQLite holds and adds up as much."""
+Dollars = Annotated[float, Field(ge=0, le=MAX_NUMBER, allow_inf_nan=False)]
+"""US dollars of one debate, or of all debates of a tournament."""
 
 
 class RoleUsage(FrozenModel):

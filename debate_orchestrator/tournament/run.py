@@ -32,6 +32,7 @@ from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import FileJournals, Tournament, is_begun
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.rate_limits import Limiters
+from debate_orchestrator.tournament.rows import Dollars
 from debate_orchestrator.tournament.spec import declared_prices
 from debate_orchestrator.util.errors import (
     ExternalError,
@@ -64,7 +65,7 @@ class DebateStatus(NamedTuple):
     status: Status
     winner: str | None = None
     """`pro`, `con`, `tie` or None."""
-    cost: float = 0.0
+    cost: Dollars = 0.0
     """US dollars that the cap counts."""
     why: tuple[str, ...] = ()
     """What stopped it."""

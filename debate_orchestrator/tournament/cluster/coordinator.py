@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
@@ -21,10 +22,12 @@ from debate_orchestrator.tournament.cluster.database import (
     count_workers,
     enqueue,
     fetch_rows,
+    first_row,
     out_of_reach,
 )
 from debate_orchestrator.tournament.cluster.shared import append_lines
 from debate_orchestrator.tournament.folder import Tournament, freeze, identity, is_begun, unfreeze_text
+from debate_orchestrator.tournament.rows import Dollars
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed, unusable
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, UserError
@@ -55,6 +58,24 @@ SELECT calls, failed_calls, spent, max_cost, (SELECT count(*) FROM calls WHERE t
     (SELECT count(*) FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status = 'doing')
 FROM tournaments WHERE id = %(id)s
 """
+_COST = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
+
+
+class _Counts(NamedTuple):
+    """A row of `_COUNTS`."""
+
+    calls: int
+    failed_calls: int
+    spent: Dollars
+    max_cost: Dollars | None
+    in_flight: int
+    running: int
+
+
+class _Cost(NamedTuple):
+    """A row of `_COST`."""
+
+    cost: Dollars
 
 
 class Coordinator:
@@ -71,7 +92,7 @@ class Coordinator:
         """`on_fetched` is called with the id of each debate whose journal has come into the folder."""
         self.database, self.tournament, self.id = database, tournament, identity(tournament.spec)
         self._retry_failed, self._on_fetched = retry_failed, on_fetched
-        self._scheduled = {scheduled.id for scheduled in tournament.schedule}
+        self._scheduled = {scheduled.id: scheduled for scheduled in tournament.schedule}
         self._local_line_counts: dict[str, int] = {}
         """Lines of the journals in the folder, by debate."""
         self.statuses: dict[str, DebateStatus] = {}
@@ -143,14 +164,12 @@ class Coordinator:
 
     async def _upload_journal(self, debate_id: str, stored_count: int, debate_status: DebateStatus) -> None:
         """Uploads what only the folder has of a journal, with what it cost."""
-        lines, names = self._lines(debate_id), {"id": self.id, "debate": debate_id}
+        lines, names, name = self._lines(debate_id), {"id": self.id, "debate": debate_id}, self._name_of(debate_id)
         async with self.database.transaction() as connection:
             spent = 0.0
             if stored_count:
-                cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
-                ((spent,),) = await fetch_rows(connection, cost, **names)
+                (spent,) = first_row(_Cost, await fetch_rows(connection, _COST, **names), name)
             await connection.execute(_UPLOAD.encode(), {**names, **debate_status._asdict()})
-            name = f"{self.database.address}: {debate_id}"
             await append_lines(connection, self.id, debate_id, stored_count, lines[stored_count:], name)
             update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"
             await connection.execute(update, {"id": self.id, "cost": max(0.0, debate_status.cost - spent)})
@@ -214,34 +233,49 @@ class Coordinator:
 
     async def _read_progress(self) -> None:
         """Reads how the debates stand, and how far they are."""
-        for debate_id, status, winner, cost, why, permanent in await self.database.rows(_STATUSES, id=self.id):
-            self.statuses[debate_id] = DebateStatus(status, winner, cost, tuple(why), permanent)
-        ((calls, failed, spent, cap, in_flight, running),) = await self.database.rows(_COUNTS, id=self.id)
+        for debate_id, *columns in await self.database.rows(_STATUSES, id=self.id):
+            if debate_id in self._scheduled:
+                self.statuses[debate_id] = self._status(debate_id, columns)
+        counts = first_row(_Counts, await self.database.rows(_COUNTS, id=self.id), self._name_of("this tournament"))
         kinds = [debate_status.status for debate_status in self.statuses.values()]
         self._start_counts = self._start_counts or RunCounts(
-            0, complete=count_completed(self.statuses.values()), calls=calls, failed_calls=failed
+            0,
+            complete=count_completed(self.statuses.values()),
+            calls=counts.calls,
+            failed_calls=counts.failed_calls,
         )
         seconds, finished_count = time.monotonic() - self._began, count_completed(self.statuses.values())
-        calls -= self._start_counts.calls
+        calls = counts.calls - self._start_counts.calls
         completed_here = finished_count - self._start_counts.complete
         self.numbers = self.numbers._replace(
             complete=finished_count,
             undecided=kinds.count("undecided"),
-            running=running,
-            stopped=max(0, kinds.count("stopped") - running),
+            running=counts.running,
+            stopped=max(0, kinds.count("stopped") - counts.running),
             unusable=kinds.count("unusable"),
             calls=calls,
-            in_flight=in_flight,
-            failed_calls=failed - self._start_counts.failed_calls,
+            in_flight=counts.in_flight,
+            failed_calls=counts.failed_calls - self._start_counts.failed_calls,
             calls_a_minute=round(calls * 60 / max(1.0, seconds), 1),
-            usd=round(spent, 6),
-            max_cost=cap,
+            usd=round(counts.spent, 6),
+            max_cost=counts.max_cost,
             seconds=round(seconds, 1),
             seconds_left=round(seconds / completed_here * (self.numbers.debates - finished_count))
             if completed_here
             else None,
             workers=await count_workers(self.database, self.id),
         )
+
+    def _status(self, debate_id: str, columns: list[Any]) -> DebateStatus:
+        """How a debate stands, by its row. One that can't be read is told the first time: a worker looks at the debate
+        then, and writes the row anew."""
+        try:
+            return first_row(DebateStatus, [columns], self._name_of(debate_id))
+        except BadFile as error:
+            debate_status = unusable(error, DebateStatus("stopped"))
+            if self.statuses.get(debate_id) != debate_status:
+                self.database.tell(error.problems[0])
+            return debate_status
 
     async def fetch_all(self) -> None:
         """Fetches every journal of which the database has more than the folder."""
@@ -254,25 +288,29 @@ class Coordinator:
         """Fetches journals. What can't be fetched is in `unusable`."""
         for debate_id in debates:
             if debate_id in self._scheduled:  # an id becomes the name of a file, and another could lead elsewhere
-                ((data,),) = await self.database.rows(_JOURNAL, id=self.id, debate=debate_id)
-                self._write(debate_id, bytes(data or b""))
+                try:
+                    ((data,),) = await self.database.rows(_JOURNAL, id=self.id, debate=debate_id)
+                    self._write(debate_id, bytes(data or b""))
+                except UserError as error:
+                    self.unusable[debate_id] = unusable(error, DebateStatus("stopped"))
+                else:
+                    self._local_line_counts[debate_id] = data.count(b"\n")
+                    self.unusable.pop(debate_id, None)
+                    self._on_fetched(debate_id)
 
     def _write(self, debate_id: str, data: bytes) -> None:
-        """Writes a journal whose chain is whole, and which goes on where the one in the folder ends."""
-        path, where = self.tournament.journal_path(debate_id), f"{self.database.address}: {debate_id}"
-        try:
-            parse(where, data)
-            if is_begun(path):
-                with JournalWriter(path):  # its lock keeps other writers out
-                    if not data.startswith(b"".join(self._lines(debate_id))):
-                        raise DamagedJournal(f"{name_of(path)} has other lines than {self.database.address}.")
-                    write_bytes_atomic(path, data)
-            else:
-                with JournalWriter.reserve(path):  # what another wrote there is no journal to be replaced
-                    write_bytes_atomic(path, data)
-        except UserError as error:
-            self.unusable[debate_id] = unusable(error, DebateStatus("stopped"))
+        """Writes a journal of the debate whose chain is whole, and which goes on where the one in the folder ends."""
+        path, where = self.tournament.journal_path(debate_id), self._name_of(debate_id)
+        self.tournament.must_belong(self._scheduled[debate_id], parse(where, data).events, where)
+        if is_begun(path):
+            with JournalWriter(path):  # its lock keeps other writers out
+                if not data.startswith(b"".join(self._lines(debate_id))):
+                    raise DamagedJournal(f"{name_of(path)} has other lines than {self.database.address}.")
+                write_bytes_atomic(path, data)
         else:
-            self._local_line_counts[debate_id] = data.count(b"\n")
-            self._on_fetched(debate_id)
-            self.unusable.pop(debate_id, None)
+            with JournalWriter.reserve(path):  # what another wrote there is no journal to be replaced
+                write_bytes_atomic(path, data)
+
+    def _name_of(self, debate_id: str) -> str:
+        """What a debate's rows in the database are called in messages."""
+        return f"{self.database.address}: {debate_id}"

@@ -11,15 +11,17 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from debate_orchestrator.util.errors import BadFile, BadSettings, Paused
+from pydantic import TypeAdapter, ValidationError
+
+from debate_orchestrator.util.errors import BadFile, BadSettings, Paused, short_repr
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line
 
@@ -97,7 +99,7 @@ class Database:
     """An open database. `app` is Procrastinate's, whose connections serve all queries."""
 
     def __init__(self, app: App, address: str, tell: Callable[[str], None]):
-        self.app, self.address, self._tell = app, address, tell
+        self.app, self.address, self.tell = app, address, tell
         self.is_unreachable = False
         """Whether it can't be reached."""
 
@@ -143,22 +145,38 @@ class Database:
     def note_unreachable(self, error: Exception) -> None:
         """Takes note that the database can't be reached, and says so the first time."""
         if not self.is_unreachable:
-            self._tell(f"{self.address} can't be reached ({_reason(error)}). What was answered waits in memory.")
+            self.tell(f"{self.address} can't be reached ({_reason(error)}). What was answered waits in memory.")
         self.is_unreachable = True
 
     def note_reached(self) -> None:
         """Takes note that the database was reached, and says so if it was unreachable."""
         if self.is_unreachable:
-            self._tell(f"{self.address} can be reached again.")
+            self.tell(f"{self.address} can be reached again.")
         self.is_unreachable = False
 
 
 async def fetch_rows(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:
-    """What one statement returns on a connection. BadFile for a number that is not finite: no cost is."""
-    rows = await (await connection.execute(query.encode(), values)).fetchall()
-    if not all(math.isfinite(cell) for row in rows for cell in row if isinstance(cell, float)):
-        raise BadFile("A number in the database is not finite.", hint="correct it, or name an empty database")
-    return rows
+    """What one statement returns on a connection."""
+    return await (await connection.execute(query.encode(), values)).fetchall()
+
+
+def first_row(kind: type[Result], rows: Sequence[Sequence[Any]], name: str) -> Result:
+    """The first of some rows, as a named tuple of its columns, which others may have written. BadFile if there is none,
+    or a column can't be read; `name` says which row it is."""
+    try:
+        adapter: TypeAdapter[Result] = _adapter(cast(Any, kind))
+        return adapter.validate_python(tuple(rows[0]) if rows else ())
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place, *_ = problem["loc"]
+        column = kind._fields[place] if isinstance(place, int) else place  # type: ignore[attr-defined]
+        why = f"{column} is {short_repr(problem['input'])}" if rows else "there is none"
+        raise BadFile(f"{name}: the row can't be read ({why}).", hint="correct it, or name an empty database") from None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 @asynccontextmanager

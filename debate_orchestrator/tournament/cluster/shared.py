@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID, uuid4
 
 from debate_orchestrator.core.events import Opened
@@ -20,7 +20,8 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.storage.journal import JournalWriter, WaitingLine, now
 from debate_orchestrator.storage.journal_lines import parse
-from debate_orchestrator.tournament.cluster.database import END_SECONDS, Database, fetch_rows
+from debate_orchestrator.tournament.cluster.database import END_SECONDS, Database, fetch_rows, first_row
+from debate_orchestrator.tournament.rows import Dollars
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import (
     BadFile,
@@ -160,10 +161,18 @@ ON CONFLICT DO NOTHING RETURNING 1
 _COUNT_CALL = "UPDATE tournaments SET spent = spent + %(price)s, calls = calls + 1 WHERE id = %(tournament)s"
 _END_CALL = """
 WITH ended AS (DELETE FROM calls WHERE id = %(id)s RETURNING tournament, price)
-UPDATE tournaments SET spent = spent + coalesce(%(cost)s::float - price, 0), calls = calls - %(unmade)s,
+UPDATE tournaments SET spent = greatest(0, spent + coalesce(%(cost)s::float - price, 0)), calls = calls - %(unmade)s,
     failed_calls = failed_calls + %(failed)s
 FROM ended WHERE tournaments.id = tournament
 """
+"""What is spent is rounded with each call, and could fall below zero by that."""
+
+
+class _Spending(NamedTuple):
+    """A row of `_CAP`."""
+
+    max_cost: Dollars | None
+    spent: Dollars
 
 
 class SharedCap:
@@ -190,7 +199,8 @@ class SharedCap:
         async def admit() -> None:
             async with self._database.transaction() as connection:
                 # The row stays locked until the call is counted, so that no two workers see the same room.
-                ((cap, spent),) = await fetch_rows(connection, _CAP, tournament=self._tournament)
+                rows = await fetch_rows(connection, _CAP, tournament=self._tournament)
+                cap, spent = first_row(_Spending, rows, f"{self._database.address}: {self._tournament}")
                 if await fetch_rows(connection, _BEGIN_CALL, **values):  # else an earlier attempt has counted it
                     check_cap(cap, lambda: spent, turn, model, price, RUN_AGAIN)
                     await connection.execute(_COUNT_CALL.encode(), values)
