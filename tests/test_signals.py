@@ -66,10 +66,35 @@ from debate_orchestrator.cli import main
 class AtImport:
     def find_spec(self, name, *rest):
         if name == "debate_orchestrator.cli.parser":
-            os.kill(os.getpid(), int(sys.argv[1]))
+            try:
+                os.kill(os.getpid(), int(sys.argv.pop()))
+            except KeyboardInterrupt:
+                raise ImportError("as modules written in C do") from None
 
 sys.meta_path.insert(0, AtImport())
-main(["formats"])
+sys.argv[1:] = ["formats", sys.argv[1]]
+main()
+"""
+
+TWO_AT_A_VERB = """
+import atexit, os, signal, sys, time
+from debate_orchestrator.cli import formats, main
+from debate_orchestrator.util.errors import Interrupted
+
+first, second = map(int, sys.argv[1:])
+
+def run(arguments):
+    try:
+        os.kill(os.getpid(), first)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        os.kill(os.getpid(), second)
+        raise Interrupted("all is saved.") from None
+
+formats.run = run
+atexit.register(lambda: os.kill(os.getpid(), second))
+sys.argv[1:] = ["formats"]
+main()
 """
 
 
@@ -98,7 +123,17 @@ def test_a_signal_before_a_verb_begins(sign: signal.Signals) -> None:
     """A signal that comes while the program is still being loaded ends it with the exit code of an interrupt."""
     command = [sys.executable, "-c", AT_AN_IMPORT, str(int(sign))]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert (ran.stdout, ran.stderr, ran.returncode) == ("", "", 130)
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("", "debate: interrupted.\n", 130)
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("second", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+def test_a_second_signal_changes_nothing(first: signal.Signals, second: signal.Signals) -> None:
+    """One that follows at once, while the first is told and while Python ends: what is saved is told, and the exit code
+    is that of an interrupt."""
+    command = [sys.executable, "-c", TWO_AT_A_VERB, str(int(first)), str(int(second))]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("", "debate: interrupted; all is saved.\n", 130)
 
 
 @pytest.mark.slow

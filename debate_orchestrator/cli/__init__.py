@@ -7,40 +7,45 @@ modules here are what verbs share: `flags`, `output`, `consent`, `driving` and s
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 from argparse import Namespace
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 
-from debate_orchestrator.util.signals import handled_by, in_main_thread, terminating
+from debate_orchestrator.util.signals import Interrupts, handled_by, in_main_thread, interrupting, terminating
 
 
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 stopped with work left, 4 a provider failed for good,
     130 interrupted."""
-    try:
-        with _signals_as_interrupts():
-            code = _main(argv)
-    except KeyboardInterrupt:  # before the verb began or after it ended
-        code = 130
-    if argv is None and in_main_thread():  # this process ends now
-        signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # Python would print a traceback of its own end
+    interrupts, code = Interrupts(), 130
+    signs = [*interrupting(), *terminating()]
+    if argv is None and in_main_thread():  # this process ends with the verb
+        interrupts.is_loading = True
+        for sign in signs:
+            signal.signal(sign, lambda *_: os._exit(130))  # Python would print a traceback of its own end
+        # At its very end Python restores the defaults, with which a signal would take the exit code's place.
+        atexit.register(lambda: [signal.signal(sign, signal.SIG_IGN) for sign in signs])
+    with suppress(KeyboardInterrupt), handled_by(interrupts, signs):  # one may come before the verb begins, or after it
+        code = _main(argv, interrupts)
+        interrupts.is_ending = True
     sys.exit(code)
 
 
-def _main(argv: list[str] | None) -> int:
+def _main(argv: list[str] | None, interrupts: Interrupts) -> int:
     """Runs a verb with its streams made safe, and returns the exit code."""
     from debate_orchestrator.cli.output import redact_streams, unwritten_output
 
     redact_streams()
-    code = _run(argv)
+    code = _run(argv, interrupts)
     if (error := unwritten_output()) and code == 0:
         return _report_failure(error, as_json=False)
     return code
 
 
-def _run(argv: list[str] | None) -> int:
+def _run(argv: list[str] | None, interrupts: Interrupts) -> int:
     """Runs a verb, prints its errors and returns the exit code."""
     from debate_orchestrator.cli.output import name_flags_of, print_problems, print_status
     from debate_orchestrator.cli.parser import parse
@@ -48,6 +53,7 @@ def _run(argv: list[str] | None) -> int:
     arguments = Namespace()
     try:
         arguments = parse(argv)
+        interrupts.is_loading = False
         name_flags_of(arguments)
         if getattr(arguments, "insecure", False):
             print_status("debate: --insecure: keys may go over plain http, where others on the network can read them.")
@@ -56,16 +62,12 @@ def _run(argv: list[str] | None) -> int:
     except SystemExit as usage:  # of argparse: what was asked for is printed, or what is wrong with the command line
         return int(usage.code or 0)
     except KeyboardInterrupt as interrupt:
-        with handled_by(signal.SIG_IGN, [signal.SIGINT]):  # a second Ctrl-C would cut the line off
-            print_problems([str(interrupt) or "interrupted."])
+        interrupts.is_ending = True  # another signal would cut the line off
+        print_problems([str(interrupt) or "interrupted."])
+        interrupts.is_ending = False
         return 130
     except Exception as error:
         return _report_failure(error, as_json=getattr(arguments, "json", False))
-
-
-def _signals_as_interrupts() -> AbstractContextManager[None]:
-    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt, so that a verb can say what was lost."""
-    return handled_by(signal.default_int_handler, terminating())
 
 
 def _report_failure(error: Exception, *, as_json: bool) -> int:

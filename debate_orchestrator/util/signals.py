@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,14 +23,30 @@ def in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
+_SAME_WISH_SECONDS = 1.0
+"""Signals that follow sooner are one: a program that starts this one passes on the Ctrl-C that the terminal sent to
+both. The second would end what the first has begun, such as the sentence on what is saved."""
+
+
 class Interrupts:
     """A handler of signals that raises KeyboardInterrupt until `is_ending` is set. It can be set without a call, as the
     first statement of an `except` block: Python handles no signal before it."""
 
+    is_loading = False
+    """Set while modules are imported: some that are written in C make a panic of KeyboardInterrupt. Nothing can be lost
+    yet, so a signal ends the process."""
     is_ending = False
+    _raised_at = -_SAME_WISH_SECONDS
 
     def __call__(self, *_: object) -> None:
-        if not self.is_ending:
+        if self.is_loading:
+            try:
+                os.write(2, b"debate: interrupted.\n")
+            finally:
+                os._exit(130)
+        now = time.monotonic()
+        if not self.is_ending and now - self._raised_at >= _SAME_WISH_SECONDS:
+            self._raised_at = now
             raise KeyboardInterrupt
 
 
