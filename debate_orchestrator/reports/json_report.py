@@ -6,7 +6,10 @@ or a diff, and every JSON reader gives it back as it was. Numbers are unrounded,
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+from itertools import pairwise
 from typing import Any, Literal
 
 from pydantic import Field
@@ -14,6 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from debate_orchestrator import __version__
 from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.parts import Part
 
 SCHEMA: Literal[2] = 2
 """The version of this schema. Within one version fields may be added; none is removed, renamed or given another
@@ -52,10 +56,33 @@ def _ordered(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Published(GenerateJsonSchema):
-    """Titles made of field names would only repeat them."""
+    """Each field with the docstring below it as its description, which is read here and not at every start of the
+    program. Titles made of field names would only repeat them."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def model_schema(self, schema: Any) -> dict[str, Any]:
+        made: dict[str, Any] = super().model_schema(schema)
+        kind = schema["cls"]
+        for name, text in _docstrings(kind).items():
+            field = kind.model_fields[name]
+            # What has the words of its type needs no others.
+            if not field.exclude and field.description is None and text != inspect.getdoc(field.annotation):
+                made["properties"][field.serialization_alias or name]["description"] = text
+        return made
+
+
+def _docstrings(kind: type) -> dict[str, str]:
+    """The docstrings below the fields of a part and of the parts that it is made from."""
+    found: dict[str, str] = {}
+    for base in (base for base in reversed(kind.__mro__) if issubclass(base, Part)):
+        body = ast.parse(inspect.getsource(base)).body[0].body  # type: ignore[attr-defined]
+        for field, text in pairwise(body):
+            match field, text:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(docstring))):
+                    found[name] = inspect.cleandoc(docstring)
+    return found
 
 
 def schema() -> dict[str, Any]:

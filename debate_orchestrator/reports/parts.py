@@ -28,9 +28,7 @@ DOLLAR_DECIMALS = 9
 class Part(FrozenModel):
     """A part of the model whose fields are described where they stand."""
 
-    model_config = ConfigDict(
-        use_attribute_docstrings=True, arbitrary_types_allowed=True, json_schema_serialization_defaults_required=True
-    )
+    model_config = ConfigDict(arbitrary_types_allowed=True, json_schema_serialization_defaults_required=True)
 
 
 class Note(Part):
