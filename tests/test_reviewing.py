@@ -19,6 +19,7 @@ from debate_orchestrator.reports import reviews
 from debate_orchestrator.reports.reviews import MAX_NAME_LENGTH, review_texts
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
 from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.sanitize import one_line
 
 MADE = adversarial_entries(rounds=2)
 ASKED = review_form(MADE)
@@ -127,6 +128,13 @@ def test_a_name_is_no_path(name: str) -> None:
     assert set(stem) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
     assert 0 < len(stem) <= 50
     assert reviews.path_of("r.ballots", name) == f"r.ballots/{stem}.yaml"
+
+
+@given(st.sampled_from(NASTY) | texts | st.text())
+def test_no_name_has_the_file_of_another(name: str) -> None:
+    """A reviewer who signs with the name of another's files gets other files, and so replaces no draft."""
+    stem = reviews.stem_of(name)
+    assert (reviews.stem_of(stem) == stem) == (one_line(name) == stem)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -264,7 +264,8 @@ MAX_BALLOTS = 1_000
 """Ballots that are read of one folder."""
 MAX_BY_LINK = 300
 """Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MAX_BALLOTS`."""
-_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
+_PLAIN = re.compile(r"(?!.*-[0-9a-f]{8}$)[a-z0-9][a-z0-9_-]{0,40}")
+"""Names that can be a file's on any system, and do not end as the files of other names do."""
 _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
 
 
@@ -358,8 +359,8 @@ def checked_review(value: Mapping[str, Any], where: str, form: ReviewForm, entri
 
 
 def stem_of(reviewer: str) -> str:
-    """The name of a reviewer's files without its suffix: the reviewer's own where it can be a file's on any system;
-    else what is left of it and some digits that stand for the whole."""
+    """The name of a reviewer's files without its suffix: the reviewer's own where it is plain; else what is left of it
+    and some digits that stand for the whole."""
     name = one_line(reviewer)
     if _PLAIN.fullmatch(name):
         return name
