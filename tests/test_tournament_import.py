@@ -10,7 +10,9 @@ import pytest
 from conftest import Run
 from contests import import_rows, ratings, row, table, write_rows
 
-from debate_orchestrator.tournament import importing
+from debate_orchestrator.tournament import importing, rows
+from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.util.errors import BadFile
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
@@ -207,6 +209,31 @@ def test_debatebench_needs_no_map(debate: Run) -> None:
     }
 
 
+def test_no_call_gives_money_back(debate: Run) -> None:
+    """A cost, a time or a number of tokens below nothing counts as unknown, and so does the sum of its debate."""
+    lines = [debatebench("x", "p"), debatebench("y", "c")]
+    for turn, changes in zip(
+        lines[0]["transcript"]["turns"], ({"cost": -1e14}, {"completion_tokens": -5}), strict=True
+    ):
+        turn.update(changes)
+    Path("debates_demo.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert debate("tournament", "import", "debates_demo.jsonl", "--to", "t").code == 0
+    usage = {row.id: row.usage_by_role for row in read_rows("t").debates}
+
+    assert [usage[name]["con"].cost for name in "xy"] == [None, 0.25]
+    assert [usage[name]["pro"].cost for name in "xy"] == [0.25, 0.25] and usage["x"]["pro"].output is None
+
+
+@pytest.mark.parametrize("cost", ["-1e14", "NaN", "Infinity", "1e308"])
+def test_a_stored_cost_that_is_none(cost: str) -> None:
+    """A cost below nothing, or of no finite size, is refused where rows are read."""
+    text = '{"kind":"debate","id":"d","topic":"t","pro":"x","con":"y","winner":"pro","work":{"pro":{"cost":0.5}}}'
+    assert rows.load(text, "rows.jsonl").debates[0].usage_by_role["pro"].cost == 0.5
+
+    with pytest.raises(BadFile, match="rows.jsonl:1: not a row of a tournament"):
+        rows.load(text.replace("0.5", cost), "rows.jsonl")
+
+
 def test_other_files_are_refused_in_a_sentence(debate: Run) -> None:
     """A file that is no such thing ends in one plain sentence, and so does a folder that is no tournament."""
     Path("broken.jsonl").write_text('{"a": 1}\n{"a":', encoding="utf-8")
@@ -237,6 +264,10 @@ RECORD = {
 }
 HOSTILE_ROWS = {
     "infinity": ('"turns": []', '"turns": [{"speaker": "pro", "prompt_tokens": Infinity}]'),
+    "costs that are too large together": (
+        '"turns": []',
+        f'"turns": {json.dumps([{"speaker": "pro", "cost": 1e15}] * 1001)}',
+    ),
     "turns that are none": ('"turns": []', '"turns": 5'),
     "a list of scores": ('{"x": 1}', "[1, 2]"),
     "scores too large": ('{"x": 1}', '{"x": 1e308}'),

@@ -233,8 +233,8 @@ def _usage(turns: list[dict[str, Any]]) -> RoleUsage:
 
     def total(*names: str) -> float | None:
         amounts = [next((turn[name] for name in names if turn.get(name) is not None), None) for turn in turns]
-        numbers = [number for value in amounts if (number := _finite(value)) is not None]
-        return sum(numbers) if numbers and len(numbers) == len(turns) else None
+        numbers = [number for value in amounts if (number := _finite(value)) is not None and number >= 0]
+        return _finite(sum(numbers)) if numbers and len(numbers) == len(turns) else None
 
     milliseconds, prompt, answer = (
         total("duration_ms", "latency_ms"),

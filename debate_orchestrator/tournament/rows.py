@@ -35,7 +35,7 @@ _Count = Annotated[int, Field(ge=-MAX_COUNT, le=MAX_COUNT)]
 MAX_NUMBER = 10**15
 """The largest score, price, time or number of tokens that is read."""
 _Number = Annotated[float, Field(ge=-MAX_NUMBER * 1_000, le=MAX_NUMBER * 1_000)]
-_Whole = Annotated[int, Field(ge=-MAX_NUMBER * 1_000, le=MAX_NUMBER * 1_000)]
+_Total = Annotated[int, Field(ge=0, le=MAX_NUMBER * 1_000)]
 """SQLite holds and adds up as much."""
 Dollars = Annotated[float, Field(ge=0, le=MAX_NUMBER, allow_inf_nan=False)]
 """US dollars of one debate, or of all debates of a tournament."""
@@ -46,18 +46,18 @@ class RoleUsage(FrozenModel):
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
-    calls: _Count = 0
-    input: _Whole | None = None
+    calls: _Total = 0
+    input: _Total | None = None
     """Tokens of the prompts; None where they were not counted."""
-    output: _Whole | None = None
+    output: _Total | None = None
     """Tokens of the replies; None where they were not counted."""
-    cost: _Number | None = None
+    cost: Dollars | None = None
     """US dollars; None where the price of any call is unknown."""
     seconds: _Number | None = None
     """From each request to its reply, added up; None where it was not measured."""
-    words: _Whole | None = None
+    words: _Total | None = None
     """Words of the speeches; None where they are not known."""
-    declined_turns: _Count = Field(default=0, alias="refusals")
+    declined_turns: _Total = Field(default=0, alias="refusals")
     """Turns in which the side declined to argue."""
 
 
