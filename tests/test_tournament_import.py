@@ -230,7 +230,7 @@ def test_a_stored_cost_that_is_none(cost: str) -> None:
     text = '{"kind":"debate","id":"d","topic":"t","pro":"x","con":"y","winner":"pro","work":{"pro":{"cost":0.5}}}'
     assert rows.load(text, "rows.jsonl").debates[0].usage_by_role["pro"].cost == 0.5
 
-    with pytest.raises(BadFile, match="rows.jsonl:1: not a row of a tournament"):
+    with pytest.raises(BadFile, match=r"rows\.jsonl:1: not a row of a tournament"):
         rows.load(text.replace("0.5", cost), "rows.jsonl")
 
 
