@@ -22,7 +22,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from debate_orchestrator.util.sanitize import JOINER, sanitize
+from debate_orchestrator.util.sanitize import sanitize
 
 _PREFIX = r"(?:\w{1,16}:|ant|longcat_)?"
 _NAMES = (
@@ -70,8 +70,6 @@ _CONTEXT_LENGTH = 40
 """Characters beside a tag, and at the beginning of its line, that are looked at."""
 _UNFINISHED = re.compile(r"[<◁\[][^\n▷\]]{0,300}\Z")
 """The end of a text that may be the beginning of a tag."""
-_WAITING = re.compile(rf"(?s:.?)(?:\r|{JOINER}){{1,50}}\Z")
-"""Characters that are half of a line break, or part of a tag, depending on what follows them."""
 
 
 class PublicText(NamedTuple):
@@ -112,24 +110,23 @@ class PrivateFilter:
 
     def __init__(self, tag: str = "") -> None:
         """`tag` is the format's own."""
-        self._tag, self._text, self._raw, self._public = tag, "", "", ""
-        self._scan_at = 0
+        self._tag, self._pieces, self._public = tag, list[str](), ""
+        self._length = self._scan_at = 0
         self.restarts = 0
         """How often text that was returned turned out to be private."""
 
     def feed(self, piece: str) -> str:
         """Adds a piece and returns the new public text. If `restarts` grew, what was returned before was private: drop
         it. The return value is then all public text so far."""
-        raw = self._raw + piece
-        waiting = _WAITING.search(raw, max(0, len(raw) - 60))
-        raw, self._raw = (raw[: waiting.start()], waiting[0]) if waiting else (raw, "")
-        last = self._text[-1:]
-        self._text += sanitize(last + raw)[len(last) :]
-        if len(self._text) < self._scan_at:
+        self._pieces.append(piece)
+        self._length += len(piece)
+        if self._length < self._scan_at:
             return ""
-        self._scan_at = len(self._text) + len(self._text) // 20  # a long text is not read again for every word
-        unfinished = _UNFINISHED.search(self._text, max(0, len(self._text) - 300))
-        complete = self._text[: unfinished.start()] if unfinished else self._text
+        self._scan_at = self._length + self._length // 20  # a long text is not read again for every word
+        self._pieces = ["".join(self._pieces)]
+        text = sanitize(self._pieces[0])
+        unfinished = _UNFINISHED.search(text, max(0, len(text) - 300))
+        complete = text[: unfinished.start()] if unfinished else text
         before, self._public = self._public, _scan(complete, self._tag, is_complete=False).text
         if self._public.startswith(before):
             return self._public[len(before) :]

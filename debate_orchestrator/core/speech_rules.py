@@ -23,7 +23,7 @@ from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
-_CODE = re.compile(r" ?\[\w{1,12}\]\.?(?P<emphasis>[*_]{0,3})\.?\Z")
+_CODE = re.compile(r" {0,2}\[\w{1,12}\]\.?(?P<emphasis>[*_]{0,3})\.?\Z")
 """What may be the code of a turn, at the end of a speech."""
 _FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
 _CITATION_FIELDS = ("url", "quote")
@@ -136,7 +136,8 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "
 def without_code(debate: DebateState, text: str) -> str:
     """A speech without what may be the code of its turn, behind a reserved line at its end."""
     bare, lines = _CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.lines
-    return bare if any(line in _last_line(bare) for line in (lines.concede, lines.decline)) else text
+    sentences = (line.removesuffix(".") for line in (lines.concede, lines.decline))
+    return bare if any(sentence in _last_line(bare) for sentence in sentences) else text
 
 
 class IgnoredLine(NamedTuple):
@@ -182,9 +183,13 @@ def _line_pattern(line: str) -> re.Pattern[str]:
 
 def ends_with_line(text: str, line: str, code: str = "") -> bool:
     """Whether a sanitized text ends with that line in a paragraph of its own, and says it itself. A line with a code
-    may be emphasised, and end with a full stop."""
+    may be emphasised, also without the code, and end with a full stop before or behind it, or with none."""
     text_above, _, last = text.rstrip(" \t\n").rpartition("\n")
-    pattern = rf"([*_]{{0,3}}){re.escape(line)} \[(?i:{re.escape(code)})\]\.?\1" if code else re.escape(line)
+    pattern = re.escape(line)
+    if code:
+        sentence = rf"{re.escape(line.removesuffix('.'))}\.?"
+        bracketed = rf" {{1,2}}\[(?i:{re.escape(code)})\]\.?"
+        pattern = rf"([*_]{{0,3}}){sentence}(?:{bracketed}\1|\1\.?{bracketed})"
     if not re.fullmatch(f" ?{pattern}", last) or text_above.rpartition("\n")[2].strip(" \t"):
         return False
     prose = with_code_blanked(text_above)

@@ -134,12 +134,39 @@ def test_only_the_code_of_the_turn_decides() -> None:
                 assert not decides(wrong), wrong
 
 
-@for_each(["**LINE [CODE]**", "_LINE [CODE]_", "LINE [CODE].", "**LINE [CODE].**", " LINE [CODE]  \r\n", "LINE [code]"])
+@for_each(
+    [
+        "**LINE [CODE]**",
+        "_LINE [CODE]_",
+        "LINE [CODE].",
+        "**LINE [CODE].**",
+        " LINE [CODE]  \r\n",
+        "LINE [code]",
+        "**LINE** [CODE]",
+        "BARE [CODE]",
+        "LINE  [CODE]",
+        "**BARE**.  [CODE].",
+    ]
+)
 def test_a_code_survives_how_models_write(form: str) -> None:
-    """A line with its code may be emphasised, end with a full stop, and hold the code in small letters."""
+    """A line with its code may be emphasised as a whole or without the code, have a full stop or none and two blanks
+    before the code, and hold the code in small letters. Nobody hears the code."""
     for line in (CONCEDE, DECLINE):
-        said = form.replace("LINE", line).replace("[code]", f"[{CODE.text.lower()}]")
-        assert decides(f"You are right.\n\n{said}"), said
+        said = form.replace("LINE", line).replace("BARE", line.removesuffix("."))
+        said = f"You are right.\n\n{said.replace('[code]', f'[{CODE.text.lower()}]')}"
+        assert decides(said), said
+        event = with_code(said)
+        assert event is not None
+        assert CODE.text not in speech_rules.visible_speech(apply(START, event), START.due[0]).text.upper()
+
+
+@for_each(
+    ["> **LINE** [CODE]", "I will not say LINE  [CODE]", "```\nBARE [CODE]\n```", "**LINE [CODE]", "LINE   [CODE]"]
+)
+def test_other_forms_of_the_line_with_a_code_decide_nothing(form: str) -> None:
+    """A line with its code that is quoted, in a sentence or in code, or in another form, is no act."""
+    for line in (CONCEDE, DECLINE):
+        assert not decides(form.replace("LINE", line).replace("BARE", line.removesuffix(".")))
 
 
 def test_what_is_heard_of_the_line_has_no_code() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.private_text import PrivateFilter, public_text
 from debate_orchestrator.core.reply import RecordedOutcome
 from debate_orchestrator.core.transcript_entries import entry
 from debate_orchestrator.prompting.briefs import evidence
@@ -251,6 +252,18 @@ def test_working_is_not_shown_while_it_streams(
     lines = [row.plain for row in speech.rows(400)]
     assert "SECRET" not in " ".join(lines)
     assert " ".join(lines).replace("**", "").split()[1:] == f"{one} {two}".split()
+
+
+@for_each(
+    ["a\u00ad\nb", "a\ufeff\u00ad\n", "\u2601\u200d\u200b\u200d\u200d\ufe0f\u2601", "a\u200d\u200b\u200db", "a\r\nb\rc"]
+)
+def test_what_is_not_seen_streams_as_it_is_read_at_once(text: str) -> None:
+    """Of a text that comes in characters the same is shown as of the whole, also where characters are not seen."""
+    private = PrivateFilter()
+    shown = "".join(map(private.feed, f"{text}\n."))
+
+    assert not private.restarts
+    assert shown == public_text(sanitize(f"{text}\n.")).text
 
 
 def test_working_without_a_beginning_is_withdrawn() -> None:
