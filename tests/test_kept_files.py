@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.setup import state as saving
 from debate_orchestrator.setup.state import KeptAnswers, SetupProgress, SetupState
+from debate_orchestrator.storage import files
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.recent_answers import RecentAnswers
 from debate_orchestrator.util.data import read_mapping
@@ -33,6 +35,23 @@ def test_a_brief_that_was_edited_is_kept(here: Path) -> None:
 
     assert Path("d.turns/1.opening.a.brief.earlier-1.md").read_text() == "brief, with my notes"
     assert len(list(Path("d.turns").iterdir())) == 2
+
+
+def test_a_brief_that_can_not_be_written_hides_no_reply(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reply that was moved aside for it is named with the failure."""
+    desk = TurnsFolder("d.turns")
+    laid = desk.turn_files("1.opening.a", "text")
+    desk.write_brief(laid, "brief")
+    Path(laid.reply).write_text("to the brief")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files, "_place", full)
+    with pytest.raises(BadFile) as failed:
+        desk.write_brief(laid, "another brief")
+    assert "make room" in failed.value.problems[0]
+    assert "It was kept as d.turns/1.opening.a.reply.aside-1.md." in failed.value.problems[1]
 
 
 def test_a_link_is_no_reply(here: Path) -> None:

@@ -61,14 +61,19 @@ class TurnsFolder:
         if self._has_brief(turn_files, brief):
             return None
         make_folder(self.folder)
-        kept_path = self._move_aside(turn_files.reply, "aside") if os.path.lexists(turn_files.reply) else None
-        if os.path.lexists(turn_files.brief):
-            self._move_aside(turn_files.brief, "earlier")
-        write_atomic(turn_files.brief, brief)
-        if kept_path is None:
-            return None
-        problem = f"{turn_files.turn}: this reply was there before its brief, or answers an earlier one."
-        return with_hint(f"{problem} It was kept as {kept_path}.", "answer the brief as it is now")
+        problem = ""
+        if os.path.lexists(turn_files.reply):
+            kept_path = self._move_aside(turn_files.reply, "aside")
+            problem = f"{turn_files.turn}: this reply was there before its brief, or answers an earlier one."
+            problem = with_hint(f"{problem} It was kept as {kept_path}.", "answer the brief as it is now")
+        try:
+            if os.path.lexists(turn_files.brief):
+                self._move_aside(turn_files.brief, "earlier")
+            write_atomic(turn_files.brief, brief)
+        except BadFile as error:
+            error.problems += filter(None, [problem])
+            raise
+        return problem or None
 
     def collect(self, turn_files: TurnFiles, brief: str) -> str | None:
         """The reply in place to exactly this brief; None if there is none, or if it is still being written. Raises
