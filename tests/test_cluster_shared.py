@@ -288,6 +288,17 @@ def test_the_lines_of_another_debate(postgres_server: Postgres, database: str, h
     assert f"{other} is the journal of another debate" in second.unusable[other].why[0]
 
 
+def test_a_tournament_that_was_removed(postgres_server: Postgres, database: str) -> None:
+    """A worker that reads the spec of a tournament which another has just removed says so, and goes on."""
+
+    async def play() -> tuple[Any, list[str]]:
+        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
+            return await Worker(stored, lambda held: [], concurrency=1)._load("gone")
+
+    held, (problem,) = asyncio.run(play())
+    assert held is None and "The tournament gone in " in problem and "can't be read (there is none)" in problem
+
+
 def test_a_worker_that_was_cut_off_leaves_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the database is away just as a worker stops to take the debates of a tournament, it takes no more of them,
     and all of its tasks have ended when it has."""

@@ -222,7 +222,8 @@ class Coordinator:
                 complete = [
                     debate_id for debate_id, debate_status in self.statuses.items() if debate_status.is_complete
                 ]
-                await self.fetch([debate_id for debate_id in complete if debate_id not in self._local_line_counts])
+                tried = self._local_line_counts.keys() | self.unusable.keys()
+                await self.fetch([debate_id for debate_id in complete if debate_id not in tried])
                 if not await count_unfinished(self.database, self.id):
                     return
                 self.database.note_reached()

@@ -21,6 +21,7 @@ from debate_orchestrator.tournament.cluster.database import (
     Requeue,
     count_unfinished,
     count_workers,
+    first_row,
     out_of_reach,
     register,
     requeue_stalled,
@@ -55,6 +56,12 @@ VALUES (%(tournament)s, %(debate)s, %(status)s, %(winner)s, %(cost)s, %(why)s, %
 ON CONFLICT (tournament, debate) DO UPDATE SET status = excluded.status, winner = excluded.winner,
     cost = excluded.cost, why = excluded.why, for_good = excluded.for_good
 """
+
+
+class _Spec(NamedTuple):
+    """A row with the spec of a tournament, which others may remove."""
+
+    text: str
 
 
 class _Pass(NamedTuple):
@@ -314,8 +321,7 @@ class Worker:
         name = f"The tournament {tournament} in {self._database.address}"
 
         def scheduled() -> Tournament:
-            ((text,),) = rows
-            spec = unfreeze_text(text, name).model_copy(update={"max_cost": None})
+            spec = unfreeze_text(first_row(_Spec, rows, name).text, name).model_copy(update={"max_cost": None})
             return Tournament.from_spec(name, spec)
 
         try:
