@@ -299,6 +299,20 @@ def test_jobs_that_this_program_did_not_make(debate: Run, url: str, postgres_ser
 
 
 @pytest.mark.slow
+def test_a_status_that_can_not_be_read(debate: Run, url: str, postgres_server: Postgres) -> None:
+    """It is told in a sentence, and a worker that looks at its debate writes it anew."""
+    assert held(debate, url, *RUN, "out").code == 0
+    name, reasons = url.rpartition("/")[2], "SELECT DISTINCT why FROM journals"
+    postgres_server.query(name, "UPDATE journals SET why = '{NULL}' WHERE debate = (SELECT min(debate) FROM journals)")
+    assert ([None],) in postgres_server.query(name, reasons)
+    ran = held(debate, url, "tournament", "resume", "out", "--no-reports")
+
+    assert ran.code == 0 and "6 debates complete" in ran.out, ran.err
+    assert ran.err.count("the row can't be read (why is None)") == 1 and "Traceback" not in ran.err
+    assert postgres_server.query(name, reasons) == [([],)]
+
+
+@pytest.mark.slow
 def test_a_stored_number_that_is_not_finite(debate: Run, url: str, postgres_server: Postgres) -> None:
     """It is told in a sentence, and never printed as JSON."""
     assert held(debate, url, *RUN, "out").code == 0
