@@ -93,7 +93,8 @@ def test_rounds() -> None:
         "#### Option (a)", "**Option (b):** it is dear.", "Dogs (con): never.", "**A:** it is cheap.",
         "Said Bo: never.",
         "Bo is right: never.", "**No.**", "#### Pros and cons", "No", "She said <b>so</b>: Bo (Con) is wrong.",
-        "The cons: they are dear.",
+        "The cons: they are dear.", "   <div>\nso\n</div>", "<!-- a note\n\nof hers -->",
+        "<div>\n#cheap\n</div>",
     ],
 )  # fmt: skip
 def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
