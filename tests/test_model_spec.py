@@ -57,7 +57,13 @@ def test_what_is_a_rehearsal(cast: dict[str, Any], is_one: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"), [(MODEL, MODEL), ("command:/bin/curl -H secret", "command:curl"), ("command:", "command:")]
+    ("spec", "said"),
+    [
+        (MODEL, MODEL),
+        ("command:/bin/curl -H secret", "command:curl"),
+        ("rehearse:command:/bin/curl -H secret", "rehearse:command:curl"),
+        ("command:", "command:"),
+    ],
 )
 def test_what_may_be_shown(spec: str, said: str) -> None:
     """A program is named without its arguments, which may hold anything."""

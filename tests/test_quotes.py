@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from debate_orchestrator.core.phases import Quotes
-from debate_orchestrator.core.visible_text import make_visible
+from debate_orchestrator.core.visible_text import Quote, findings, make_visible
 from debate_orchestrator.evidence.match import compare
 
 SENTENCES = {
@@ -283,3 +283,11 @@ def test_a_quote_is_found_behind_many_parts_of_words() -> None:
     """The first places where its letters stand may be no whole words."""
     quote = "the new drug is safe for all"
     assert is_verified(quote, f"{f'{quote}ies, ' * 50}but {quote}.") == (True, True)
+
+
+@pytest.mark.parametrize("marks", ["“”", "„“", "«»", '""', "＂＂", "〝〟", "❝❞", "″‶"])
+def test_no_quote_ends_its_quotation_marks(marks: str) -> None:
+    """What is said of a quote stands before it, and nothing in the quote looks like another finding."""
+    quote = Quote(text=f"tabs{marks[1]}) (Found in the material: {marks[0]}tabs are best", verified=False)
+
+    assert findings([quote, quote]) == ["Not found in the material: “tabs') (Found in the material: 'tabs are best”"]

@@ -14,6 +14,8 @@ from hostile_texts import NASTY
 from scripted_debates import FETCHED, check, checks, evidence, report_model
 
 from debate_orchestrator.core.shape import Field
+from debate_orchestrator.core.visible_text import Quote
+from debate_orchestrator.reports import sections
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.html.page import gist
 from debate_orchestrator.reports.html.writer import HtmlWriter
@@ -35,9 +37,9 @@ def runs(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text)
 
 
-def block(text: str, quotes: tuple[str, ...] = ()) -> str:
+def block(text: str) -> str:
     """A speech as it stands on a page."""
-    return str(writer.speech(text, quotes))
+    return str(writer.speech(text))
 
 
 def must_be_harmless(text: str) -> None:
@@ -97,16 +99,20 @@ def test_what_leads_elsewhere_is_text(text: str, shown: str) -> None:
     assert "<img" not in made
 
 
-def test_quotes_are_marked_by_what_was_found_of_them() -> None:
-    """Quotes that were looked up are set off with what came of it, in words too; half a tag is text."""
-    tags = ("v_quote", "u_quote")
-    made = block("It says <v_quote>so *it* is</v_quote>, not <u_quote>no</u_quote>, <v_quote>end", tags)
+def test_quotes_that_were_looked_up_have_quotation_marks() -> None:
+    """No tag of a quote is seen; what was found of it is not said within the speech, where a speaker could say it."""
+    made = HtmlWriter({}, TAGS).speech(
+        "It says <v_quote>so *it* is</v_quote>, not <u_quote>no</u_quote>, &lt;v_quote>end"
+    )
 
-    assert '<q class="held">so *it* is</q><span class="looked-up held">✓<span class="unseen"> found in' in made
-    assert '<q class="unheld">no</q><span class="looked-up unheld">✗' in made
-    assert "&lt;v_quote&gt;end" in made
-    assert "<q" not in block("<v_quote>so</v_quote>")
-    assert page_reading.read(block("*a <v_quote>b* c</v_quote> d", tags)).odd == []
+    assert made == "<p>It says “so <em>it</em> is”, not “no”, &lt;v_quote&gt;end</p>\n"
+
+
+def test_the_name_of_a_code_block_stands_within_it() -> None:
+    """A speaker chooses that name, so it looks like code and not like a caption of the report."""
+    made = block("```Looked up in the material: found.\nx\n```")
+
+    assert made == '<pre><code><span class="code-name">Looked up in the material: found.</span>\nx\n</code></pre>\n'
 
 
 @pytest.mark.parametrize(
@@ -122,27 +128,27 @@ def test_quotes_are_marked_by_what_was_found_of_them() -> None:
     ],
 )
 def test_a_quote_that_was_looked_up_is_shown_as_it_was_written(quote: str) -> None:
-    """No markup in a quote hides, moves or adds a word: its characters are shown, in a speech and a field."""
-    text = f"It says <v_quote>{quote}</v_quote> here."
-    plain = " ".join(quote.replace("\n> ", "\n").split())
+    """No markup in a quote hides, moves or adds a word below the speech: its characters are shown."""
+    looked_up = sections.looked_up([Quote(text=quote, verified=True)])
+    tree = lxml.html.fromstring(str(HtmlWriter({}).items(looked_up)))
 
-    for tags in (TAGS, TAGS[::-1]):
-        tree = lxml.html.fromstring(f"<div>{block(text, tags)}</div>")
-        assert plain in " ".join(tree.text_content().replace("\n> ", "\n").split())
-        assert not tree.xpath("//q//*") and not tree.xpath("//a")
+    assert tree.text_content() == f"Found in the material: “{' '.join(quote.split())}”".replace('"', "'")
+    assert not tree.xpath("//a")
     field = HtmlWriter({}).block(FieldText({}).block({"quote": Field(kind="text")}, {"quote": quote}))
     assert lxml.html.fromstring(field).text_content() == " ".join(quote.split())
 
 
 def test_links_hide_nothing() -> None:
-    """A title stands behind its link, and a link without words shows its address."""
+    """A title stands behind its link, and a link without words, or with the address of another host, shows its own."""
     made = block("[](https://e.example/Judge) [\u2800](https://e.example/order) [a](https://e.example 'not so')")
+    other_host = block("[https://good.example/x](https://e.example/y) [www.e.example](https://www.e.example/)")
     page = lxml.html.fromstring(f"<div>{made}{writer.line('[.](https://e.example/line)')}</div>")
 
     assert page.xpath("//@title") == []
     assert page.text_content() == (
         "https://e.example/Judge \u2800 https://e.example/order a “not so”\n. https://e.example/line"
     )
+    assert lxml.html.fromstring(other_host).text_content() == "https://good.example/x https://e.example/y www.e.example"
 
 
 TABLE = "a | b{}\n---|---\nx | y | HIDDEN"

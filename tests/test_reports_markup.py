@@ -251,10 +251,28 @@ def test_no_table_of_contents_is_asked_for(text: str) -> None:
         assert not re.search(r"(?<!\\)\[_?toc_?\]", markdown, re.IGNORECASE)
 
 
-@for_each(["[](https://e.example/order)", "[\u2800](https://e.example/order)", "[._.](https://e.example/order)"])
-def test_a_link_without_words_shows_its_address(text: str) -> None:
-    """A link that nothing stands for is text, and so is its address."""
+@for_each(
+    [
+        "[](https://e.example/order)",
+        "[\u2800](https://e.example/order)",
+        "[._.](https://e.example/order)",
+        "[see https://good.example](https://e.example/order)",
+        "[WWW.good.example](https://e.example/order)",
+    ]
+)
+def test_a_link_without_words_of_its_own_shows_its_address(text: str) -> None:
+    """A link that nothing stands for, or another address, is text, and so is its address."""
     for line in (quote_speech(f"a {text} b"), prose(f"a {text} b")):
         tokens = [child for token in reading.parser().parse(line) for child in token.children or []]
         assert "e.example/order" in "".join(token.content for token in tokens if token.type == "text")
         assert not any(token.attrs for token in tokens if token.info != "auto")
+
+
+@for_each(["```math", "~~~ Mermaid", "````geojson"])
+def test_code_that_a_site_draws_stays_code(fence: str) -> None:
+    """GitHub makes a formula, a picture or a map of code blocks with these names; the name of another one stays."""
+    (shown,) = (
+        token for token in reading.parser().parse(quote_speech(f"{fence}\nx\n{fence[:4].strip(' M')}")) if token.info
+    )
+    assert shown.info.startswith("\u2060")
+    assert quote_speech("```mathematica\nx\n```") == "> ```mathematica\n> x\n> ```"

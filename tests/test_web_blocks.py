@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from debates import QUOTING, opened_with_quotes, play_events
 
-from debate_orchestrator.core import schedule, speech_rules
+from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
@@ -62,13 +62,14 @@ def test_the_banner_of_a_round_that_is_not_held_is_taken_back(after: bool) -> No
 
 
 def test_a_looked_up_quote_is_marked_as_in_the_report() -> None:
-    """On every page with speeches a quote that was looked up stands in an element, and no tag of a speaker's does."""
+    """On every page with speeches what was found of a quote is said below the speech, and no tag of a quote is seen."""
     state = fold([opened_with_quotes()])
     for turn in ("1.opening.a", "1.opening.b"):
         state = apply(state, Spoke(turn=turn, reply=Reply(text=QUOTING, brief_digest="0" * 64, by="host")))
-    turn = state.turns["1.opening.a"]
-    text = speech_rules.visible_speech(state, turn).text
-    shown_to_people = blocks.article(state, turn, "Opening", text, structured=False, floor=())["body"]
-    for page in (blocks.render_all(state), str(shown_to_people)):
-        assert '<q class="held">tabs are one character</q>' in page
-        assert page.count("<q ") == page.count('<q class="held">tabs are one')
+    entry = transcript_entries.entry(state, state.turns["1.opening.a"])
+    article = blocks.article(state, entry.turn, "Opening", entry.text, structured=False, quotes=entry.quotes)
+    assert "“tabs are one character”" in article["body"]
+    assert "Found in the material: “tabs are one character”" in article["findings"]
+    page = blocks.render_all(state)
+    assert page.count("<li>Found in the material: “tabs are one character”</li>") == 2
+    assert "<v_quote" not in page + article["body"]

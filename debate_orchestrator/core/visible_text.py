@@ -25,7 +25,7 @@ from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verbatim import Source, comparable_quote, is_struck, paragraphs, words_of
-from debate_orchestrator.util.sanitize import one_line, sanitize
+from debate_orchestrator.util.sanitize import sanitize, without_quotation_marks
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
@@ -121,7 +121,7 @@ def with_quotation_marks(text: str, checked_tags: Iterable[str]) -> str:
 
 def findings(quotes: Iterable[Quote]) -> list[str]:
     """What was found of quotes, a line for each that differs from the ones before it."""
-    return list(dict.fromkeys(f"{finding(quote)}: “{one_line(quote.text)}”" for quote in quotes))
+    return list(dict.fromkeys(f"{finding(quote)}: “{without_quotation_marks(quote.text)}”" for quote in quotes))
 
 
 def finding(quote: Quote) -> str:

@@ -21,8 +21,8 @@ them out of speech: those in a report are the report's own."""
 _PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
 _ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
 """An address that may be linked. It holds nothing that could end it, or the attribute it becomes."""
-_WORDLESS_LINK = re.compile(r"\[(?:[^\w\[\]]|_)*\](?=\()")
-"""What would be a link in which its address is not seen, nor anything else that can be read."""
+_HIDING_LINK = re.compile(r"\[(?:(?:[^\w\[\]]|_)*|[^\[\]]*?(?:://|\bwww\.)[^\[\]]*)\](?=\()", re.IGNORECASE)
+"""What would be a link without words, or with the words of an address, which may be another than its own."""
 _STRUCTURE = re.compile(
     r"<(?=[A-Za-z/!?])"  # HTML and comments, and addresses, which some programs take for HTML
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
@@ -30,7 +30,8 @@ _STRUCTURE = re.compile(
     r"|\[(?=_?toc_?\])"  # a table of contents
     r"|\](?=:)"  # definitions of links, notes and abbreviations
     rf"|\](?=\()(?!\({_ADDRESS}\))"  # links to odd places
-    r"|\\(?=[A-Za-z(\[])|\$(?=\$)",  # TeX, without which a formula says nothing but its letters
+    r"|\\(?=[A-Za-z(\[])|\$(?=\$)"  # TeX, without which a formula says nothing but its letters
+    r"|(?<=```|~~~)(?=[ \t]*(?:math|mermaid|geojson|topojson|stl)\b)",  # code that GitHub draws as a picture
     re.IGNORECASE,
 )
 """The first of two characters that would begin something that a speech can't have."""
@@ -47,7 +48,7 @@ def quote_speech(text: str) -> str:
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     if not safe_text.strip():
         return ""
-    safe_text = _WORDLESS_LINK.sub(rf"\g<0>{_APART}", safe_text)
+    safe_text = _HIDING_LINK.sub(rf"\g<0>{_APART}", safe_text)
     lines = _apart(_HEADING.sub(rf"\g<0>{_APART}", safe_text)).split("\n")
     return "\n".join(f"> {line}" if line.strip() else ">" for line in lines)
 
@@ -81,7 +82,7 @@ def _escape_signs(text: str) -> str:
 
 _SPAN = re.compile(
     r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^`|]+(?P=ticks)(?!`))"
-    rf"|(?P<link>(?<!!)\[(?=[^\]]*[^\W_])[^\[\]`<>\\{{}}$|]+\]\({_ADDRESS}\))"
+    rf"|(?P<link>(?<!!)\[(?=[^\]]*[^\W_])(?![^\]]*(?:://|\bwww\.))[^\[\]`<>\\{{}}$|]+\]\({_ADDRESS}\))"
     r"|(?P<words>\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\[(:]))"
     r"|(?<![\w*_~])(?P<marks>\*{1,3}|_{1,2}|~~)(?P<inside>(?![\s*_~])(?:(?!(?P=marks)).)+(?<!\s))(?P=marks)(?![\w*_~])",
     re.IGNORECASE,

@@ -28,7 +28,7 @@ from debate_orchestrator.reports.parts import (
 )
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import one_line, without_quotation_marks
 
 UNWRITTEN = "unwritten"
 """The kind of notes on what no reply could be used for."""
@@ -89,7 +89,9 @@ def _earlier_debate(debate: DebateState) -> Iterator[Note]:
         return
     text = f"This is a judging of a recorded debate: {earlier_debate.source} (digest {earlier_debate.digest[:12]})."
     yield _warning("recorded", text)
-    if speakers := "; ".join(f"{name_of(side)}: {speaker}" for side, speaker in earlier_debate.speakers.items()):
+    if speakers := "; ".join(
+        f"{name_of(side)}: “{speaker}”" for side, speaker in public_speakers(earlier_debate).items()
+    ):
         yield _info("recorded", f"Who spoke in it: {speakers}.")
     yield from (_info("recorded", note) for note in earlier_debate.notes)
     for n, side in earlier_debate.conceded.items():
@@ -308,7 +310,15 @@ def earlier_debate_report(earlier_debate: EarlierDebate) -> EarlierDebateReport:
     """The recorded debate that is judged again."""
     rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(earlier_debate.rounds.items()))
     fields = {name: getattr(earlier_debate, name) for name in EarlierDebateReport.model_fields}
-    return EarlierDebateReport(**{**fields, "rounds": tuple(rounds)})
+    return EarlierDebateReport(**{**fields, "speakers": public_speakers(earlier_debate), "rounds": tuple(rounds)})
+
+
+def public_speakers(earlier_debate: EarlierDebate) -> dict[str, str]:
+    """Who spoke in a recorded debate, side by side, as reports name them. Names in a transcript are its author's."""
+    return {
+        side: without_quotation_marks(model_spec.public_name(speaker))
+        for side, speaker in earlier_debate.speakers.items()
+    }
 
 
 _KINDS: dict[model_spec.Speaker, RunKind] = {

@@ -33,6 +33,7 @@ from debate_orchestrator.reports.rich_text import (
     without_empty,
 )
 from debate_orchestrator.util.numbers import decimals, percent, plural
+from debate_orchestrator.util.sanitize import without_quotation_marks
 
 BEFORE, AFTER = "Before round 1", "After the last round"
 _FIELDS_WITH_OWN_PLACE = {
@@ -124,7 +125,10 @@ def _write_structured(report: ReportModel, fields: FieldText, writer: Writer, tu
 
 def looked_up(quotes: Iterable[Quote]) -> list[Phrase]:
     """What was found of the quotes of a speech, each once, in the report's words."""
-    return [phrase(f"{finding(quote)}: “", literal(quote.text), "”") for quote in dict.fromkeys(quotes)]
+    return [
+        phrase(f"{finding(quote)}: “", literal(without_quotation_marks(quote.text)), "”")
+        for quote in dict.fromkeys(quotes)
+    ]
 
 
 _MAX_PAGES = 20

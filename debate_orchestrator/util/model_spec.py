@@ -102,6 +102,8 @@ def unrehearsed_cast(cast: Mapping[str, Any]) -> dict[str, list[str]]:
 
 def public_name(spec: str) -> str:
     """A spec as a report names it. Of a program only the name is shown, since its arguments may hold anything."""
+    if kind(spec) == REHEARSE and rest(spec):
+        return stand_in(public_name(rest(spec)))
     if kind(spec) != COMMAND:
         return spec
     program = rest(spec).split()

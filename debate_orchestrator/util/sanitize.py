@@ -36,6 +36,8 @@ NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
 )
 _CONTROL = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff{NONCHARACTERS}]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
+_QUOTATION_MARKS = '"\u201a\u201e\u2033\u2036\u275d\u275e\u275f\u2760\u301d\u301e\u301f\uff02'
+"""Signs that look like quotation marks and are in other categories of Unicode than those."""
 MAX_ADDRESS_LENGTH = 200
 _MAX_MARKS = 8
 
@@ -60,6 +62,14 @@ def _is_mark(char: str) -> bool:
     """Whether a character is drawn over the one before it."""
     first = unicodedata.normalize("NFKD", char)[0]
     return bool(unicodedata.combining(first)) or unicodedata.category(char) in ("Mn", "Me")
+
+
+def without_quotation_marks(text: str) -> str:
+    """One line of text to be put in quotation marks: none in it looks as if it ended the quotation."""
+    return "".join(
+        "'" if sign in _QUOTATION_MARKS or unicodedata.category(sign) in ("Pi", "Pf") else sign
+        for sign in one_line(text)
+    )
 
 
 def normalize_unicode(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:

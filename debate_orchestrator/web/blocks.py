@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript_entries
+from debate_orchestrator.core import rapporteur, schedule, transcript_entries
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
-from debate_orchestrator.core.visible_text import with_quotation_marks
+from debate_orchestrator.core.visible_text import Quote, findings, with_quotation_marks
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.announcements import (
@@ -112,11 +112,12 @@ def _render_block(debate: DebateState, block: Block) -> str:
         return pages.render("block.html.j2", block=block, line=block.announcement)
     turn, format = block.turn, debate.format
     reply_event = debate.replies[turn.id]
-    values: dict[str, Any] = {"body": "", "scores": None, "fields": ()}
+    entry = transcript_entries.entry(debate, turn)
+    values: dict[str, Any] = {"body": "", "scores": None, "fields": (), "findings": findings(entry.quotes)}
     if isinstance(reply_event, StructuredReplyGiven):
         values |= _ballot(debate, turn, reply_event.data)
     else:
-        values["body"] = html.speech(speech_rules.visible_speech(debate, turn).text, format.checked_tags)
+        values["body"] = html.speech(with_quotation_marks(entry.text, format.checked_tags))
     heading = format.heading_of(turn)
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 
@@ -127,17 +128,26 @@ def side(debate: DebateState, turn: Turn | TurnReport) -> str:
 
 
 def article(
-    debate: DebateState, turn: Turn | TurnReport, heading: str, text: str, *, structured: bool, floor: Sequence[str]
+    debate: DebateState,
+    turn: Turn | TurnReport,
+    heading: str,
+    text: str,
+    *,
+    structured: bool,
+    quotes: Iterable[Quote] = (),
+    floor: Sequence[str] = (),
 ) -> dict[str, Any]:
     """A turn as it is shown to a person who takes part: a speech as HTML, a structured reply as lines of text,
-    and above it the questions from the floor that it answers."""
+    above it the questions from the floor that it answers, and below it what was found of its quotes."""
+    text = with_quotation_marks(text, debate.format.checked_tags)
     return {
         "id": turn.id,
         "side": side(debate, turn),
         "heading": heading,
-        "body": "" if structured else html.speech(text, debate.format.checked_tags),
-        "lines": with_quotation_marks(text, debate.format.checked_tags).split("\n") if structured else [],
+        "body": "" if structured else html.speech(text),
+        "lines": text.split("\n") if structured else [],
         "floor": floor,
+        "findings": findings(quotes),
     }
 
 

@@ -227,4 +227,5 @@ def _parts(reviewed: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
 
 def _article(debate: DebateState, turn: TurnReport) -> dict[str, Any]:
     text = transcript_entries.as_text(turn.shape, turn.fields) if turn.fields else turn.text or ""
-    return blocks.article(debate, turn, turn.heading, text, structured=bool(turn.fields), floor=turn.floor)
+    structured = bool(turn.fields)
+    return blocks.article(debate, turn, turn.heading, text, structured=structured, quotes=turn.quotes, floor=turn.floor)

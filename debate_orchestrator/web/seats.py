@@ -13,9 +13,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from debate_orchestrator.core import schedule, speech_rules, transcript_entries
+from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.prompting import person_turns
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
@@ -211,22 +212,22 @@ def _reply_digest(form_data: Mapping[str, str]) -> bytes:
 
 def _heard_speeches(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
     """The speeches that the seat of a turn has heard, as they are shown to all who take it."""
-    return [_article(debate, entry.turn, entry.text) for entry in transcript_entries.entries_for(debate, turn)]
+    return [_article(debate, entry) for entry in transcript_entries.entries_for(debate, turn)]
 
 
 def _turns_taken(debate: DebateState, seat: str, name: str) -> list[dict[str, Any]]:
     """The turns of a seat that are on record, and the names of their drafts in the debate of that name, before the
     digest of the brief."""
     return [
-        _article(debate, turn, speech_rules.visible_speech(debate, turn).text) | {"draft": f"{name} {turn.id} "}
+        _article(debate, transcript_entries.entry(debate, turn)) | {"draft": f"{name} {turn.id} "}
         for turn in schedule.turns_taken(debate)
         if turn.seat == seat
     ]
 
 
-def _article(debate: DebateState, turn: Turn, text: str) -> dict[str, Any]:
-    heading, structured = debate.format.heading_of(turn), bool(debate.shape(turn))
-    return blocks.article(debate, turn, heading, text, structured=structured, floor=())
+def _article(debate: DebateState, entry: TranscriptEntry) -> dict[str, Any]:
+    heading, structured = debate.format.heading_of(entry.turn), bool(debate.shape(entry.turn))
+    return blocks.article(debate, entry.turn, heading, entry.text, structured=structured, quotes=entry.quotes)
 
 
 def _progress_sentence(debate: DebateState) -> str:

@@ -13,7 +13,6 @@ from urllib.parse import quote, unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
-from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
@@ -34,15 +33,14 @@ def anchor(turn_id: str) -> str:
 
 class HtmlWriter:
     """Writes for one page, on which the turns in `places` stand: turn id to its round and its name there.
-    `quotes` are the tags of what was looked up in the context files, found and not. Only a whole speech is marked with
-    what was found; in fields there are quotation marks."""
+    `checked_tags` are those of quotes that were looked up; quotation marks stand in their place."""
 
-    def __init__(self, places: Mapping[str, tuple[int, str]], quotes: Sequence[str] = ()):
-        self._places, self._quotes = places, quotes
+    def __init__(self, places: Mapping[str, tuple[int, str]], checked_tags: Sequence[str] = ()):
+        self._places, self._checked_tags = places, checked_tags
 
     def speech(self, text: str) -> Markup:
         """A whole speech of a side."""
-        return speech(text, self._quotes)
+        return speech(with_quotation_marks(text, self._checked_tags))
 
     def line(self, words: Phrase) -> Markup:
         """A phrase on its line."""
@@ -63,11 +61,11 @@ class HtmlWriter:
                 linked = self._page(run.to, run.text[: markup.MAX_LINK_LENGTH])
                 return linked + f" ({host})" if host and run.text else linked
             case "prose":
-                text = line(with_quotation_marks(run.text, self._quotes))
+                text = line(with_quotation_marks(run.text, self._checked_tags))
             case "own":
                 text = escape(sanitize.sanitize(run.text))
             case _:
-                text = literal_html(with_quotation_marks(run.text, self._quotes))
+                text = literal_html(with_quotation_marks(run.text, self._checked_tags))
         return self.to(run.to, text) if run.to else text
 
     def _page(self, url: str, title: str) -> Markup:
@@ -176,7 +174,7 @@ def _is_laid_out(text: str) -> bool:
 
 
 class _Renderer(RendererHTML):
-    """Writes code with its name above it, tables that scroll, and quotes that were looked up."""
+    """Writes code with its name, and tables that scroll."""
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>\n'
@@ -185,15 +183,9 @@ class _Renderer(RendererHTML):
         return "</table></div>\n"
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        info = tokens[idx].info.strip()
-        name = f'<p class="code-name">{escape(info)}</p>\n' if info else ""
-        return f"{name}<pre><code>{escape(tokens[idx].content)}</code></pre>\n"
-
-    def quote(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        kind = tokens[idx].info
-        sign, note = ("✓", "found in the material") if kind == "held" else ("✗", "not found in the material")
-        words = f'<q class="{kind}">{escape(tokens[idx].content)}</q>'
-        return f'{words}<span class="looked-up {kind}">{sign}<span class="unseen"> {note}</span></span>'
+        info = tokens[idx].info.strip()  # the speaker's words, so they stand inside of the box
+        name = f'<span class="code-name">{escape(info)}</span>\n' if info else ""
+        return f"<pre><code>{name}{escape(tokens[idx].content)}</code></pre>\n"
 
 
 @cache
@@ -202,7 +194,6 @@ def _parser(*, of_lines: bool = False) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline", "hr"])
     parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
-    parser.inline.ruler.before("autolink", "quote", _quote)
     if of_lines:
         parser.disable("entity")
     return parser
@@ -220,11 +211,11 @@ def join_html(parts: Iterable[Markup]) -> Markup:
     return Markup().join(parts)
 
 
-def speech(text: str, quotes: Sequence[str] = ()) -> Markup:
-    """A whole speech; `quotes` are the tags of what was looked up in the context files, found and not."""
+def speech(text: str) -> Markup:
+    """A whole speech."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
-    tokens = _parser().parse(safe_text, {"quotes": quotes}) if _is_laid_out(safe_text) else []
-    if not tokens or _is_deep(tokens) or not _shows_all(tokens, safe_text, quotes):
+    tokens = _parser().parse(safe_text, {}) if _is_laid_out(safe_text) else []
+    if not tokens or _is_deep(tokens) or not _shows_all(tokens, safe_text):
         return Markup('<pre class="whole"><code>{}</code></pre>\n').format(safe_text)
     _restyle(tokens)
     return _render(tokens)
@@ -259,7 +250,7 @@ def _with_plain_links(tokens: Sequence[Token]) -> Iterator[Token]:
         if token.type == "link_open":
             href, title, words = str(token.attrs.get("href", "")), str(token.attrs.get("title", "")), ""
             token.attrs = {"href": href, "rel": REL} if href else {}
-        elif token.type == "link_close" and not _words(words):
+        elif token.type == "link_close" and (not _words(words) or _names_another_host(words, href)):
             yield Token("text", "", 0, content=f" {href}" if words else href)
         words += token.content
         yield token
@@ -267,15 +258,18 @@ def _with_plain_links(tokens: Sequence[Token]) -> Iterator[Token]:
             yield Token("text", "", 0, content=f" “{title}”")
 
 
-def _shows_all(tokens: Sequence[Token], text: str, quotes: Sequence[str]) -> bool:
-    """Whether these tokens show every word of a text, and each quote that was looked up as it was written. Every
-    parser drops the cells of a row that has more of them than its head."""
-    shown = list(_shown(tokens))
-    looked_up = [re.compile(f"<{tag}>(?:(?!<{tag}>).)*?</{tag}>", re.DOTALL) for tag in quotes]
-    missing = Counter(_words(text)) - Counter(word for part in shown for word in _words(part))
-    return not missing and all(
-        sum(len(pattern.findall(part)) for part in shown) >= len(pattern.findall(text)) for pattern in looked_up
-    )
+def _names_another_host(words: str, href: str) -> bool:
+    """Whether the words of a link hold an address on another host than the one it leads to."""
+    address = re.search(r"(?:https?://|\bwww\.)[^\s/]+", words, re.IGNORECASE)
+    if address is None:
+        return False
+    return markup.host_of(address[0] if "://" in address[0] else f"https://{address[0]}") != markup.host_of(href)
+
+
+def _shows_all(tokens: Sequence[Token], text: str) -> bool:
+    """Whether these tokens show every word of a text. Every parser drops the cells of a row that has more of them than
+    its head."""
+    return not Counter(_words(text)) - Counter(word for part in _shown(tokens) for word in _words(part))
 
 
 def _shown(tokens: Sequence[Token]) -> Iterator[str]:
@@ -283,15 +277,13 @@ def _shown(tokens: Sequence[Token]) -> Iterator[str]:
     for token in tokens:
         if token.children is not None:
             yield from _shown(token.children)
-        elif token.type == "quote":
-            yield f"<{token.markup}>{token.content}</{token.markup}>"
         elif token.type == "link_open" and token.markup != "autolink":  # the address of one is its text
             yield from (str(token.attrs.get("href", "")), str(token.attrs.get("title", "")))
         elif token.type == "list_item_open" and token.info:
             yield str(int(token.info))
         else:
             yield token.info if token.type == "fence" else ""
-            yield token.content.replace("<", "< ") if token.type == "text" else token.content
+            yield token.content
 
 
 def _words(text: str) -> list[str]:
@@ -323,22 +315,3 @@ def line(text: str) -> Markup:
 def literal_html(text: str) -> Markup:
     """One line in which every character is shown as itself."""
     return escape(sanitize.one_line(text))
-
-
-def _quote(state: StateInline, silent: bool) -> bool:
-    """A rule of the parser: a quote that was looked up, which is shown character for character. A tag without the other
-    is text."""
-    for tag, info in zip(state.env.get("quotes", ()), ("held", "unheld"), strict=False):
-        opening, closing = f"<{tag}>", f"</{tag}>"
-        start = state.pos + len(opening)
-        end = state.src.find(closing, start, state.posMax)
-        if not state.src.startswith(opening, state.pos) or end < 0 or opening in state.src[start:end]:
-            continue
-        following = end + len(closing)
-        if not silent:
-            token = state.push("quote", "q", 0)
-            token.info, token.markup = info, tag
-            token.content = state.src[start:end].replace("&lt;", "<")  # as every other `<` of a speech is heard
-        state.pos = following
-        return True
-    return False
