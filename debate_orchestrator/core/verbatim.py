@@ -5,13 +5,17 @@ apostrophes and dashes, emphasis in pairs, unseen characters, raised and lowered
 encodes twice, and the case of the first letter. All else is compared as it stands, with its case and punctuation.
 
 A line ends a paragraph, an item of a list, a heading or a cell. A quote goes on behind one only where a sentence ends.
+
+The marks of notes, as in "so[3]", are none of the words: they are kept beside the words, with their places. A quote may
+leave them out; where it has one, the text must have it too. Behind a figure, a unit or a single letter a number in
+brackets may be a raised part of it ("10[6]"), so that it is one of the words there.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -33,12 +37,28 @@ _TYPOGRAPHY = str.maketrans(
     | {"\u2015": "\u2014", "\u2026": "...", "\u2044": "/", "\u05f3": "'", "\u05f4": '"'}
     | {chr(code): normalize_unicode(chr(code), "NFKC") for code in range(0xFB00, 0xFB07)}
 )
-_RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u207f]+")
+_RAISED = re.compile("(?:(?<=\\S) (?=[\u00b2\u00b3\u00b9\u2070-\u207f]+(?!\\w)))?[\u00b2\u00b3\u00b9\u2070-\u207f]+")
 _LOWERED = re.compile("[\u2080-\u208e\u2090-\u209c]+")
+NOTE_LABEL = r"\d{1,3}(?: ?[,;\u2013-] ?\d{1,3})*"
+"""The number of a note, or those of several."""
+_NOTES = re.compile(
+    rf"(?<=[^\s(\[\]])(?:\[(?:(?:note )?{NOTE_LABEL}|\^\d{{1,3}}|[abc]|citation needed)\])+"
+    rf"(?:(?![\w\[])|(?=[{ALONE}]))",
+    re.IGNORECASE,
+)
+"""Marks behind a word or a sentence, without a blank. What stands alone in brackets is a word."""
+_TYPED_NOTE = re.compile(rf"(?<=[^\s(\[\]]) (?=\[{NOTE_LABEL}\])")
+"""A blank before a mark, as some write it."""
+_MAY_HAVE_POWER = re.compile(
+    r"(?:\d[\"')\]]*[.,;:!?]?[\"')\]]*|[)}|^*\u02c5\u2032]|"
+    r"(?<![^\W\d_'])(?:[kcdmn\u00b5\u03bc]?m|ft|yd|mi|in|ha|kg|mol|sin|cos|tan|log|ln|exp|(?![aAI])[A-Za-z\u0370-\u03ff]))\Z"
+)
+"""What a number in brackets may be a raised part of."""
+_YEAR = re.compile(r"(?<![\d.,])[12]\d{3}[\"')]*[.,;:]?[\"')]*\Z")
 _EMPHASIS = re.compile(r"(?<![\w*_`])([*_]{1,3}|`)(?=[^\W\d_][^\s\d*_`])([^*_`\n]*[^\s\d*_`(\[]{2})\1(?![\w*_`])")
 """A pair of marks around words of two letters or more: the signs of a formula are none."""
 _DASHES = re.compile(r"(?<=[^\W\d_]{2})--(?=[^\W\d_]{2})")
-_SENTENCE_END = re.compile("""([.!?]["')\\]]?)\n(?=["'(]?[^\\W\\d_]{2})""")
+_SENTENCE_END = re.compile("""([.!?]["')\\]]?(?:\\[[\\w ,;^-]{1,40}\\])*)\n(?=["'(]?[^\\W\\d_]{2})""")
 _SENTENCE_END_ALONE = re.compile("(?<=[\u3002\uff01\uff1f\u300d\u300f])\n")
 _BLANK_ALONE = re.compile(f"(?<=[{ALONE}\u3001-\u3003\uff01-\uff1f]) (?=[{ALONE}])")
 _BULLET = re.compile(r"\A\s*[-*+\u2022\u00b7]\s+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2})")
@@ -51,6 +71,8 @@ _STRUCK = re.compile(r"~~|(?<![\w/:])~(?=\w)[^~\n]*(?<=\w)~(?!\w)")
 _CELLS = re.compile(r"(?<=\S)[^\S\n]*\t[^\S\n]*(?=\S)")
 """What keeps the cells of a table in plain text apart."""
 _MARKS = "\"'\u00ab\u00bb"
+_STOPS = ".\u0964\u0965\u06d4"
+"""Full stops of scripts that set blanks between sentences."""
 
 _WIDE_PUNCTUATION = "\u3001\u3002\uff0c\uff1a\uff1b\uff01"
 _BEFORE = re.compile(
@@ -58,7 +80,7 @@ _BEFORE = re.compile(
 )
 """What stands before the first word of a quote: no word that goes on, nor its hyphen."""
 _AFTER = re.compile(
-    rf"(?:[{_MARKS})\].,;:!\u2020*]|\[\d{{1,3}}\])*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
+    rf"(?:[{_MARKS})\]{_STOPS},;:!\u2020*]|\[\d{{1,3}}\])*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
 )
 """What stands behind the last word. The words of a question are no statement, so there is no question mark."""
 _ASKS = re.compile(
@@ -66,6 +88,8 @@ _ASKS = re.compile(
     "[?\uff1f\u061f\u203d\u2047-\u2049\u2e2e\u055e\u1367]"
 )
 """The mark of a question, in any script, behind the last word."""
+_ASKS_IN_GREEK = re.compile(rf"[\s{_MARKS})\]]*;")
+_GREEK = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
 _GOES_ON = re.compile(r"\s?n?['\"\u00b4`\u2032\u2035\u055a]\s?(?:t|s|d|ll|re|ve|m)\b", re.IGNORECASE)
 """What goes on with the last word, as in "can 't" and "could n't"."""
 _ALONE = re.compile(f"[{ALONE}]")
@@ -118,7 +142,7 @@ def comparable(text: str) -> str:
 
 def _small(run: re.Match[str], sign: str) -> str:
     """Raised or lowered characters as they stand on a line."""
-    plain = normalize_unicode(run[0]).translate(_TYPOGRAPHY)
+    plain = normalize_unicode(run[0].strip()).translate(_TYPOGRAPHY)
     before, behind = run.string[max(0, run.start() - 1) : run.start()], run.string[run.end() : run.end() + 1]
     if sign == LOWERED and before.isalpha() and plain.isdecimal() and not behind.isdigit():
         return plain  # CO\u2082
@@ -126,11 +150,43 @@ def _small(run: re.Match[str], sign: str) -> str:
     return f"{sign}{plain}{sign if closed else ''}"
 
 
-def comparable_quote(quote: str) -> str:
+class Words(NamedTuple):
+    """A comparable text without the marks of notes, and these marks."""
+
+    text: str
+    notes: Mapping[int, str]
+    """The marks, by the number of characters before them."""
+
+
+def without_notes(text: str) -> Words:
+    """A comparable text and, beside it, the marks of notes in it."""
+    pieces, notes, length, begin = list[str](), dict[int, str](), 0, 0
+    for match in _NOTES.finditer(text):
+        before = text[max(0, match.start() - _NEIGHBOURS) : match.start()]
+        if "note " not in match[0].lower() and may_have_power(before):
+            continue
+        pieces.append(text[begin : match.start()])
+        length, begin = length + len(pieces[-1]), match.end()
+        notes[length] = match[0].lower().replace("note ", "").replace(" ", "")
+    return Words("".join([*pieces, text[begin:]]), notes)
+
+
+def may_have_power(before: str) -> bool:
+    """Whether a number behind a text may be a raised part of its end, as in "10[6]"."""
+    return _MAY_HAVE_POWER.search(before) is not None and _YEAR.search(before) is None
+
+
+def readings(quote: str) -> tuple[str, ...]:
+    """A quote as it is written, and with its marks of notes right behind the words."""
+    return tuple(dict.fromkeys((quote, _TYPED_NOTE.sub("", quote))))
+
+
+def comparable_quote(quote: str) -> Words:
     """A quote, or a part of one, in the same form, without quotation marks around it and punctuation at its end."""
     # A quote is shown as it was written, so that each of its signs counts, also at the beginning of a line.
     text = comparable("\n".join(" ".join(block.split()) for block in re.split(r"\n[^\S\n]*\n", quote)))
-    return _unmarked(_unmarked(text).rstrip(".,;: "))
+    words = without_notes(_unmarked(_unmarked(text).rstrip(f"{_STOPS},;: ")))
+    return Words(words.text.rstrip(f"{_STOPS},;: "), words.notes)
 
 
 def _unmarked(text: str) -> str:
@@ -140,18 +196,21 @@ def _unmarked(text: str) -> str:
     return text
 
 
-_WORD = re.compile(rf"[{ALONE}]|[^\s{ALONE}]*\w[^\s{ALONE}]*")
+_RUN = re.compile(rf"[{ALONE}]|[^\s{ALONE}]+(?:\w[^\s{ALONE}]*)?")
+"""What stands between blanks. It is a word if it has a letter or a digit."""
+_OF_WORD = re.compile(rf"[\w{ALONE}]")
 
 
 def words_of(text: str) -> list[str]:
     """The words of a comparable text, with the signs that touch them; each letter of a script that sets no spaces is
     one."""
-    return _WORD.findall(text)
+    return [run for run in _RUN.findall(text) if _OF_WORD.search(run)]
 
 
 def word_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Where the words between two places of a text begin and end."""
-    return [match.span() for match in _WORD.finditer(text, start, min(end, len(text)))]
+    runs = _RUN.finditer(text, start, min(end, len(text)))
+    return [run.span() for run in runs if _OF_WORD.search(run[0])]
 
 
 def is_struck(quote: str) -> bool:
@@ -172,26 +231,28 @@ class Source:
     """A text whose lines are blocks, in which quotes are looked for."""
 
     def __init__(self, text: str):
-        self.text = f"\n{comparable(text)}\n"
+        self.text, self.notes = without_notes(f"\n{comparable(text)}\n")
 
-    def find(self, part: str, begin: int = 0) -> Place | None:
+    def find(self, part: Words, begin: int = 0) -> Place | None:
         """Where a comparable part of a quote stands from `begin` on: the first place where it is whole, or else the
         first of all; None where it is not there."""
         first = None
         for start in islice(self._starts(part, begin), MAX_PLACES):
-            place = Place(start, end := start + len(part), self._is_whole(start, end))
+            place = Place(start, end := start + len(part.text), self._is_whole(start, end))
             if place.whole:
                 return place
             first = first or place
         return first
 
-    def _starts(self, part: str, begin: int) -> Iterator[int]:
-        """The places where a part stands, its first letter in either case."""
+    def _starts(self, words: Words, begin: int) -> Iterator[int]:
+        """The places where a part stands with its notes, its first letter in either case."""
+        part, notes = words
         # "the" is "The", but "mW" is not "MW".
         initials = {part[:1].lower(), part[:1].upper()} if part[1:2].islower() else {part[:1]}
         place = self.text.find(part[1:], begin + 1) if len(part) > 1 else -1
         while place >= 0:
-            if self.text[place - 1] in initials:
+            has_notes = all(self.notes.get(place - 1 + at, "").startswith(note) for at, note in notes.items())
+            if has_notes and self.text[place - 1] in initials:
                 yield place - 1
             place = self.text.find(part[1:], place + 1)
 
@@ -216,6 +277,7 @@ class Source:
         ends = (
             not _GOES_ON.match(after)
             and not _ASKS.match(after)
+            and not (_GREEK.match(self.text[end - 1]) and _ASKS_IN_GREEK.match(after))
             and (_AFTER.match(after) or _are_letters_alone(self.text[end - 1], after[:1]))
         )
         return bool(begins and ends and _begins_whole(first, before, start == 1) and _ends_whole(last, after))
@@ -243,4 +305,4 @@ def _ends_whole(word: str, after: str) -> bool:
 def _is_letter(word: str) -> bool:
     """Whether a word is a single letter, which may be a term of a formula."""
     letters = "".join(filter(str.isalnum, word))
-    return len(letters) == 1 and letters not in ("a", "A", "I")
+    return len(letters) == 1 and letters not in ("a", "A", "I") and not _ALONE.match(letters)

@@ -24,7 +24,7 @@ from itertools import islice
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verbatim import Source, comparable_quote, is_struck, paragraphs, words_of
+from debate_orchestrator.core.verbatim import Source, comparable_quote, is_struck, paragraphs, readings, words_of
 from debate_orchestrator.util.sanitize import sanitize, without_quotation_marks
 
 MAX_QUOTES = 200
@@ -164,10 +164,10 @@ def _searchable_files(context_texts: tuple[str, ...]) -> tuple[Source, ...]:
 
 def _is_quoted(quote: str, within: Sequence[Source], least_words: int) -> bool:
     """Whether a context file holds a quote word for word. One that shows words as struck out is held by none."""
-    part = comparable_quote(sanitize(quote).replace("&lt;", "<"))
-    if is_struck(quote) or len(words_of(part)) < max(1, least_words):
+    parts = [comparable_quote(reading) for reading in readings(sanitize(quote).replace("&lt;", "<"))]
+    if is_struck(quote) or len(words_of(parts[0].text)) < max(1, least_words):
         return False
-    return any(place is not None and place.whole for place in (source.find(part) for source in within))
+    return any(place is not None and place.whole for source in within for place in map(source.find, parts))
 
 
 def writes_lines_for(text: str, names: Sequence[str]) -> bool:

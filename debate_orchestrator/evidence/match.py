@@ -1,7 +1,7 @@
 """Whether a text holds a quote, and what comes closest to it where it does not.
 
 - verified: the quote stands in the text word for word (`core.verbatim`). An ellipsis divides a quote into parts, which
-  must stand in this order. The page is tried as it is and without the reference marks of encyclopedias.
+  must stand in this order.
 - a near match: a passage shares `NEAR` of its characters with the quote, and has the same figures; or all is there, but
   a part is too short to count, a figure or word at an end of it may go on ("5" of "5 million"), marks in it strike
   words out, or the address holds words of it too.
@@ -24,11 +24,12 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from debate_orchestrator.core.verbatim import (
-    ALONE,
     Source,
+    Words,
     comparable,
     comparable_quote,
     is_struck,
+    readings,
     word_spans,
     words_of,
 )
@@ -44,13 +45,6 @@ MAX_LENGTH = 2_000
 """Characters that a quote may have."""
 _ELLIPSIS = re.compile(r"[\[(]\s*(?:\.\s?){2,}[\])]|\.(?:\s?\.){2,}(?!(?<=\d\.{3})\d)|\u2026")
 """What leaves words out; "5...7" is a range."""
-_REFERENCE_MARK = re.compile(
-    r"(?<=\S)(?:(?<=(?<![\d.,])[12]\d{3})|(?<=(?<![\d.,])[12]\d{3}[.,;:])|(?<!\d)(?<!\d[.,;:!?]))"
-    rf"\[(?:\d{{1,3}}|[abc]|note \d{{1,3}}|citation needed)\](?:(?!\w)|(?=[{ALONE}]))",
-    re.IGNORECASE,
-)
-"""A mark of an encyclopedia behind a word or a sentence, without a blank. What stands alone in brackets is a word.
-Behind a figure that is no year it may be a part of it: "10[6]" is a power of ten."""
 _MARK_BEHIND = re.compile(r"(?<=[.,;:])(?:\[\d{1,3}\])+\Z")
 """A mark behind the sign that ends a figure."""
 ECHO = 0.75
@@ -83,14 +77,14 @@ def why_unusable(quote: str) -> str:
     return ""
 
 
-def _parts(quote: str) -> list[str]:
+def _parts(quote: str) -> list[Words]:
     """What stands between the ellipses of a quote, in the form in which it is compared."""
-    return [part for part in map(comparable_quote, _ELLIPSIS.split(quote)) if part.strip(_AROUND_FIGURE + ".")]
+    return [part for part in map(comparable_quote, _ELLIPSIS.split(quote)) if part.text.strip(_AROUND_FIGURE + ".")]
 
 
-def _is_enough(part: str) -> bool:
+def _is_enough(part: Words) -> bool:
     """Whether a part has so many words and letters that it proves anything."""
-    words = words_of(part)
+    words = words_of(part.text)
     weight = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for word in words for char in word)
     return len(words) >= WORDS and weight >= CHARACTERS
 
@@ -100,19 +94,19 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> Match:
     if why := why_unusable(quote):
         return Match("not found", None, "", why)
     parts = _parts(quote)
-    sources = [Source(form) for form in dict.fromkeys((_REFERENCE_MARK.sub("", text), text))]
-    if not words_of(sources[0].text):
+    source = Source(text)
+    if not words_of(source.text):
         return Match("not found", None, "", "the page shows no text without running its scripts")
     doubt = ""
     if is_struck(quote):
         doubt = "words of it are marked as struck out"
     elif not all(map(_is_enough, parts)):
         doubt = "one of its parts is too short to count"
-    elif any(_echoes(address, part) for address in addresses for part in parts):
+    elif any(_echoes(address, part.text) for address in addresses for part in parts):
         doubt = "the address holds words of it too, so that the page may only repeat what it was asked"
-    matches = [match for source in sources if (match := _exact(parts, source, doubt))]
+    matches = [match for reading in readings(quote) if (match := _exact(_parts(reading), source, doubt))]
     verified = [match for match in matches if match.state == "verified"]
-    return next(iter(verified + matches), None) or _closest(parts, sources[0])
+    return next(iter(verified + matches), None) or _closest([part.text for part in parts], source)
 
 
 def _echoes(address: str, part: str) -> bool:
@@ -162,13 +156,13 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, normalize_unicode(comparable(text)).casefold()))
 
 
-def _exact(parts: Sequence[str], source: Source, doubt: str) -> Match | None:
+def _exact(parts: Sequence[Words], source: Source, doubt: str) -> Match | None:
     """The match where all parts stand in the source in order; None where one does not. With a doubt it is a near
     one."""
     spans: list[tuple[int, int]] = []
     for part in parts:
         place = source.find(part, spans[-1][1] if spans else 0)
-        if place is None or _figures(source.with_whole_words(place.start, place.end)) != _figures(part):
+        if place is None or _figures(source.with_whole_words(place.start, place.end)) != _figures(part.text):
             return None
         spans.append((place.start, place.end))
         doubt = doubt or ("" if place.whole else "a figure or a word of the quote may be part of a longer one")

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.verbatim import LOWERED, RAISED, paragraphs
+from debate_orchestrator.core.verbatim import LOWERED, NOTE_LABEL, RAISED, may_have_power, paragraphs
 from debate_orchestrator.evidence.states import Unreadable
 from debate_orchestrator.util import sanitize
 
@@ -53,6 +53,9 @@ _BLOCKS = {
 _PREFORMATTED = {"listing", "plaintext", "pre", "xmp"}
 _UNKNOWN = "\x00"
 """The border of an element that is neither. It may be drawn within a word; elsewhere a block begins or ends there."""
+_NUMBER_LINK = "\x02"
+"""Around numbers that link to a place of a page."""
+_CITATION = re.compile(rf"(?<=[^\s(\[\]]) ?\[({_NUMBER_LINK}[\d{_NUMBER_LINK},;\u2013 -]*{_NUMBER_LINK})\](?!\w)")
 _ON_LINE = ("", "baseline", "middle", "inherit", "initial", "unset", "revert", "revert-layer")
 """Values of `vertical-align` that raise and lower nothing."""
 _MOVED = {"top", "bottom", "inset", "inset-block", "inset-block-start", "inset-block-end"}
@@ -79,7 +82,7 @@ def html_page(body: bytes, charset: str) -> Page:
     """A page of HTML. Raises Unreadable where elements are nested too deep: the parser drops all that follows."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
-    text = decode(body, charset)[:MAX_LENGTH].replace("\x00", "")
+    text = decode(body, charset)[:MAX_LENGTH].replace(_UNKNOWN, "").replace(_NUMBER_LINK, "")
     parser = html.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, collect_ids=False, no_network=True
     )
@@ -115,9 +118,21 @@ def visible_text(tree: Any) -> str:
     """The text of a tree in order, without what hides itself."""
     pieces: list[str] = []
     _read(tree, pieces)
-    text = re.sub(rf"(?<=[^\s{_UNKNOWN}]){_UNKNOWN}+(?=[^\s{_UNKNOWN}])", "", "".join(pieces))
+    text = _CITATION.sub(_citation, "".join(pieces)).replace(_NUMBER_LINK, "")
+    text = re.sub(rf"(?<=[^\s{_UNKNOWN}]){_UNKNOWN}+(?=[^\s{_UNKNOWN}])", "", text)
     lines = (" ".join(line.split()) for line in re.split(rf"[\n{_UNKNOWN}]", text))
     return "\n".join(line for line in lines if line)
+
+
+def _citation(match: re.Match[str]) -> str:
+    """Numbers in brackets that link to places of the page, as a mark behind the word before them."""
+    label, before = match[1].replace(_NUMBER_LINK, ""), match.string[max(0, match.start() - 30) : match.start()]
+    return _note_mark(label, before) if re.fullmatch(NOTE_LABEL, label) else match[0]
+
+
+def _note_mark(label: str, before: str) -> str:
+    """How the mark of a note is written behind a text so that it can be told from a power."""
+    return f"[note {label}]" if may_have_power(before) else f"[{label}]"
 
 
 def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
@@ -132,7 +147,16 @@ def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
         return
     before, after = "", ""
     if tag in ("sup", "sub") or _raises(style):
-        before, after = _raised_marks(node, style, "".join([piece for piece in pieces[-10:] if piece][-2:]))
+        preceding = "".join(piece[-30:] for piece in pieces[-10:]).replace(_NUMBER_LINK, "").rpartition("\n")[2]
+        if preceding.strip() and (note := _raised_note(node, preceding.rstrip())):
+            _end_with_word(pieces)
+            pieces.append(note)
+            return
+        before, after = _raised_marks(node, style, preceding)
+        if before == RAISED:
+            _end_with_word(pieces)
+    elif tag == "a" and _links_to_place(node):
+        before, after = _NUMBER_LINK, _NUMBER_LINK
     if tag in _STRUCK or any("line-through" in value for value in style.values()):
         before, after = f"[struck: {before}", f"{after}]"
     if tag not in _INLINE:
@@ -169,15 +193,17 @@ def _raises(style: dict[str, str]) -> bool:
 
 def _raised_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str, str]:
     """What keeps raised or lowered text apart from what stands beside it: 10² is not 102, a note's number no digit."""
-    text, links = node.text_content().strip(), [node.getparent(), *node.iter("a")]
-    if re.fullmatch(r"\[.*\]", text):
+    text = node.text_content().strip()
+    if text.startswith("[") and text.endswith("]"):
         return "", ""
-    if node.tag == "sup" and text.isdecimal() and any(_is_link_of(link, text) for link in links):
-        return "[", "]"
     lowered = node.tag == "sub" or style.get("vertical-align", "").startswith(("sub", "bottom", "text-bottom", "-"))
+    return _marks_of_small(text, LOWERED if lowered else RAISED, preceding, _behind(node))
+
+
+def _behind(node: Any) -> str:
+    """What stands right behind an element."""
     following = node.getnext()
-    behind = node.tail or ("" if following is None or following.tag not in _INLINE else following.text_content())
-    return _marks_of_small(text, LOWERED if lowered else RAISED, preceding[-2:], behind)
+    return node.tail or ("" if following is None or following.tag not in _INLINE else following.text_content())
 
 
 def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[str, str]:
@@ -186,9 +212,11 @@ def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[
     if not any(map(str.isalnum, text)):
         return "", ""
     touches, before = behind[:1].isalnum(), preceding[-1:]
+    if before.isspace() and preceding.strip() and sign == RAISED and text.isdecimal() and not touches:
+        return sign, ""
     if not before or before.isspace() or unicodedata.category(before) in ("Ps", "Pi"):
         return "", " " if touches else ""
-    if sign == RAISED and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb" and preceding[0].isalpha():
+    if sign == RAISED and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb" and preceding[-2:-1].isalpha():
         return "[", "]"
     if sign == RAISED and before.isdigit() and text.lower() in _ORDINALS:
         return "", ""
@@ -197,9 +225,32 @@ def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[
     return sign, sign if touches or not re.fullmatch(r"[-+\u2212]?\w+", text) else ""
 
 
-def _is_link_of(node: Any, text: str) -> bool:
-    """Whether an element is a link of just this text to a place of a page."""
-    return bool(node.tag == "a" and "#" in (node.get("href") or "") and node.text_content().strip() == text)
+def _raised_note(node: Any, before: str) -> str:
+    """The mark of a note whose raised numbers all link to places of the page; "" where an element is none."""
+    text = " ".join(node.text_content().split())
+    label = re.fullmatch(rf"([\[(]?)({NOTE_LABEL})[\])]?", text)
+    if node.tag != "sup" or label is None or not _links_to_place(node) or _behind(node)[:1].isalnum():
+        return ""
+    return _note_mark(label[2], before) if label[1] == "[" else f"[{label[2]}]"
+
+
+def _end_with_word(pieces: list[str]) -> None:
+    """Drops the blanks at the end of a text, so that what is raised stands right behind its word."""
+    while pieces and not pieces[-1].strip(" "):
+        pieces.pop()
+    if pieces:
+        pieces[-1] = pieces[-1].rstrip(" ")
+
+
+def _links_to_place(node: Any) -> bool:
+    """Whether an element is a number, or several, that all link to places of a page."""
+    parent = node.getparent()
+    links = [*node.iter("a")]
+    if node.getprevious() is None and node.getnext() is None and parent is not None and parent.tag == "a":
+        links += [] if (parent.text or "").strip() or (node.tail or "").strip() else [parent]
+    linked = " ".join(link.text_content() for link in links if "#" in (link.get("href") or ""))
+    numbers = re.findall(r"\d+", node.text_content())
+    return numbers != [] and numbers == re.findall(r"\d+", linked)
 
 
 def _spaced(text: str | None, is_preformatted: bool) -> str:
