@@ -30,7 +30,7 @@ from debate_orchestrator.core import fold as core_fold
 from debate_orchestrator.core.shape_rules import MARKS
 from debate_orchestrator.engine import library
 from debate_orchestrator.reports import decision_brief
-from debate_orchestrator.reports.decision_brief import MARKED
+from debate_orchestrator.reports.decision_brief import MARK_TEXTS
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage import journal_lines
 from debate_orchestrator.storage.journal import read
@@ -223,4 +223,4 @@ def test_what_a_format_may_leave_out_is_not_told(here: Path) -> None:
 
 def test_every_mark_that_a_format_may_have_can_be_told() -> None:
     """What a reader is told of a mark stands beside the marks that a format may have."""
-    assert tuple(MARKED) == MARKS
+    assert tuple(MARK_TEXTS) == MARKS
