@@ -108,6 +108,24 @@ class TestAtATerminal:
         assert read_mapping("debate-report.answers.yaml")["cast"]["a"] == "command:touch marker"
 
     @pytest.mark.parametrize(
+        ("keys", "kept"),
+        [
+            (("yes", "none", "yes"), "debate-report.answers.yaml"),
+            (("yes", CTRL_C), ".debate-setup.yaml"),
+            (("yes", "none", "later"), ".debate-setup.yaml"),
+        ],
+    )
+    def test_a_rehearsal_is_no_consent(self, person: Person, debate: Run, keys: tuple[str, ...], kept: str) -> None:
+        """A rehearsal asks nothing about the programs of a file, so the real debate still does, however it ended."""
+        cast = "cast: {a: 'command:touch marker', b: 'command:touch marker', judge: 'command:touch marker'}"
+        Path("mine.yaml").write_text(f"topic: Tabs are better than spaces.\nrounds: 1\n{cast}\n")
+        person("--rehearse", "--answers", "mine.yaml", keys=keys)
+        real = debate("run", "--answers", kept, "--position-a=X.", "--position-b=Y.")
+
+        assert real.code == 2 and "needs your consent" in real.err
+        assert not Path("marker").exists()
+
+    @pytest.mark.parametrize(
         ("options", "problem"),
         [
             (("--format", "oxbridge"), "format: there is no format 'oxbridge'"),

@@ -78,7 +78,7 @@ def _converse(arguments: argparse.Namespace) -> int:
             conversation.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree, has_agreed)
             settings = conversation.run()
     except (Postponed, prompt.Quit, KeyboardInterrupt, EOFError) as error:
-        consent.remember_answers(conversation.kept.path, conversation.state.answers, conversation.calls())
+        consent.remember_answers(conversation.kept.path, conversation.agreed_answers(), conversation.calls())
         _tell_kept(conversation.kept, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Postponed) else 130
     return _run_debate(conversation, settings, permissions)
@@ -89,7 +89,7 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
     kept_answers, rehearse = conversation.kept, conversation.rehearses
     state = _real_answers(conversation.state) if rehearse else conversation.state
     path = kept_answers.move_to_report(state, DebateFiles.of_output(settings.output).report)
-    consent.remember_answers(path, conversation.state.answers, conversation.calls())
+    consent.remember_answers(path, conversation.agreed_answers(), conversation.calls())
     again, cost_line = command("run --answers", path), conversation.cost_line()
     uses = "." if rehearse else f": `{again}` uses them again."
     print_status(f"The answers are in {path}{uses}", *kept_answers.moved_files, *([cost_line] if cost_line else []))

@@ -86,9 +86,7 @@ class SetupConversation(SetupBase):
             state = with_answers(state, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
             self.approved_models.add(moderator)
         source = path or kept_answers.path
-        # No model of the file is called in a rehearsal.
-        answers_used = {key: value for key, value in state.answers.items() if not (key == _CAST and self.rehearse)}
-        agree(source, answers_used, format_name, ())
+        agree(source, self._answers_used(state), format_name, ())
         self.agree_to_calls = partial(agree, source, {}, None)
         self.take_up(kept_answers, state)
         answers = {key: value for key, value in self.state.answers.items() if key not in ("insist", "output", _FORMAT)}
@@ -99,6 +97,15 @@ class SetupConversation(SetupBase):
             self.prompter.tell("", self.texts.messages["settled"], *lines)
         if topic:
             self.state = self.setup_questions.answer(self.state, "topic", topic)
+
+    def agreed_answers(self) -> dict[str, Any]:
+        """The answers that the person typed or agreed to, before and after `run`."""
+        return self._answers_used(self.state)
+
+    def _answers_used(self, state: SetupState) -> dict[str, Any]:
+        """The answers that have an effect here. A rehearsal calls no model or program of a file, so it asks for no
+        consent to them, and none is remembered."""
+        return {key: value for key, value in state.answers.items() if not (key == _CAST and self.rehearse)}
 
     def calls(self) -> tuple[Risk, ...]:
         """The paid calls that the person wants, of the models that they named or agreed to."""
