@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import debates
@@ -19,17 +20,19 @@ from debate_orchestrator.terminal.live import Live
 
 _SENT = re.compile(r"\x1b\[(\??)(\d*(?:;\d+)*)([A-Za-z])|\r|\n|[^\x1b\r\n]+|\x1b")
 _BEGUN = re.compile(r"\x1b(?:\[\??[\d;]*)?\Z")
-_KNOWN = {"m", "A", "J", "h", "l"}
+_KNOWN = {"m", "A", "G", "J", "h", "l"}
 
 
 class FakeTerminal(io.StringIO):
     """All its lines, of which the last ones are on the screen. Longer lines wrap, unless that is switched off. It knows
-    the sequences that `Display` sends, and fails on any other."""
+    the sequences that `Display` sends, and fails on any other. One that `joins` no signs draws each by itself, and a
+    vowel sign in a column of its own."""
 
     encoding = "utf-8"
 
-    def __init__(self, columns: int = 80, rows: int = 24):
+    def __init__(self, columns: int = 80, rows: int = 24, *, joins: bool = True):
         super().__init__()
+        self._joins = joins
         self.columns, self.rows = columns, rows
         self.lines = [""]
         self.at = self.column = 0
@@ -57,16 +60,18 @@ class FakeTerminal(io.StringIO):
             self._down()
         else:
             assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", found[0]), ascii(found[0])
-            for grapheme in iter_graphemes(found[0]):
+            for grapheme in self._signs(found[0]):
                 self._put(grapheme)
 
     def _obey(self, number: str, order: str) -> None:
         top = max(0, len(self.lines) - self.rows)
         if order == "A":
             self.at = max(top, self.at - int(number or 1))
+        elif order == "G":
+            self.column = int(number or 1) - 1
         elif order == "J":
             del self.lines[self.at + 1 :]
-            self.lines[self.at] = _cut(self.lines[self.at], self.column)
+            self.lines[self.at] = self._cut(self.lines[self.at])
         elif number == "?25":
             self.hidden = order == "l"
         elif number == "?7":
@@ -78,15 +83,30 @@ class FakeTerminal(io.StringIO):
             self.lines.append("")
 
     def _put(self, grapheme: str) -> None:
-        cells = wcswidth(grapheme)
+        cells = _cells(grapheme)
         if self.column + cells > self.columns:
             if not self.wraps:
                 return
             self.column = 0
             self._down()
-        line = _cut(self.lines[self.at], self.column).ljust(self.column)
+        line = self._cut(self.lines[self.at])
+        line += " " * (self.column - sum(map(_cells, self._signs(line))))
         self.lines[self.at] = line + grapheme + self.lines[self.at][len(line) + len(grapheme) :]
         self.column += cells
+
+    def _signs(self, text: str) -> Iterable[str]:
+        return iter_graphemes(text) if self._joins else text
+
+    def _cut(self, line: str) -> str:
+        """What stands in a line before the cursor."""
+        if line.isascii():
+            return line[: self.column]
+        kept, used = "", 0
+        for sign in self._signs(line):
+            if (used := used + _cells(sign)) > self.column:
+                break
+            kept += sign
+        return kept
 
     @property
     def text(self) -> str:
@@ -99,16 +119,8 @@ class FakeTerminal(io.StringIO):
         return [line.rstrip() for line in self.lines[-self.rows :]]
 
 
-def _cut(line: str, cells: int) -> str:
-    """The first cells of a line."""
-    if line.isascii():
-        return line[:cells]
-    kept = ""
-    for grapheme in iter_graphemes(line):
-        if wcswidth(kept + grapheme) > cells:
-            break
-        kept += grapheme
-    return kept
+def _cells(sign: str) -> int:
+    return 1 if unicodedata.category(sign[-1]) == "Mc" and len(sign) == 1 else wcswidth(sign)
 
 
 class FakeDisplay(Display):
@@ -132,10 +144,11 @@ class Shown:
         rows: int = 24,
         events: Sequence[Event] = (),
         ballots_hidden: bool = False,
+        joins: bool = True,
         **setup: Any,
     ):
         """`events` have happened before; without them the debate is opened with that setup."""
-        self.terminal, self.time = FakeTerminal(columns, rows), 0.0
+        self.terminal, self.time = FakeTerminal(columns, rows, joins=joins), 0.0
         self.debate = fold(events or [debates.opened_event(**setup)])
         self.display = FakeDisplay(self.terminal)
         self.live = Live(self.debate, self.display, now=lambda: self.time, ballots_hidden=ballots_hidden)

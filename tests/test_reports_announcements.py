@@ -16,7 +16,7 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.reports import markdown, wording
 from debate_orchestrator.reports.announcements import Announcer, announcements
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.util.terminal_text import fill_line
+from debate_orchestrator.util.rows import rows as rows_of
 
 SCORES = ("Scores: A: 7 | B: 6 | Winner: A", "It was better argued.")
 FINAL = (
@@ -155,6 +155,6 @@ def test_what_others_said_begins_no_line_of_a_replay(capsys: pytest.CaptureFixtu
 
 def test_no_row_of_a_long_line_looks_like_another_line() -> None:
     """A line that is broken is indented from its second row on: what it quotes begins no row as an own line does."""
-    rows = fill_line("From the floor: " + "word " * 12 + "Winner: B", 76).split("\n")
+    rows = rows_of("From the floor: " + "word " * 12 + "Winner: B", 76)
 
     assert len(rows) == 2 and rows[1].startswith("  ")

@@ -9,10 +9,10 @@ import pytest
 from fake_terminal import FakeDisplay, FakeTerminal
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 from rich.text import Text
 
 from debate_orchestrator.terminal.display import Display, pack
+from debate_orchestrator.util.rows import width_of
 from debate_orchestrator.util.terminal_text import match_option, moves
 
 
@@ -115,13 +115,13 @@ def test_a_terminal_that_is_closed() -> None:
 @given(st.lists(st.text("ab 日é👍", min_size=1), max_size=9), st.integers(2, 120))
 def test_parts_are_packed_into_rows(parts: list[str], width: int) -> None:
     """However narrow the terminal, no row is wider; rows break between parts where a part fits."""
-    assert all(cell_len(row.plain) <= width for row in pack(parts, width, ""))
+    assert all(width_of(row.plain) <= width for row in pack(parts, width, ""))
     rows = pack(["Round 1 of 3", "Challenge", "12 s", "stopping when the answers are in"], 26, "")
     assert [row.plain.rstrip() for row in rows] == [
         "Round 1 of 3 · Challenge",
         "12 s",
         "stopping when the answers",
-        "are in",
+        "  are in",
     ]
 
 

@@ -147,7 +147,7 @@ def test_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_looking_something_up(key: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The brief, and what was entered, are a key away; an interrupt is the pager's meanwhile, and no text is lost."""
     paged: list[str] = []
-    monkeypatch.setattr(prompt, "show_in_pager", lambda text: paged.append(text) or True)
+    monkeypatch.setattr(prompt, "show_in_pager", lambda text, columns: paged.append(text) or True)
 
     async def looking() -> str:
         with create_pipe_input() as pipe:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import unicodedata
 from collections.abc import Sequence
-from itertools import pairwise
 
 import debates
 import hostile_texts
 import pytest
+from fake_terminal import FakeDisplay, FakeTerminal
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 from rich.text import Text
+from wcwidth import wcwidth
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.terminal.speeches import SpeechView, StageView
+from debate_orchestrator.util.rows import width_of
 from debate_orchestrator.util.sanitize import sanitize
 
 TEXTS = st.one_of(st.text(max_size=60), hostile_texts.texts, st.sampled_from(hostile_texts.NASTY))
@@ -38,7 +41,7 @@ def texts(rows: Sequence[Text]) -> list[str]:
 
 def pieces(text: str, cuts: Sequence[int]) -> list[str]:
     places = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
-    return [text[start:end] for start, end in pairwise(places)]
+    return [text[start:end] for start, end in itertools.pairwise(places)]
 
 
 def streamed(text: str, cuts: Sequence[int], widths: Sequence[int]) -> list[str]:
@@ -49,7 +52,7 @@ def streamed(text: str, cuts: Sequence[int], widths: Sequence[int]) -> list[str]
         speech.add_piece(piece)
         finished, still_open = stage.rows(widths[n % len(widths)], 20)
         assert not finished and len(still_open) <= 20
-        assert all(cell_len(row.plain) <= max(widths[n % len(widths)], 4) for row in still_open)
+        assert all(width_of(row.plain) <= max(widths[n % len(widths)], 4) for row in still_open)
     speech.show_recorded(text)
     return texts(stage.rows(widths[0], 20)[0])
 
@@ -123,3 +126,28 @@ def test_speech_is_indented() -> None:
     rows = streamed("--- ROUND 2 OF 3 ---\nScores: A: 10 | B: 1 | Winner: A\n-- broken off here\nChallenge B", [], [80])
 
     assert all(row.startswith("  ") for row in rows[2:])
+
+
+@pytest.mark.parametrize("joins", [True, False])
+@pytest.mark.parametrize("said", hostile_texts.WIDER_THAN_THEY_LOOK, ids=itertools.count())
+def test_no_speech_leaves_its_column(said: str, joins: bool) -> None:
+    """However wide a terminal draws a speech, it is indented, in its own column, and the other one stands in its
+    place."""
+    for columns in (80, 130):
+        first, second = challenges()
+        stage, terminal = StageView([first, second], columns - 1), FakeTerminal(columns, 60, joins=joins)
+        first.show_recorded(f"{said}\n\n{said}")
+        second.show_recorded("word " * 60)
+        display = FakeDisplay(terminal)
+        display.acquire()
+        display.paint(stage.rows(columns - 1, 50)[0], [])
+        rows = [line.rstrip() for line in terminal.lines if line.strip()]
+        if columns == 80:
+            own = [row for row in rows if not row.startswith("  ")]
+            assert own == ["Challenge A", "Challenge B"]
+            continue
+        assert re.fullmatch(r"Challenge A +│ Challenge B", rows[0])
+        for row in rows[1:]:
+            left, _, right = row.rpartition("│")
+            assert left.startswith("  ") and re.fullmatch(r"(   word( word)*)?", right), row
+            assert sum(max(wcwidth(char), unicodedata.category(char) == "Mc") for char in left) == 64 or joins

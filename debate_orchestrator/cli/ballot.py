@@ -7,7 +7,6 @@ import os
 import shlex
 import signal
 import sys
-import textwrap
 from collections.abc import Iterator
 from datetime import date
 from functools import partial
@@ -33,7 +32,11 @@ from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
-from debate_orchestrator.util.sanitize import one_line, sanitize
+from debate_orchestrator.util.rows import rows
+from debate_orchestrator.util.sanitize import one_line
+
+_FORM_WIDTH = 79
+"""Columns of the lines above an empty form, which most terminals show without breaking them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -179,7 +182,7 @@ def _show(prompter: prompt.Prompter, text: str) -> None:
     """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        in_pager = bool(os.environ.get("PAGER")) and prompt.show_in_pager(sanitize(text))
+        in_pager = bool(os.environ.get("PAGER")) and prompt.show_in_pager(text, prompter.columns)
     finally:
         signal.signal(signal.SIGINT, before)
     if not in_pager:
@@ -193,10 +196,7 @@ def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: s
     rounds = {n: _fields(form, shape) for n, shape in form.rounds.items()}
     fields |= {"rounds": rounds} if rounds else {}
     fields |= {"final": _fields(form, form.final), "why": None, "after": None}
-    head = (
-        textwrap.fill(one_line(line), 98, initial_indent="# ", subsequent_indent="#   ")
-        for line in _head(form, journal)
-    )
+    head = (f"# {row}" for line in _head(form, journal) for row in rows(one_line(line), _FORM_WIDTH - 2))
     return "\n".join(head) + "\n\n" + to_yaml(fields).replace(": null\n", ":\n")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 import warnings
 from argparse import Namespace
@@ -16,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact, redact_json
+from debate_orchestrator.util.rows import terminal_size, wrap
 from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
-from debate_orchestrator.util.terminal_text import MAX_WIDTH, fill_line, moves
+from debate_orchestrator.util.terminal_text import moves
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.format import Format
@@ -109,8 +109,8 @@ def say(*lines: str) -> None:
 
 
 def print_document(text: str) -> None:
-    """Prints a document on stdout, without wrapping its lines."""
-    print(sanitize(text), end="")
+    """Prints a document on stdout: into a file or a pipe as it is, at a terminal with its lines broken."""
+    print(_wrapped(sanitize(text), sys.stdout), end="")
 
 
 def print_status(*lines: str) -> None:
@@ -174,11 +174,11 @@ def _flag(setting: str) -> str:
 
 
 def _write(lines: Iterable[str], stream: TextIO) -> None:
-    """Prints sanitized lines, at a terminal wrapped between words, with paths left whole."""
-    text = redact(
-        "\n".join(map(without_line_breaks, lines))
-    )  # before the wrap, which could split a secret that has spaces
-    if stream.isatty():
-        width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
-        text = "\n".join(fill_line(line, width) for line in text.split("\n"))
-    print(text, file=stream)
+    """Prints each of the lines as one."""
+    print(_wrapped("\n".join(map(without_line_breaks, lines)), stream), file=stream)
+
+
+def _wrapped(text: str, stream: TextIO) -> str:
+    """Sanitized text without secrets, wrapped if it goes to a terminal."""
+    text = redact(text)  # before the wrap, which could split a secret that has spaces
+    return wrap(text, terminal_size(stream)[0], whole_paths=True) if stream.isatty() else text

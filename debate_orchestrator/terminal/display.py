@@ -1,6 +1,6 @@
 """Writes rows to a terminal: finished rows go into its scroll-back, open rows below them are written over.
 
-rich styles and wraps the text. Its `Live` is not used: it leaves the cursor below the open rows, so that a terminal
+rich styles the text. Its `Live` is not used: it leaves the cursor below the open rows, so that a terminal
 made narrower wraps them anew and keeps leftovers among the finished rows. Here the cursor rests at the first open
 row, and everything below it is cleared before each paint, however the terminal was resized.
 """
@@ -8,62 +8,77 @@ row, and everything below it is cleared before each paint, however the terminal 
 from __future__ import annotations
 
 import io
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TextIO
 
-from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.console import Console
-from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.rows import lay_out, terminal_size, width_of, without_tabs
+from debate_orchestrator.util.sanitize import sanitize, without_line_breaks
 
 SIDES = ("bold cyan", "bold yellow")
 """The styles of the sides, in the order of the format: colours that a terminal's theme keeps readable."""
 JUDGE, ALARM = "bold magenta", "bold red"
+SEPARATOR = " │ "
+"""What stands between two columns."""
+_COLUMN = "column"
+"""In the style of a part: the column of the terminal where it begins, from 1."""
 
 _CONSOLE = Console(file=io.StringIO(), color_system="standard", force_terminal=True, legacy_windows=False)
-"""Only to wrap and style: nothing is printed with it."""
-_FALLBACK = (80, 24)
+"""Only to style: nothing is printed with it."""
 _PLAIN = str.maketrans({**dict.fromkeys("█▉▊▋▌", "#"), **dict.fromkeys("▍▎▏░─—·", "-"), "│": "|", "…": "."})
 """What the live view draws with, for terminals whose encoding lacks it."""
 _CLEAR, _HIDE, _SHOW = "\r\x1b[J", "\x1b[?25l", "\x1b[?25h"
-_NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
+_NO_WRAP, _WRAP, _TO_COLUMN = "\x1b[?7l", "\x1b[?7h", "\x1b[{}G"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """Synchronized output: terminals that know it show no half-painted screen, the others ignore it."""
 
 
-def wrap(text: Text, width: int) -> list[Text]:
-    """The rows of one paragraph, none wider than `width` columns, which are at least 2. Only an empty one is blank."""
-    rows = text.wrap(_CONSOLE, max(2, width), overflow="fold")
-    return [row for row in rows if row.plain.strip()] or [Text()]
-
-
-def paragraph(text: str, width: int, style: str = "", *, indent: int = 0, hanging: int = 0) -> list[Text]:
-    """A whole text as rows, with control characters made visible. Of a line that is broken, the rows after the first
-    are indented by `hanging` more."""
+def paragraph(text: str, width: int, style: str = "", *, indent: int = 0, strong: str = "") -> list[Text]:
+    """A whole text as rows, with control characters made visible. What matches the pattern `strong` is bold."""
     lines = sanitize(text).split("\n")
-    return [row for line in lines for row in _rows(Text(line, style), width, indent, hanging)]
+    return [row for line in lines for row in _styled_rows(without_tabs(" " * indent + line), width, style, strong)]
 
 
-def _rows(line: Text, width: int, indent: int, hanging: int) -> list[Text]:
-    rows = wrap(line, width - indent)
-    rows = wrap(line, width - indent - hanging) if len(rows) > 1 and hanging else rows
-    return [Text.assemble(" " * (indent + hanging * (n > 0)), row) for n, row in enumerate(rows)]
+@lru_cache(4096)  # a speech that streams is laid out anew at each paint; all its lines but the last are the same
+def _styled_rows(line: str, width: int, style: str, strong: str) -> tuple[Text, ...]:
+    text = Text(line, style)
+    if strong:
+        text.highlight_regex(strong, "bold")
+    rows = lay_out(line, width)
+    parts = text.divide([place for row in rows for place in row[1:]])[1::2]
+    return tuple(Text.assemble(row.begin, part) for row, part in zip(rows, parts, strict=True))
 
 
 def pack(parts: Sequence[str], width: int, style: str) -> list[Text]:
-    """The parts, joined by dots, in as few rows as possible; a part wider than a row is wrapped."""
+    """The parts, joined by dots, in as few rows as possible; a part wider than a row is broken."""
     lines: list[str] = []
     for part in parts:
         joined = f"{lines[-1]} · {part}" if lines else part
-        if lines and cell_len(joined) <= width:
+        if lines and width_of(joined) <= width:
             lines[-1] = joined
         else:
             lines.append(part)
     return [row for line in lines for row in paragraph(line, width, style)]
+
+
+def beside(cells: Sequence[Text | None], width: int) -> Text:
+    """One row of several columns of that width, with a line between two. Where the line and the next column begin is
+    also told to the terminal, which may draw a text narrower or wider than it was measured."""
+    row = Text()
+    for n, cell in enumerate(cells):
+        if n:
+            place = n * (width + len(SEPARATOR)) + 1
+            line, gap = SEPARATOR[:-1], SEPARATOR[-1]
+            row.append(" " * (place - 1 - len(SEPARATOR) - width_of(row.plain)))
+            row.append(line, Style(dim=True, meta={_COLUMN: place - len(SEPARATOR)}))
+            row.append(gap, Style(meta={_COLUMN: place - len(gap)}))
+        row.append_text(cell or Text())
+    return row
 
 
 class Display:
@@ -82,11 +97,7 @@ class Display:
 
     def size(self) -> tuple[int, int]:
         """Columns and rows now; 80 and 24 where they are unknown."""
-        try:
-            columns, rows = os.get_terminal_size(self._stream.fileno())
-        except (OSError, ValueError):
-            return _FALLBACK
-        return columns or _FALLBACK[0], rows or _FALLBACK[1]
+        return terminal_size(self._stream)
 
     def acquire(self) -> None:
         """Takes over the bottom of the screen, and prints the finished rows that came meanwhile."""
@@ -113,22 +124,28 @@ class Display:
         if not rows and list(still_open) == self._open:
             return
         self._open = list(still_open)
-        output = [_BEGIN, _CLEAR, *(f"{self._styled(row)}\r\n" for row in rows)]
-        if still_open:
-            # Not wrapped, so that text which this terminal shows wider than it was measured shifts nothing.
-            up = f"\x1b[{len(still_open) - 1}A" if len(still_open) > 1 else ""
-            output += [_NO_WRAP, "\r\n".join(map(self._styled, still_open)), f"{_WRAP}\r{up}"]
-        self._write("".join([*output, _END]))
+        # Not wrapped, so that text which this terminal draws wider than it was measured begins no row.
+        output = [_BEGIN, _CLEAR, _NO_WRAP, *(f"{self._styled(row)}\r\n" for row in self._that_fit(rows))]
+        output.append("\r\n".join(map(self._styled, still_open)))
+        up = f"\x1b[{len(still_open) - 1}A" if len(still_open) > 1 else ""
+        self._write("".join([*output, f"{_WRAP}\r{up}", _END]))
+
+    def _that_fit(self, rows: Sequence[Text]) -> Iterator[Text]:
+        """The rows, those broken again that were laid out before the terminal became narrower."""
+        width = self.size()[0]
+        for row in rows:
+            yield from [row] if width_of(row.plain) <= width else paragraph(row.plain, width - 1)
 
     def _styled(self, text: Text) -> str:
-        safe = sanitize(text.plain).replace("\n", " ")
+        safe = without_tabs(without_line_breaks(text.plain))
         if safe != text.plain:  # the last guard: no text reaches a terminal with an escape sequence in it
             text = Text(safe)
-        segments = Text.assemble(text).render(_CONSOLE)  # `render` alone passes over a text's own style
-        styled = segments if self._colour else Segment.remove_color(segments)
-        drawn = "".join(
-            style.render(part, color_system=ColorSystem.STANDARD) if style else part for part, style, _ in styled
-        )
+        drawn = ""
+        for part, style, _ in Text.assemble(text).render(_CONSOLE):  # `render` alone passes over a text's own style
+            if style and (column := style.meta.get(_COLUMN)):
+                drawn += _TO_COLUMN.format(column)
+            shown_style = style if self._colour or not style else style.without_color
+            drawn += shown_style.render(part, color_system=ColorSystem.STANDARD) if shown_style else part
         return drawn if self._draws else drawn.translate(_PLAIN)
 
     def _write(self, text: str) -> None:

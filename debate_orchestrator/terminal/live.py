@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from rich.cells import cell_len
 from rich.text import Text
 
 from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript_entries
@@ -26,8 +25,8 @@ from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, p
 from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, has_columns
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
+from debate_orchestrator.util.rows import MAX_WIDTH, padded, shortened, width_of
 from debate_orchestrator.util.sanitize import count_words, one_line, without_line_breaks
-from debate_orchestrator.util.terminal_text import MAX_WIDTH
 
 _STATUS_ROWS = 3
 """Rows at most of each part of the status."""
@@ -293,8 +292,7 @@ class Live:
     def _add_text(
         self, text: str, style: str = "", *, indent: int = 0, gap: bool = True, of_ballots: bool = False
     ) -> None:
-        # Whatever an announcement quotes begins no row as an announcement does.
-        rows = paragraph(text, min(self._width, MAX_WIDTH), style, indent=indent, hanging=0 if indent else INDENT)
+        rows = paragraph(text, min(self._width, MAX_WIDTH), style, indent=indent)
         self._add_rows(rows, gap=gap, of_ballots=of_ballots)
 
     def _add_rows(self, rows: Sequence[Text], *, gap: bool = True, of_ballots: bool = False) -> None:
@@ -374,12 +372,11 @@ def _bars(debate: DebateState, points: Mapping[str, Fraction], maximum: Fraction
     names = {side: one_line(debate.format.name_of(side)) for side in points}
     indent = INDENT if width >= 40 else 0
     room = width - indent - _NUMBER_COLUMNS
-    longest = max(1, min(max(map(cell_len, names.values())), room // 2))
+    longest = max(1, min(max(map(width_of, names.values())), room // 2))
     length = max(1, min(_MAX_BAR_COLUMNS, room - longest - 1))
     rows: list[Text] = []
     for side, value in points.items():
-        name = Text(names[side])
-        name.truncate(longest, overflow="ellipsis", pad=True)
+        name = padded(shortened(names[side], longest), longest)
         drawn = (bar(value / maximum, length), _side_style(debate, side))
         rows.append(Text.assemble(" " * indent, name, " ", drawn, (f" {decimals(value)}", "bold")))
     return rows

@@ -28,8 +28,9 @@ from prompt_toolkit.styles import Style
 
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.rows import MAX_WIDTH, padded, shortened, width_of, wrap
 from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
-from debate_orchestrator.util.terminal_text import BACK, MAX_WIDTH, QUIT, Back, Unanswered, match_option, wrap
+from debate_orchestrator.util.terminal_text import BACK, QUIT, Back, Unanswered, match_option
 
 TEXT_KEYS = "Alt-Enter, Esc Enter or Ctrl-D hands it in, F2 whole brief, Ctrl-C leaves, Ctrl-X Ctrl-E editor"
 LINE_KEYS = "Shift-Tab back, F2 whole brief, F3 what was entered, Ctrl-C leaves"
@@ -131,6 +132,11 @@ class Prompter:
             self._format(lines), output=self._output, style=_STYLE, include_default_pygments_style=False
         )
 
+    @property
+    def columns(self) -> int:
+        """How wide the terminal is now."""
+        return self._output.get_size().columns
+
     def clear(self) -> None:
         """Removes everything from the screen and its scroll-back."""
         self._output.write_raw("\x1b[H\x1b[2J\x1b[3J")
@@ -183,7 +189,7 @@ class Prompter:
             completer=_completer(question),
             complete_while_typing=False,
             reserve_space_for_menu=6,
-            placeholder=FormattedText([("", placeholder)]),
+            placeholder=FormattedText([("", shortened(placeholder, self.columns - 4))]),
             bottom_toolbar=self._toolbar,
             key_bindings=self._keys(),
             style=_STYLE,
@@ -202,7 +208,7 @@ class Prompter:
 
     def _message(self) -> FormattedText:
         """The question where it is private, the choices, and the sign behind which is typed."""
-        question, columns = self._question, self._output.get_size().columns
+        question, columns = self._question, self.columns
         lines = question_lines(question) if question.private else []
         parts = [*self._format(("", *lines)), ("", "\n")] if lines else []
         selected = (
@@ -210,12 +216,12 @@ class Prompter:
         )
         for (value, _), row in zip(question.choices, choice_rows(question, columns), strict=True):
             sign, style = ("* ", "class:strong") if value == selected else ("  ", "")
-            parts.append((style, f"{sign}{wrap(row, columns - 2)}\n"))
+            parts.append((style, f"{sign}{wrap(f'  {row}', columns)[2:]}\n"))
         return FormattedText([*parts, ("", "" if question.multiline else "> ")])
 
     def _toolbar(self) -> FormattedText:
         status = self._question.status(matching_choice(self._question, self._typed_text()) or self._selected_value())
-        return FormattedText([("", one_line(status))])
+        return FormattedText([("", wrap(one_line(status), self.columns))])
 
     def _typed_text(self) -> str:
         return self._session.default_buffer.text if self._session else ""
@@ -224,12 +230,11 @@ class Prompter:
         return "" if self._selected is None else self._question.choices[self._selected][0]
 
     def _format(self, lines: tuple[str | Line, ...]) -> FormattedText:
-        columns = self._output.get_size().columns
         parts: list[tuple[str, str]] = []
         for line in lines:
             text, strong = line if isinstance(line, Line) else (line, False)
             parts += [("", "\n")] if parts else []
-            parts.append(("class:strong" if strong else "", wrap(without_line_breaks(text), columns)))
+            parts.append(("class:strong" if strong else "", wrap(without_line_breaks(text), self.columns)))
         return FormattedText(parts)
 
     def _keys(self) -> KeyBindings:
@@ -271,13 +276,13 @@ class Prompter:
     def _show(self, name: str) -> None:
         """Shows a text above the question, in a pager if there is one, which leaves nothing behind."""
         if text_of := self._question.shows.get(name):
-            text = wrap(text_of(), self._output.get_size().columns)
+            text = text_of()
             self.is_in_other_program = True
             run_in_terminal(lambda: self._page(text), in_executor=True)
 
     def _page(self, text: str) -> None:
         try:
-            if not show_in_pager(text):
+            if not show_in_pager(text, self.columns):
                 self.tell(*text.split("\n"))
         finally:
             self._regain_terminal()
@@ -293,19 +298,21 @@ def _completer(question: Question) -> Completer | None:
     return WordCompleter(list(words), sentence=True, ignore_case=True) if words else None
 
 
-def show_in_pager(text: str) -> bool:
-    """Shows a text in the pager; returns False if there is no pager."""
+def show_in_pager(text: str, columns: int) -> bool:
+    """Shows a text, laid out for a terminal that is so wide, in the pager; returns False if there is no pager."""
     try:
         command = shlex.split(os.environ.get("PAGER") or "") or [next(filter(shutil.which, _PAGERS), "")]
     except ValueError:  # a quotation mark without its other
         return False
     if not shutil.which(command[0]):
         return False
-    # `less` runs no commands and writes no files on behalf of a debate that is read in it, and says how to leave it.
-    quoted = f"{os.environ.get('LESS', '')} -Ps{_PAGER_KEYS}$ -Pm{_PAGER_KEYS}$ -PM{_PAGER_KEYS}$".strip()
+    # `less` runs no commands and writes no files on behalf of a debate that is read in it, and says how to leave it. It
+    # breaks no rows, not even where the terminal becomes narrower.
+    quoted = f"{os.environ.get('LESS', '')} -S -Ps{_PAGER_KEYS}$ -Pm{_PAGER_KEYS}$ -PM{_PAGER_KEYS}$".strip()
     environment = os.environ | {"LESSSECURE": "1", "LESS": quoted}
+    rows = wrap(redact(text), columns)  # in this order: a secret may have blanks
     try:
-        return subprocess.run(command, input=redact(text).encode(), env=environment, check=False).returncode == 0
+        return subprocess.run(command, input=rows.encode(), env=environment, check=False).returncode == 0
     except OSError:
         return False
 
@@ -329,13 +336,12 @@ def question_lines(question: Question) -> list[Line]:
 
 def choice_rows(question: Question, columns: int) -> list[str]:
     """A row for each choice: number, value and meaning, which stands below where there is no room beside."""
-    value_width = max((len(value) for value, _ in question.choices), default=0)
+    value_width = max((width_of(sanitize(value)) for value, _ in question.choices), default=0)
     fits_in_row = value_width + 6 <= min(columns, MAX_WIDTH) // 3
     rows = []
     for number, (value, meaning) in enumerate(question.choices, 1):
         title = f"{number} {sanitize(value)}"
         about = one_line(meaning)
-        rows.append(
-            f"{title:{value_width + 4}}{about}".rstrip() if fits_in_row or not about else f"{title}\n      {about}"
-        )
+        below = f"{title}\n      {about}"
+        rows.append(f"{padded(title, value_width + 4)}{about}".rstrip() if fits_in_row or not about else below)
     return rows

@@ -4,7 +4,6 @@ when it is complete, all of it is printed."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -12,17 +11,16 @@ from rich.text import Text
 
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
-from debate_orchestrator.terminal.display import ALARM, wrap
+from debate_orchestrator.terminal.display import ALARM, SEPARATOR, beside, paragraph
 from debate_orchestrator.util.redact import StreamRedactor, redact
+from debate_orchestrator.util.rows import MAX_WIDTH
 from debate_orchestrator.util.sanitize import one_line, sanitize
-from debate_orchestrator.util.terminal_text import MAX_WIDTH
 
 COLUMN = 58
 """Width of a column at least: two of them and the separator in 120 columns, less the last one."""
-SEPARATOR = " │ "
 INDENT = 2
 """How far speech is indented. The engine's own words are not, so no speech can pass for them."""
-_STRONG = r"^#{1,6} .*|\*\*[^*]+\*\*"
+_STRONG = r"^ *#{1,6} .*|\*\*[^*]+\*\*"
 """Headings and strong words in markdown, which are shown bold."""
 
 
@@ -32,25 +30,9 @@ class Block(NamedTuple):
     text: str
     style: str = ""
     indent: int = 0
-    hanging: int = 0
-    """How much further the rows of a line are indented that come after its first."""
 
     def rows(self, width: int) -> list[Text]:
-        return [
-            row
-            for line in self.text.split("\n")
-            for row in _wrapped(line, self.style, self.indent, self.hanging, width)
-        ]
-
-
-@lru_cache(4096)  # a speech that streams is wrapped anew at each paint; all its lines but the last are the same
-def _wrapped(line: str, style: str, indent: int, hanging: int, width: int) -> tuple[Text, ...]:
-    text, indent, hanging = Text(line.replace("\t", "    "), style), min(indent, width // 2), min(hanging, width // 4)
-    if indent:
-        text.highlight_regex(_STRONG, "bold")
-    rows = wrap(text, width - indent)
-    rows = wrap(text, width - indent - hanging) if hanging and len(rows) > 1 else rows
-    return tuple(Text.assemble(" " * (indent + hanging * (n > 0)), row) for n, row in enumerate(rows))
+        return paragraph(self.text, width, self.style, indent=self.indent, strong=_STRONG if self.indent else "")
 
 
 class SpeechView:
@@ -103,7 +85,7 @@ class SpeechView:
         """Shows the recorded speech as others hear it, and below it what was found of its quotes, and a note."""
         recorded = redact(sanitize(text)).strip()
         self._blocks += [_block(recorded)] if recorded else []
-        self._blocks += [Block("\n".join(map(one_line, findings)), hanging=INDENT)] if findings else []
+        self._blocks += [Block("\n".join(map(one_line, findings)))] if findings else []
         self._text = ""
         self._end(note)
         self.is_final, self.retry_at = True, None
@@ -134,7 +116,7 @@ class SpeechView:
     def _end(self, note: str) -> None:
         """Ends the text so far, with the engine's words below it unless they are empty."""
         self._blocks += [_block(self._text)] if self._text else []
-        self._blocks += [Block(one_line(note), ALARM, hanging=INDENT)] if note else []
+        self._blocks += [Block(one_line(note), ALARM)] if note else []
         self._text = ""
 
 
@@ -186,13 +168,5 @@ def _column(count: int, width: int) -> int:
 
 
 def _join_columns(columns: Sequence[Sequence[Text]], width: int) -> list[Text]:
-    """The rows of columns beside each other, of which all but the last are padded."""
-    if len(columns) == 1:
-        return list(columns[0])
-    rows = []
-    for cells in zip_longest(*columns):
-        *padded, last = (cell.copy() if cell else Text() for cell in cells)
-        for cell in padded:
-            cell.align("left", width)
-        rows.append(Text.assemble(*(part for cell in padded for part in (cell, (SEPARATOR, "dim"))), last))
-    return rows
+    """The rows of columns beside each other."""
+    return [beside(cells, width) for cells in zip_longest(*columns)]

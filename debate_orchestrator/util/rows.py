@@ -1,0 +1,161 @@
+"""Rows of a terminal: how many columns a text takes, and where a line of it is broken.
+
+Terminals disagree on the width of a character: of a vowel sign, of emoji that are joined, of what is newer than their
+tables. Each counts here as the widest that one draws it. A row that a terminal had to break itself would go on in the
+first column, where only the program's own lines begin.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple, TextIO
+
+from debate_orchestrator.util.sanitize import sanitize
+
+MAX_WIDTH = 100
+"""Columns that a line of prose may have, for it to be read with ease."""
+_USUAL_SIZE = (80, 24)
+_TAB = "    "
+_HANGING = 2
+"""How far the rows of a line after the first are indented, if the line itself is not."""
+_JOINERS = "\u200c\u200d"
+_EMOJI_SELECTOR = "\ufe0f"
+_WIDE_SOMEWHERE = re.compile(
+    "[\u2630-\u2637\u268a-\u268f\u3248-\u324f\u4dc0-\u4dff\U0001d300-\U0001d37f\U0001f000-\U0001ffff]"
+)
+"""Symbols and emoji, of which some tables say that they are wide, and some that they are not."""
+_SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_WORD = re.compile("[^ ]+")
+_LEAD = re.compile(">[> ]*| *")
+"""What each row of a line begins with: the signs of a block quote, or blanks."""
+_ITEM = re.compile(r" +\d+ \S+ {2,}| +- ")
+"""The beginning of a line below whose text the other rows stand: a number with its gap, or the dash of a list."""
+
+
+class Row(NamedTuple):
+    """A row of a line: `begin`, and then the characters of the line from `start` to `end`."""
+
+    begin: str
+    start: int
+    end: int
+
+
+def terminal_size(stream: TextIO) -> tuple[int, int]:
+    """Columns and rows of the terminal behind a stream now; 80 and 24 where they are unknown."""
+    try:
+        width, height = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        return _USUAL_SIZE
+    return width or _USUAL_SIZE[0], height or _USUAL_SIZE[1]
+
+
+def width_of(text: str) -> int:
+    """How many columns a text without tabs takes at most."""
+    return len(text) if text.isascii() else sum(map(_columns_of, text))
+
+
+@lru_cache(maxsize=8192)
+def _columns_of(char: str) -> int:
+    category = unicodedata.category(char)
+    if char in _JOINERS:
+        return 0
+    if unicodedata.east_asian_width(char) in ("W", "F") or category in ("Cn", "Co") or _WIDE_SOMEWHERE.match(char):
+        return 2
+    return 0 if category in ("Mn", "Me") and char != _EMOJI_SELECTOR else 1
+
+
+def padded(text: str, width: int) -> str:
+    """`text` with blanks behind it up to that width."""
+    return text + " " * (width - width_of(text))
+
+
+def shortened(text: str, width: int) -> str:
+    """As much of the beginning of a line as that width takes."""
+    return text if width_of(text) <= width else f"{text[: _end_that_fits(text, 0, len(text), width - 1)]}…"
+
+
+def without_tabs(text: str) -> str:
+    """`text` with blanks in place of tabs, whose width depends on where they stand."""
+    return text.replace("\t", _TAB)
+
+
+def wrap(text: str, terminal_columns: int, *, whole_paths: bool = False) -> str:
+    """`text`, sanitized, with its lines broken for a terminal that is that wide. With `whole_paths` a line that is not
+    indented may be wider where it names a file that is there, so that its path can be copied."""
+    width = max(10, min(terminal_columns - 1, MAX_WIDTH))
+    return "\n".join(
+        row
+        for line in sanitize(text).split("\n")
+        for row in rows(line, width, _is_path if whole_paths and not line.startswith(" ") else _never)
+    )
+
+
+def rows(line: str, width: int, is_whole: Callable[[str], bool] = lambda word: False) -> list[str]:
+    """A line as rows, as `lay_out` breaks it."""
+    line = without_tabs(line)
+    return [row.begin + line[row.start : row.end] for row in lay_out(line, width, is_whole)]
+
+
+def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = lambda word: False) -> list[Row]:
+    """Breaks a sanitized line without tabs between words, and words that are wider than a row. No row is wider than
+    `width` columns, which are at least 2, unless it is one word that `is_whole`.
+
+    The rows after the first are indented as the line is, or as far as the text of an item, and at least by two blanks;
+    those of a block quote begin as the line does. So nothing that a line quotes looks like a line of its own."""
+    width = max(2, width)
+    most = width // 2 if width >= 4 else 0
+    lead = next(_LEAD.finditer(line))[0][:most]
+    item = _ITEM.match(line)
+    later = lead if lead.startswith(">") else " " * min(max(len(lead), _HANGING), most)
+    if item and width_of(item[0]) < most:
+        later = " " * width_of(item[0])
+
+    laid_out: list[Row] = []
+    begin, used = lead, len(lead)
+    start = end = None
+    for word in _WORD.finditer(line, len(lead)):
+        at, size = word.start(), width_of(word[0])
+        if start is not None and end is not None:
+            if used + (at - end) + size <= width:
+                used, end = used + (at - end) + size, word.end()
+                continue
+            laid_out.append(Row(begin, start, end))
+            begin, used = later, len(later)
+        while used + size > width and not is_whole(word[0]):
+            cut = _end_that_fits(line, at, word.end(), width - used)
+            laid_out.append(Row(begin, at, cut))
+            size -= width_of(line[at:cut])
+            begin, used, at = later, len(later), cut
+        start, end, used = at, word.end(), used + size
+    return [*laid_out, Row(begin, start, end)] if start is not None and end is not None else [Row(lead.rstrip(), 0, 0)]
+
+
+def _end_that_fits(text: str, start: int, end: int, room: int) -> int:
+    """Where the part of a text that fits ends: before a sign that belongs together if possible, and never before its
+    first character."""
+    at, left = start, room
+    while at < end and (left := left - _columns_of(text[at])) >= 0:
+        at += 1
+    whole_sign = at
+    while start < whole_sign < end and _belongs_to_the_one_before(text, whole_sign):
+        whole_sign -= 1
+    return whole_sign if whole_sign > start else max(at, start + 1)
+
+
+def _belongs_to_the_one_before(text: str, at: int) -> bool:
+    char = text[at]
+    return unicodedata.category(char)[0] == "M" or char in _JOINERS + _SKIN_TONES or text[at - 1] in _JOINERS
+
+
+def _never(word: str) -> bool:
+    return False
+
+
+def _is_path(word: str) -> bool:
+    """Whether a word names a file that is there, in plain letters and as short as can be."""
+    path = word.strip("`'\"().,:;")
+    return word.isascii() and os.path.normpath(path) == path and os.path.lexists(path)

@@ -1,0 +1,148 @@
+"""Rows of a terminal: none is wider than it by any measure, each begins with its indent, and the text is whole."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import unicodedata
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from fake_terminal import FakeTerminal
+from hostile_texts import FORGED, WIDER_THAN_THEY_LOOK
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import DummyInput
+from prompt_toolkit.output.vt100 import Vt100_Output
+from wcwidth import wcwidth
+
+from debate_orchestrator.cli import ballot
+from debate_orchestrator.cli.output import print_document, print_status, say
+from debate_orchestrator.terminal.prompt import Prompter
+from debate_orchestrator.util.rows import lay_out, padded, rows, shortened, width_of, wrap
+from debate_orchestrator.util.sanitize import sanitize
+
+LINES = st.text("  ab1>-#\t\u00a0。日é👍🏽\u200dक\u0903\u0301\ufe0f✔\u4dc0", max_size=200)
+
+
+def drawn(char: str) -> int:
+    """The widest that a terminal draws a character."""
+    return max(wcwidth(char), unicodedata.category(char) == "Mc")
+
+
+@given(LINES, st.integers(4, 120))
+def test_rows_of_a_line(line: str, width: int) -> None:
+    """No row is wider, each begins as its line does, or is indented, and no sign of the text is lost or moved."""
+    line = line.replace("\t", "    ")
+    laid_out = lay_out(line, width)
+    made = rows(line, width)
+
+    assert [row.begin + line[row.start : row.end] for row in laid_out] == made
+    assert all(sum(map(drawn, row)) <= width for row in made)
+    indent = len(line) - len(line.lstrip(" "))
+    for n, row in enumerate(laid_out):
+        assert row.begin.startswith(line[: min(indent, width // 2)]) or not row.begin
+        assert not n or len(row.begin) >= min(2, width // 2) or row.begin.startswith(">")
+    first = laid_out[0].begin if line.startswith(">") else ""
+    kept = first + "".join(line[row.start : row.end] for row in laid_out)
+    assert kept.replace(" ", "") == line.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("one two three four", ["one two three", "  four"]),
+        ("    one two three four", ["    one two three", "    four"]),
+        ("  - one two three four", ["  - one two three", "    four"]),
+        (" 1 ab  the best of all", [" 1 ab  the best", "       of all"]),
+        ("> one two three four", ["> one two three", "> four"]),
+        ("> > aaaaaaaaaaaaaaaaa", ["> > aaaaaaaaaaaaa", "> > aaaa"]),
+        ("a   b\tc", ["a   b    c"]),
+        ("日本語日本語日本語", ["日本語日本語日本", "  語"]),
+        ("👨\u200d👩\u200d👧" * 3, ["👨\u200d👩\u200d👧👨\u200d👩\u200d👧", "  👨\u200d👩\u200d👧"]),
+        ("   ", [""]),
+        ("", [""]),
+        (">", [">"]),
+    ],
+)
+def test_how_a_line_is_broken(line: str, expected: list[str]) -> None:
+    """Between words and not within a sign; the text of an item is a block, and a block quote stays one."""
+    assert rows(line, 17) == expected
+
+
+def test_a_long_word_takes_no_longer_than_its_length() -> None:
+    """A speech of one word is laid out at once."""
+    assert len(rows("x" * 400_000, 79)) > 5_000
+
+
+@pytest.mark.slow
+def test_the_width_of_every_character() -> None:
+    """No terminal's table has a wider one, whatever Unicode it follows."""
+    kept = (chr(n) for n in range(0x20, 0x110000) if not 0xD800 <= n < 0xE000)
+    assert [char for char in kept if sanitize(char) == char and drawn(char) > width_of(char)] == []
+
+
+def test_names_in_a_table() -> None:
+    """A name is padded and shortened by columns."""
+    assert padded("日本", 6) == "日本  "
+    assert shortened("日本語", 5) == "日本…" and shortened("日本語", 6) == "日本語"
+
+
+def test_a_path_stays_whole(here: Path) -> None:
+    """The path of a file that is there is not broken, to be copied; any other word is, and any word of a speech."""
+    folder = Path("x" * 90)
+    folder.mkdir()
+    path = folder / "r.md"
+    path.write_text("", encoding="utf-8")
+    told = f"Written to {path}."
+
+    assert f"{path}." in wrap(told, 80, whole_paths=True).split("\n  ")
+    for other in (told.replace("r.md", "s.md"), f"  {told}", f"Written to {os.sep * 80}{here}."):
+        assert all(len(row) < 80 for row in wrap(other, 80, whole_paths=True).split("\n")), other
+
+
+class Shell(FakeTerminal):
+    """A terminal to which a program prints."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        return super().write(text.replace("\r\n", "\n").replace("\n", "\r\n"))
+
+
+@pytest.mark.parametrize("joins", [True, False])
+@pytest.mark.parametrize("said", WIDER_THAN_THEY_LOOK, ids=itertools.count())
+@pytest.mark.parametrize("way", ["say", "print_status", "print_document", "tell"])
+def test_no_line_leaves_its_indent(way: str, said: str, joins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a speech holds, its rows are indented at a terminal, as this program measures it and wider."""
+    shell, lines = Shell(80, joins=joins), [f"  {said}", f"  {FORGED}"]
+    monkeypatch.setattr(sys, "stdout" if way in ("say", "print_document") else "stderr", shell)
+    if way == "tell":
+        stream = StringIO()
+        Prompter(DummyInput(), Vt100_Output(stream, lambda: Size(rows=24, columns=80), term="dumb")).tell(*lines)
+        shell.write(stream.getvalue())
+    elif way == "print_document":
+        print_document("\n".join([*lines, ""]))
+    else:
+        {"say": say, "print_status": print_status}[way](*lines)
+
+    assert [line for line in shell.lines if line and not line.startswith("  ")] == []
+    letters = "".join(shell.text.split())
+    assert letters == "".join("".join(lines).split())
+
+
+@pytest.mark.parametrize("joins", [True, False])
+def test_a_debate_in_a_pager(here: Path, monkeypatch: pytest.MonkeyPatch, joins: bool) -> None:
+    """Each row of a block quote that a pager shows begins as one."""
+    monkeypatch.setenv("PAGER", "tee paged")
+    output = Vt100_Output(StringIO(), lambda: Size(rows=24, columns=80), term="dumb")
+    ballot._show(Prompter(DummyInput(), output), "\n".join(f"> {line}" for line in WIDER_THAN_THEY_LOOK))
+    shell = Shell(80, joins=joins)
+    shell.write(Path("paged").read_text(encoding="utf-8"))
+
+    assert len(shell.lines) > len(WIDER_THAN_THEY_LOOK)
+    assert [line for line in shell.lines if not line.startswith("> ")] == []
