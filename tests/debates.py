@@ -11,7 +11,7 @@ from corpus import NextText, TextGroup
 
 from debate_orchestrator.core.events import ContextFile, Event, Noted, Opened, Rejected
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.core.phases import Quotes, Turn
+from debate_orchestrator.core.phases import QuoteRules, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.start import make_opened
@@ -68,7 +68,7 @@ def opened_with_quotes() -> Opened:
     """The event that opens a debate of one round in a format in which quotes are looked up."""
     notes = ContextFile(name="notes.md", text="Tabs are one character wide in every file.")
     first = opened_event(rounds=1, context=(notes,))
-    return first.model_copy(update={"format": first.format.model_copy(update={"quotes": Quotes(least_words=1)})})
+    return first.model_copy(update={"format": first.format.model_copy(update={"quotes": QuoteRules(least_words=1)})})
 
 
 def play_events(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:

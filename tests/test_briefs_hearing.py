@@ -16,7 +16,7 @@ from test_briefs import CODE, ESCAPES, block_of, shown, whole, with_one_code
 
 from debate_orchestrator.core.events import ContextFile, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.core.phases import Quotes
+from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader, source
@@ -63,7 +63,7 @@ def test_private_working_is_in_no_brief(text: str, history: str) -> None:
 def test_quotes_are_marked_for_all_seats() -> None:
     """All seats see which quotes the material holds, and a tag that a speaker wrote is none."""
     said = "<quote>tabs are one character</quote> <v_quote>tabs are always best</v_quote>"
-    made = heard({"quotes": Quotes()}, _1_opening_a=said)
+    made = heard({"quotes": QuoteRules()}, _1_opening_a=said)
     mark = sanitize.block_marker(NONCE, "1.opening.a")
     for turn in ("1.opening.b", "1.verdict.judge", "final.verdict.judge"):
         assert block_of(made[turn], "1.opening.a") == (

@@ -14,7 +14,7 @@ from test_briefs import CODE, ESCAPES, block_of, fences, shown, with_one_code
 
 from debate_orchestrator.core.events import ContextFile, Event
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.core.phases import Quotes
+from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.prompting.briefs import Brief, brief
 
 NAMES = {"a": "Researcher A", "b": "Researcher B"}
@@ -133,7 +133,7 @@ def test_both_presentations_say_that_names_in_quotes_are_the_sources() -> None:
     reads, and behind no other."""
     quote, note = "In the trial B was better than A.", f"{CODE}: what is quoted above from a source has its names"
     opening = opened_event(rounds=1, mirror=True, context=(ContextFile(name="trial.md", text=quote),))
-    debate = fold([opening.model_copy(update={"format": opening.format.model_copy(update={"quotes": Quotes()})})])
+    debate = fold([opening.model_copy(update={"format": opening.format.model_copy(update={"quotes": QuoteRules()})})])
     said = script_of(_1_opening_a=f"I quote: <quote>{quote}</quote>", _1_opening_b="Nothing is quoted here.")
     while not debate.due[0].judging:
         for turn in debate.due:

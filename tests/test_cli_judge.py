@@ -81,7 +81,7 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
     assert "For cats." in asked and "Ann" not in asked
     assert "Winner: A (decisive)" in done["summary"] and "1 round completed" in done["summary"]
     assert hashlib.sha256(TALK.encode()).hexdigest()[:12] in report
-    assert "Researcher A: Ann; Researcher B: Bo" in report
+    assert "Researcher A: “Ann”; Researcher B: “Bo”" in report
     assert "Earlier Verdict" not in report
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from debate_orchestrator.storage import files
-from debate_orchestrator.storage.files import Ours, make_folder, move_aside, write_atomic, write_new, write_over
+from debate_orchestrator.storage.files import WrittenByUs, make_folder, move_aside, write_atomic, write_new, write_over
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadFile
 
@@ -111,7 +111,7 @@ def test_json_from_which_a_secret_was_taken_is_still_text(here: Path, monkeypatc
 
 @pytest.mark.parametrize("ours", [None, lambda _: True], ids=["any", "ours"])
 def test_nothing_is_left_of_a_replace_that_failed(
-    here: Path, monkeypatch: pytest.MonkeyPatch, ours: Ours | None
+    here: Path, monkeypatch: pytest.MonkeyPatch, ours: WrittenByUs | None
 ) -> None:
     """Where a file can't be replaced, it stays, and nothing is beside it."""
     Path("x.md").write_text("old")

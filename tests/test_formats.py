@@ -86,7 +86,7 @@ def _setting(name: str, chosen: bool) -> str:
 @pytest.mark.parametrize("rounds", [1, 2, 3, 8])
 def test_the_agenda_shown_is_the_one_played(rounds: int) -> None:
     """What is shown of a format before the first speech is what a debate of that size goes through."""
-    shown = loader.unrolled(loader.load("adversarial"), rounds, "strict", _setting)
+    shown = loader.stage_list(loader.load("adversarial"), rounds, "strict", _setting)
     plain = [tuple(ids) for _, how, ids in shown if "only" not in how and "unless" not in how]
     assert plain == stages(rounds, 1, "a")
     assert plain == [tuple(turn.id for turn in stage) for stage in play_debate(rounds, 1).stages]
@@ -94,7 +94,7 @@ def test_the_agenda_shown_is_the_one_played(rounds: int) -> None:
 
 def test_the_agenda_says_how_a_stage_comes_about() -> None:
     """Stages are told by their round, in turn or at once, and what depends on a finding says so."""
-    shown = loader.unrolled(loader.load("adversarial"), 2, "lenient", _setting)
+    shown = loader.stage_list(loader.load("adversarial"), 2, "lenient", _setting)
     assert shown[0] == ("before", "alone, only if blind", ["start.blind.judge"])
     assert shown[1] == ("before", "alone, unless issues", ["start.issues.rapporteur"])
     assert shown[2] == ("before", "with the one before, unless brief", ["start.advice.rapporteur"])

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import toy_report_file
 from conftest import Run, place_finished_debate
 from corpus import TextGroup, assert_harmless, text_groups
 from debates import entries, hostile_script, play_events, report_model
@@ -129,19 +130,19 @@ def test_a_speech_forges_no_checksum(group: TextGroup) -> None:
     assert_harmless(must_have_its_own_checksum, group)
 
 
-FORM = ReportFileType("text", "toy_report_file", (b"DEBATE: ",), ("\n", "\n"))
+TOY = ReportFileType("text", "toy_report_file", (b"DEBATE: ",), ("\n", "\n"))
 JOURNAL = "report.journal.jsonl"
 
 
 @pytest.fixture
 def finished(debate: Run, answers: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A finished debate, and the toy form among the others."""
+    """A finished debate, and the toy file type among the others."""
     place_finished_debate(debate)
-    monkeypatch.setitem(FILE_TYPES, ".txt", FORM)
+    monkeypatch.setitem(FILE_TYPES, ".txt", TOY)
     return debate
 
 
-def test_a_report_is_written_and_rendered_in_the_toy_form(finished: Run) -> None:
+def test_a_report_is_written_and_rendered_in_the_toy_file_type(finished: Run) -> None:
     """`report --to` and `replay --to` write what `render` gives, and their help names the suffix."""
     finished("report", JOURNAL, "--to", "report.txt")
     finished("replay", JOURNAL, "--to", "played.txt", "--quiet")
@@ -153,7 +154,14 @@ def test_a_report_is_written_and_rendered_in_the_toy_form(finished: Run) -> None
         assert ".md, .html, .json or .txt" in " ".join(finished(verb, "--help").out.split())
 
 
-def test_a_report_in_the_toy_form_is_checked(finished: Run) -> None:
+def test_a_file_type_that_gives_no_text_is_told(finished: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes would be written as their Python text, with no checksum; nothing is."""
+    monkeypatch.setattr(toy_report_file, "render", lambda report: b"PK")
+    with pytest.raises(TypeError, match=r"toy_report_file\.render must return text, not bytes"):
+        render(JOURNAL, "text")
+
+
+def test_a_report_in_the_toy_file_type_is_checked(finished: Run) -> None:
     """`check` finds it beside its journal, takes its name for the journal's, and sees a change in it."""
     finished("report", JOURNAL, "--to", "report.txt")
     beside = finished("check", JOURNAL, "--json").json["reports"]

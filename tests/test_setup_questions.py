@@ -34,7 +34,7 @@ def said(setup_questions: SetupQuestions, state: SetupState, *answers: tuple[str
         now = setup_questions.next(state)
         if isinstance(now, SetupQuestion):
             state = setup_questions.mark_asked(state, now)
-        take = setup_questions.proposed if isinstance(value, dict) else setup_questions.answer
+        take = setup_questions.with_proposal if isinstance(value, dict) else setup_questions.answer
         state = take(state, key, value)
     return state
 
@@ -239,7 +239,7 @@ class TestRefusals:
     def test_the_moderators_work_is_checked(self, setup_questions: SetupQuestions, work: Any) -> None:
         """A moderator's reply that is not in its shape is refused."""
         with pytest.raises(BadSettings, match=r"setup\.topic\.moderator"):
-            setup_questions.proposed(said(setup_questions, SetupState(), TO_POSITIONS[0]), "topic", work)
+            setup_questions.with_proposal(said(setup_questions, SetupState(), TO_POSITIONS[0]), "topic", work)
 
 
 def test_issues_of_the_users_own_are_confirmed_as_text() -> None:
@@ -424,4 +424,4 @@ class TestTheSame:
         setup_questions = made_questions()
         state = said(setup_questions, SetupState(), *TO_POSITIONS, ("positions", "auto"))
         with pytest.raises(BadSettings, match="two positions that differ"):
-            setup_questions.proposed(state, "positions", PAIR | {"b": PAIR["a"]})
+            setup_questions.with_proposal(state, "positions", PAIR | {"b": PAIR["a"]})

@@ -1,4 +1,4 @@
-"""A toy form of report: the topic, the status and a checksum as plain text. The example of docs/development.md."""
+"""A toy report file type: the topic, the status and a checksum as plain text. The example of docs/development.md."""
 
 from __future__ import annotations
 

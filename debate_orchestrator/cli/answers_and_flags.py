@@ -182,7 +182,7 @@ def setup_lines(arguments: argparse.Namespace, settings: Settings, files: Debate
     values, questions = settings.model_dump() | {"output": files.report}, setup_questions(settings.format)
     answers = read_answers(arguments)
     is_confirmed = "setup" in answers and not _has_auto_positions(answers)
-    lines = questions.risk_lines(values) if is_confirmed else questions.confirmed(values).split("\n")
+    lines = questions.risk_lines(values) if is_confirmed else questions.confirmation_text(values).split("\n")
     chosen_values = {**answers, **settings_from_flags(arguments)}
     no_rapporteur = chosen_values.get("issues") is False and chosen_values.get("brief") is False
     note = "" if no_rapporteur else rapporteur_note(settings, questions.format)

@@ -12,7 +12,7 @@ from debate_orchestrator.cli.answers_and_flags import setup_questions_of
 from debate_orchestrator.cli.output import print_json, print_status, printing_problems
 from debate_orchestrator.cli.piped import Piped
 from debate_orchestrator.engine import format_check, start
-from debate_orchestrator.host.setup import AskResult, is_moderators, setup_folder
+from debate_orchestrator.host.setup import AskResult, is_moderator_reply, setup_folder
 from debate_orchestrator.host.setup import ask as ask_host
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, make_settings
@@ -72,7 +72,7 @@ def _read_answers(pairs: list[str], piped: Piped) -> dict[str, str | bytes]:
             answers[key] = value
         else:
             data = piped.read(key)
-            answers[key] = data if is_moderators(key) else data.decode("utf-8-sig", "replace")
+            answers[key] = data if is_moderator_reply(key) else data.decode("utf-8-sig", "replace")
     if problems:
         raise BadSettings(problems, hint='KEY=VALUE, quoted as in topic="..."')
     return answers
@@ -80,7 +80,11 @@ def _read_answers(pairs: list[str], piped: Piped) -> dict[str, str | bytes]:
 
 def _hand_in(file: str, key: str, path: str) -> str:
     """The command that hands in an answer from a file."""
-    return f"{command('ask', file)} {key}={path}" if is_moderators(key) else f"{command('ask', file)} {key}=- < {path}"
+    return (
+        f"{command('ask', file)} {key}={path}"
+        if is_moderator_reply(key)
+        else f"{command('ask', file)} {key}=- < {path}"
+    )
 
 
 def _check_opening(result: AskResult) -> None:

@@ -61,7 +61,7 @@ def add_answers(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
-    """The flags of these settings, or else of all; `given_settings` reads them."""
+    """The flags of these settings, or else of all; `settings_from_flags` reads them."""
     from debate_orchestrator.setup.answers import SETTING_TEXTS, types_of
 
     for name in names or SETTING_TEXTS:

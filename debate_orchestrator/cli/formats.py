@@ -88,7 +88,7 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
 
     format = format_check.load(name)
     rounds, strictness = format.rounds.default, list(format.rubric.strictness)[-1]
-    stages = loader.unrolled(format, rounds, strictness, _setting_flag)
+    stages = loader.stage_list(format, rounds, strictness, _setting_flag)
     if arguments.json:
         agenda = [{"part": part, "order": order, "turns": turns} for part, order, turns in stages]
         print_json({"format": format.model_dump(mode="json"), "rounds": rounds, "agenda": agenda})

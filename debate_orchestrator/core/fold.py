@@ -322,7 +322,7 @@ def _with_reply(debate: DebateState, event: ReplyEvent) -> DebateState:
         visible = speech_rules.visible_text(debate, text, turn.phase)
         debate = replace(debate, speeches={**debate.speeches, turn.id: visible})
     if isinstance(event, Spoke) and speech_rules.concedes(debate, turn, event):
-        debate = replace(debate, conceding=debate.conceding | {turn.id})
+        debate = replace(debate, conceding_turns=debate.conceding_turns | {turn.id})
     if turn.slot_id in debate.plan.judge_turns and (votes := tally.votes_in(debate, turn.slot_id)) is not None:
         debate = replace(debate, votes={**debate.votes, turn.slot_id: tuple(votes)})
         debate = debate if turn.round is None else _with_round_judged(debate, turn.round)

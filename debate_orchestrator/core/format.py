@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, Self
 
 from pydantic import ConfigDict, ModelWrapValidatorHandler, model_validator
-from pydantic import Field as Default
+from pydantic import Field as PydanticField
 
 from debate_orchestrator.core.phases import (
     CLERK,
@@ -31,7 +31,7 @@ from debate_orchestrator.core.phases import (
     AnnouncementTexts,
     Intervention,
     Phase,
-    Quotes,
+    QuoteRules,
     ReservedLines,
     RoundLimits,
     Rubric,
@@ -50,7 +50,7 @@ from debate_orchestrator.core.shape_rules import (
     reserved_field_problems,
     size_problem,
 )
-from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
+from debate_orchestrator.core.values import FrozenModel, PrintableKey, Text
 
 _TRIGGER_FIELDS = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
 """What can trigger a phase, to the field of a reply that says so and the section of the format in which both must
@@ -70,7 +70,7 @@ class Format(FrozenModel):
 
     model_config = ConfigDict(serialize_by_alias=True)
 
-    name: str = Default(pattern=NAME_PATTERN)
+    name: str = PydanticField(pattern=NAME_PATTERN)
     title: Text
     about: Text
     seats: dict[str, Seat]
@@ -85,25 +85,25 @@ class Format(FrozenModel):
     """Whether judges see the debate twice, the second time mirrored, unless the setup says otherwise."""
     each_round: bool = False
     """Whether phases with the option `each round` take place, unless the setup says otherwise."""
-    private: str = Default(default="", pattern=rf"{TAG_PATTERN}|^$")
+    private: str = PydanticField(default="", pattern=rf"{TAG_PATTERN}|^$")
     """The tag around a speaker's private working, which is shown to no one else; none if empty."""
-    quotes: Quotes | None = None
+    quotes: QuoteRules | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
     """What a speaker must not do: it is on record as a fault where it is seen."""
-    after_decline: Literal["goes on", "verdict"] = Default(default="goes on", alias="after_refusal")
+    after_decline: Literal["goes on", "verdict"] = PydanticField(default="goes on", alias="after_refusal")
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
     """`votes`: the side with more votes wins. `swing`: the side that gained more votes since the blind ballots wins."""
-    winner_of: dict[ShownKey, str] = {}
+    winner_of: dict[PrintableKey, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
-    judged_by: str = Default(default="", pattern=rf"{NAME_PATTERN}|^$")
+    judged_by: str = PydanticField(default="", pattern=rf"{NAME_PATTERN}|^$")
     """The format in which a debate of this one, which has no judge of its own, is judged later."""
     report: Literal["report", "transcript"] = "report"
     """What is written of a debate: a report, or only the transcript."""
     before: tuple[Phase, ...] = ()
     round: tuple[Phase, ...]
     after: tuple[Phase, ...] = ()
-    shapes: dict[ShownKey, Shape] = {}
+    shapes: dict[PrintableKey, Shape] = {}
     """What structured replies look like. Some names mean something to the engine. A judge's shape with
     `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
     scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
@@ -113,9 +113,9 @@ class Format(FrozenModel):
     What all of them have to be is in `shape_rules`."""
     rubric: Rubric
     intervention: Intervention = Intervention()
-    announcements: AnnouncementTexts = Default(default=AnnouncementTexts(), alias="labels")
+    announcements: AnnouncementTexts = PydanticField(default=AnnouncementTexts(), alias="labels")
     lines: ReservedLines = ReservedLines()
-    judge_count: int = Default(default=1, ge=1, le=9, alias="panel")
+    judge_count: int = PydanticField(default=1, ge=1, le=9, alias="panel")
     """How many judges there are unless the setup says otherwise."""
 
     @property

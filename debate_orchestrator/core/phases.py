@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict
-from pydantic import Field as Default
+from pydantic import Field as PydanticField
 from pydantic_core import PydanticCustomError
 
 from debate_orchestrator.core.shape import Condition
-from debate_orchestrator.core.values import FREE_TEXT, NOT_A_LINE, DisplayName, FrozenModel, ShownKey, Text
+from debate_orchestrator.core.values import FREE_TEXT, INVALID_LINE, DisplayName, FrozenModel, PrintableKey, Text
 
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,40}$"
 """What a name may be that becomes part of a turn's id, and so of a file's name."""
@@ -60,7 +60,7 @@ AFTER_ROUNDS: Section = (None, True)
 def _line(text: str) -> str:
     """What is announced in prompts, in reports and on terminals."""
     if not text.isprintable() or len(text) > MAX_FORMAT_LINE_LENGTH:
-        raise PydanticCustomError(NOT_A_LINE, f"a line of text, of at most {MAX_FORMAT_LINE_LENGTH} characters")
+        raise PydanticCustomError(INVALID_LINE, f"a line of text, of at most {MAX_FORMAT_LINE_LENGTH} characters")
     return text
 
 
@@ -82,9 +82,9 @@ class RoundLimits(FrozenModel):
 
     model_config = ConfigDict(serialize_by_alias=True)
 
-    default: int = Default(default=3, ge=1, le=MAX_FORMAT_COUNT)
-    maximum: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT, alias="most")
-    maximum_if_insisted: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT, alias="insist")
+    default: int = PydanticField(default=3, ge=1, le=MAX_FORMAT_COUNT)
+    maximum: int = PydanticField(default=6, ge=1, le=MAX_FORMAT_COUNT, alias="most")
+    maximum_if_insisted: int = PydanticField(default=8, ge=1, le=MAX_FORMAT_COUNT, alias="insist")
     """The most rounds in place of `maximum` where the setting `insist` is on."""
 
 
@@ -93,7 +93,7 @@ class Phase(FrozenModel):
 
     model_config = ConfigDict(serialize_by_alias=True)
 
-    name: str = Default(pattern=NAME_PATTERN)
+    name: str = PydanticField(pattern=NAME_PATTERN)
     title: DisplayName
     tag: DisplayName
     seats: tuple[str, ...]
@@ -102,29 +102,29 @@ class Phase(FrozenModel):
     """In turn, the second speaker has heard the first; at once, neither hears the other."""
     with_previous: bool = False
     """For the rapporteur: due together with the last turns of the phase before it, without hearing them."""
-    voters: Literal["every judge", "first judge"] = Default(default="every judge", alias="panel")
-    when: Condition = Default(default_factory=Condition)
-    triggered_by: Literal["convergence", "findings"] | None = Default(default=None, alias="on")
+    voters: Literal["every judge", "first judge"] = PydanticField(default="every judge", alias="panel")
+    when: Condition = PydanticField(default_factory=Condition)
+    triggered_by: Literal["convergence", "findings"] | None = PydanticField(default=None, alias="on")
     """What triggers it: `convergence`, where the ballots of the round find that sides converge and an intervention
     follows; `findings`, where the check of the decision brief found faults. None: it needs no trigger."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = DEBATING_SEATS
     """Seats that find the turn in their transcript. No seat sees another judge's ballots."""
-    declines_heard_by: tuple[str, ...] = Default(default=DEBATING_SEATS, alias="refusals_heard_by")
+    declines_heard_by: tuple[str, ...] = PydanticField(default=DEBATING_SEATS, alias="refusals_heard_by")
     """Those of `heard_by` that hear the turn where a side declined to argue in it."""
     option: Literal["each round", "blind", "issues", "brief"] | None = None
     """Only where the setup asks for it: the judges' ballots after each round, or before the first word; the list of
     issues; the decision brief."""
-    words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
+    words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
     """About how many words are asked for."""
-    tokens: int | None = Default(default=None, ge=1, le=MAX_FORMAT_COUNT)
+    tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT)
     """The most tokens that a reply may have, where the provider takes such a limit."""
-    least_words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
+    least_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
     """A speech of fewer is asked for again, once."""
-    most_words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
+    most_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
     """What others hear of a speech ends after so many; the record keeps it whole."""
-    template: str = Default(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME_PATTERN[1:]}|^$")
+    template: str = PydanticField(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME_PATTERN[1:]}|^$")
     """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
     phase's name if empty."""
 
@@ -134,12 +134,12 @@ class Criterion(FrozenModel):
 
     title: Line
     about: Text
-    weight: float = Default(default=1, gt=0, le=MAX_SCORE)
+    weight: float = PydanticField(default=1, gt=0, le=MAX_SCORE)
     """How much it counts in the mean, beside the others."""
-    least: float | None = Default(default=None, le=MAX_SCORE)
-    most: float | None = Default(default=None, le=MAX_SCORE)
+    least: float | None = PydanticField(default=None, le=MAX_SCORE)
+    most: float | None = PydanticField(default=None, le=MAX_SCORE)
     """A scale of its own; the rubric's where it has none."""
-    when: Condition = Default(default_factory=Condition)
+    when: Condition = PydanticField(default_factory=Condition)
 
 
 class Strictness(FrozenModel):
@@ -154,11 +154,11 @@ class Rubric(FrozenModel):
     """What a round is judged by, and on what scale."""
 
     name: Text
-    least: float = Default(le=MAX_SCORE)
-    most: float = Default(le=MAX_SCORE)
-    criteria: dict[ShownKey, Criterion] = {}
-    strictness: dict[ShownKey, Strictness]
-    convergence: Annotated[dict[ShownKey, str], FREE_TEXT] = {}
+    least: float = PydanticField(le=MAX_SCORE)
+    most: float = PydanticField(le=MAX_SCORE)
+    criteria: dict[PrintableKey, Criterion] = {}
+    strictness: dict[PrintableKey, Strictness]
+    convergence: Annotated[dict[PrintableKey, str], FREE_TEXT] = {}
     """The signs of convergence that a judge may name, with what each means."""
 
     def scale(self, criterion: str) -> tuple[float, float]:
@@ -167,13 +167,13 @@ class Rubric(FrozenModel):
         return (self.least if scale.least is None else scale.least, self.most if scale.most is None else scale.most)
 
 
-class Quotes(FrozenModel):
+class QuoteRules(FrozenModel):
     """The names of the tags in which a debater quotes context files, and of those in which others read the quotes."""
 
-    tag: str = Default(default="quote", pattern=TAG_PATTERN)
-    verified: str = Default(default="v_quote", pattern=TAG_PATTERN)
-    unverified: str = Default(default="u_quote", pattern=TAG_PATTERN)
-    least_words: int = Default(default=4, ge=0, le=MAX_WORDS)
+    tag: str = PydanticField(default="quote", pattern=TAG_PATTERN)
+    verified: str = PydanticField(default="v_quote", pattern=TAG_PATTERN)
+    unverified: str = PydanticField(default="u_quote", pattern=TAG_PATTERN)
+    least_words: int = PydanticField(default=4, ge=0, le=MAX_WORDS)
     """A quote of fewer words proves nothing, and is heard as unverified."""
 
     @property
@@ -185,7 +185,7 @@ class Quotes(FrozenModel):
 class Intervention(FrozenModel):
     """What happens when a round's ballots find that the sides converge."""
 
-    most_in_a_row: int = Default(default=1, ge=0, le=MAX_ROUNDS)
+    most_in_a_row: int = PydanticField(default=1, ge=0, le=MAX_ROUNDS)
     """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
 
 
@@ -209,7 +209,7 @@ class AnnouncementTexts(FrozenModel):
     round: Line = "--- ROUND {round} OF {rounds} ---"
     intervention: Line = "[INTERVENTION - ROUND {round}]"
     divergence: Line = "[FORCED DIVERGENCE]"
-    converged_again: Line = Default("The sides converged again right after an intervention.", alias="persisted")
+    converged_again: Line = PydanticField("The sides converged again right after an intervention.", alias="persisted")
     """What is said where they did: see `tally.converged_again`."""
     final: Line = "[JUDGE - FINAL VERDICT]"
 

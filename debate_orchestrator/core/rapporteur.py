@@ -106,7 +106,7 @@ def _issue_rulings(ballots: Sequence[StructuredReplyGiven]) -> list[Mapping[str,
     return [ballot.data["issues"] for ballot in ballots if isinstance(ballot.data.get("issues"), Mapping)]
 
 
-def untouched(debate: DebateState) -> tuple[str, ...]:
+def untouched_issues(debate: DebateState) -> tuple[str, ...]:
     """The issues that neither side has dealt with so far, the weightiest first."""
     return tuple(issue for issue, standing in issue_standings(debate).items() if standing == UNTOUCHED)
 

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import Field as ModelField
+from pydantic import Field as PydanticField
 
-from debate_orchestrator.core.values import DisplayName, FrozenModel, ShownKey, Text
+from debate_orchestrator.core.values import DisplayName, FrozenModel, PrintableKey, Text
 
 MAX_ITEMS = 100
 MAX_DEPTH = 6
@@ -28,8 +28,8 @@ class Condition(FrozenModel):
     round: Literal["first", "later", "last", "not last"] | int | None = None
     """The rounds, by name, or one round by its number."""
     rounds_at_least: int | None = None
-    strictness: ShownKey | None = None
-    option: tuple[ShownKey, ...] = ModelField(default=(), max_length=MAX_ITEMS)
+    strictness: PrintableKey | None = None
+    option: tuple[PrintableKey, ...] = PydanticField(default=(), max_length=MAX_ITEMS)
     """Options of which the setup must ask for at least one."""
 
     def holds(
@@ -63,9 +63,9 @@ class Field(FrozenModel):
     about: Text = ""
     empty: Text = ""
     """When the field is null, as in `unless detected`: appended to `about` for models, and not shown to people."""
-    of: tuple[ShownKey, ...] = ()
+    of: tuple[PrintableKey, ...] = ()
     """The options of a choice; empty means the sides."""
-    fields: dict[ShownKey, Field] = {}
+    fields: dict[PrintableKey, Field] = {}
     """The fields of a record, or of each item of a list."""
     least: float | None = None
     most: float | None = None
@@ -75,7 +75,7 @@ class Field(FrozenModel):
     """The most words that a text may have."""
     asked_words: int | None = None
     """The most words that are asked for. A longer reply is accepted; the rapporteur's is sent back once."""
-    numbered: str = ModelField(default="", pattern=r"^[A-Z]?$")
+    numbered: str = PydanticField(default="", pattern=r"^[A-Z]?$")
     """The letter by which the items of a list are called, with their number: `I` for I1, I2, ..."""
     per_side: bool = False
     """One value for each side instead of a single one."""
@@ -84,11 +84,11 @@ class Field(FrozenModel):
     that has null for all of them leaves the issues open, and is otherwise as good."""
     optional: bool = False
     """Whether null is allowed."""
-    only_if: dict[ShownKey, bool | ShownKey] = {}
+    only_if: dict[PrintableKey, bool | PrintableKey] = {}
     """Sibling field to the value it must have for this field to be filled in; otherwise this one is null or empty."""
-    unless: dict[ShownKey, bool | ShownKey] = {}
+    unless: dict[PrintableKey, bool | PrintableKey] = {}
     """Sibling field to the value with which this field is left out, as null or empty."""
-    when: Condition = ModelField(default_factory=Condition)
+    when: Condition = PydanticField(default_factory=Condition)
 
     def keys(self, context: ShapeContext) -> tuple[str, ...]:
         """The keys under which there is one value each; empty for a single value."""
@@ -110,7 +110,7 @@ class Field(FrozenModel):
         return self.model_copy(update={"per_side": False, "per_issue": False})
 
 
-Shape = dict[ShownKey, Field]
+Shape = dict[PrintableKey, Field]
 
 
 class ShapeContext(FrozenModel):

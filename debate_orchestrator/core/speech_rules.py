@@ -165,7 +165,7 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine |
 def ignored_line_on_record(debate: DebateState, turn: Turn) -> IgnoredLine | None:
     """The reserved line that does not count in the speech of a turn."""
     event = debate.replies.get(turn.id)
-    if not isinstance(event, Spoke) or turn.id in debate.conceding:
+    if not isinstance(event, Spoke) or turn.id in debate.conceding_turns:
         return None
     ignored = ignored_line(debate, turn, event.reply)
     return ignored._replace(lacks_code=False) if ignored and event.concedes is None else ignored

@@ -118,7 +118,7 @@ class DebateState:
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
     speeches: Mapping[str, VisibleText] = field(default_factory=dict)
     """Turn id to what others hear of its speech."""
-    conceding: frozenset[str] = frozenset()
+    conceding_turns: frozenset[str] = frozenset()
     """The turns whose speech concedes the debate by the reserved line."""
     votes: Mapping[str, Sequence[Vote]] = field(default_factory=dict)
     """Slot id to its votes, absent ones among them, once the whole panel has voted there."""

@@ -45,13 +45,13 @@ def _ballots(debate: DebateState, all_votes: Sequence[Vote]) -> list[StructuredR
     return [ballot for vote in counting if (ballot := debate.structured_reply(vote.turn_id)) is not None]
 
 
-def findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
+def judge_findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
     """What each judge who is not absent finds in a round: convergence, a concession, no new ground. A judge who saw the
     debate twice finds only what both ballots say. Empty before the whole panel has voted."""
-    return [_findings(debate, vote) for vote in votes(debate, round) if not vote.absent]
+    return [_vote_findings(debate, vote) for vote in votes(debate, round) if not vote.absent]
 
 
-def _findings(debate: DebateState, vote: Vote) -> dict[str, Any]:
+def _vote_findings(debate: DebateState, vote: Vote) -> dict[str, Any]:
     shape = debate.shape(debate.turns_reached[vote.turn_id]) or {}
     ballots = [debate.structured_reply(turn_id) for turn_id in (vote.turn_id, vote.turn_id + MIRRORED)]
     first, *others = (in_original_names(debate, shape, ballot) for ballot in ballots if ballot is not None)
@@ -128,7 +128,7 @@ def in_original_names(debate: DebateState, shape: Shape, ballot: StructuredReply
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
     """The result of a round whose whole panel has voted, and whether it is followed by an intervention."""
-    round_votes, format, round_findings = votes(debate, round), debate.format, findings(debate, round)
+    round_votes, format, round_findings = votes(debate, round), debate.format, judge_findings(debate, round)
     finding, conceder = find_convergence(round_findings, format.sides), majority_concession(round_findings)
     absent = all(vote.absent for vote in round_votes)
     result = (
@@ -197,7 +197,7 @@ def feedback(debate: DebateState, side: str, round: int) -> list[str]:
 
 def no_new_ground(debate: DebateState, round: int) -> bool:
     """Whether more than half of the judges of a round say, by `dry`, that the debate finds no new ground."""
-    round_findings = findings(debate, round)
+    round_findings = judge_findings(debate, round)
     return 2 * sum(finding.get("dry") is True for finding in round_findings) > len(round_findings)
 
 
@@ -275,7 +275,7 @@ def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> li
 def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
     """The sides that conceded the debate in this stage: by their own word, or by the ballots of a round whose panel
     has voted in it."""
-    by_speech = tuple(turn.seat for turn in stage if turn.id in debate.conceding)
+    by_speech = tuple(turn.seat for turn in stage if turn.id in debate.conceding_turns)
     first = stage[0]
     if by_speech or first.round is None or "conceded" not in (debate.shape(first) or {}):
         return by_speech
@@ -292,7 +292,7 @@ def conceding_side(debate: DebateState) -> str | None:
     the new ballots find it too."""
     for stage in debate.stages:
         if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
-            by_speech = any(turn.id in debate.conceding for turn in stage)
+            by_speech = any(turn.id in debate.conceding_turns for turn in stage)
             if not by_speech and debate.judged[stage[0].round or 0].conceded not in sides:
                 return None
             return sides[0] if len(sides) == 1 else "both"
@@ -303,7 +303,7 @@ def sides_conceded(debate: DebateState) -> tuple[str, ...]:
     """The sides that gave up their whole position, where that decided the debate: by their own word, or by ballots with
     a quorum."""
     conceder, final = conceding_side(debate), verdict(debate)
-    if conceder is None or not (debate.conceding or (final and final.winner == CONSENSUS)):
+    if conceder is None or not (debate.conceding_turns or (final and final.winner == CONSENSUS)):
         return ()
     return debate.format.sides if conceder == "both" else (conceder,)
 
@@ -324,7 +324,7 @@ def verdict(debate: DebateState) -> Verdict | None:
         winner_of=debate.plan.winner_of_label,
         has_scores=any("scores" in shape for shape in debate.format.shapes.values()),
         concession=conceding_side(debate),
-        conceded_by_speech=bool(debate.conceding),
+        conceded_by_speech=bool(debate.conceding_turns),
         converged_again=bool(rounds_converged_again(debate)),
         strengths=[word for word in strengths if word is not None],
     )

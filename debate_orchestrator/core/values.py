@@ -15,7 +15,7 @@ from debate_orchestrator.util.redact import map_leaves
 FREE_TEXT = "free text"
 """Annotates a field whose strings are for people and models to read; no code searches or compares them."""
 Text = Annotated[str, FREE_TEXT]
-NOT_A_LINE = "not_a_line"
+INVALID_LINE = "not_a_line"
 """The type of pydantic's error for a string that is not a line of the kind that its field asks for."""
 _MARKUP = frozenset("<>[]`*_|\\#~")
 
@@ -23,7 +23,7 @@ _MARKUP = frozenset("<>[]`*_|\\#~")
 def _display_name(name: str) -> str:
     """What a seat, a phase or a field may be called: it heads speeches in prompts and reports, and stands in forms."""
     if not name.isprintable() or len(name) > 80 or _MARKUP & set(name):
-        raise PydanticCustomError(NOT_A_LINE, "a line of text, of at most 80 characters, without markdown or HTML")
+        raise PydanticCustomError(INVALID_LINE, "a line of text, of at most 80 characters, without markdown or HTML")
     return name
 
 
@@ -33,15 +33,15 @@ _STRUCTURE = re.compile(r"<(?=[A-Za-z/!?])|[\[\]`|\\]")
 """What HTML, links, images, code and tables begin with. A lone sign as in `C#` or `<50%` is none of that."""
 
 
-def _shown_key(key: str) -> str:
+def _printable_key(key: str) -> str:
     """What an option or a key of a format may be: prompts, forms and reports show it as it is written."""
     if not key.isprintable() or len(key) > MAX_KEY_LENGTH or _STRUCTURE.search(key):
         expected = f"a line of text, of at most {MAX_KEY_LENGTH} characters, without markdown or HTML"
-        raise PydanticCustomError(NOT_A_LINE, expected)
+        raise PydanticCustomError(INVALID_LINE, expected)
     return key
 
 
-ShownKey = Annotated[str, AfterValidator(_shown_key)]
+PrintableKey = Annotated[str, AfterValidator(_printable_key)]
 """An option of a choice, or a key by which a format names what it has several of: criteria, fields, shapes."""
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from debate_orchestrator.core.phases import Phase, Quotes
+from debate_orchestrator.core.phases import Phase, QuoteRules
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verbatim import Source, comparable_quote, is_struck, paragraphs, readings, words_of
@@ -58,7 +58,7 @@ def make_visible(
     phase: Phase | None,
     *,
     private: str = "",
-    quotes: Quotes | None = None,
+    quotes: QuoteRules | None = None,
     context_texts: Sequence[str] = (),
 ) -> VisibleText:
     """A speech as others hear it. Quotes are looked up in `context_texts`, if there are any. `private` is the format's
@@ -78,7 +78,7 @@ def make_visible(
     )
 
 
-def mark_quotes(text: str, quotes: Quotes | None, context_texts: Sequence[str]) -> tuple[str, tuple[Quote, ...]]:
+def mark_quotes(text: str, quotes: QuoteRules | None, context_texts: Sequence[str]) -> tuple[str, tuple[Quote, ...]]:
     """A text of a structured reply, sanitized, with its quotes looked up in `context_texts`, if there are any."""
     if quotes is None:
         return text, ()
@@ -97,12 +97,12 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
     return text[: last.end()] if last else "", count - maximum
 
 
-def with_marker(text: str, quotes: Quotes, marker: str) -> str:
+def with_marker(text: str, quotes: QuoteRules, marker: str) -> str:
     """What is heard, with a marker in each tag of a quote that was looked up: `<v_quote MARKER>`."""
     return re.sub(rf"<(/?)({'|'.join(quotes.checked_tags)})>", rf"<\1\2 {marker}>", text)
 
 
-def without_marked_tags(text: str, quotes: Quotes, marker: str) -> tuple[str, list[Quote]]:
+def without_marked_tags(text: str, quotes: QuoteRules, marker: str) -> tuple[str, list[Quote]]:
     """The text with quotation marks in place of the tags that hold that marker, and the quotes in these tags."""
     tags = rf"<(?P<tag>{'|'.join(quotes.checked_tags)}) {marker}>(?P<quote>.*?)</(?P=tag) {marker}>"
     checked = [
@@ -119,29 +119,29 @@ def with_quotation_marks(text: str, checked_tags: Iterable[str]) -> str:
     return text
 
 
-def findings(quotes: Iterable[Quote]) -> list[str]:
+def quote_findings(quotes: Iterable[Quote]) -> list[str]:
     """What was found of quotes, a line for each that differs from the ones before it."""
-    return list(dict.fromkeys(f"{finding(quote)}: “{without_quotation_marks(quote.text)}”" for quote in quotes))
+    return list(dict.fromkeys(f"{quote_finding(quote)}: “{without_quotation_marks(quote.text)}”" for quote in quotes))
 
 
-def finding(quote: Quote) -> str:
+def quote_finding(quote: Quote) -> str:
     """What was found of a quote."""
     return "Found in the material" if quote.verified else "Not found in the material"
 
 
-def _with_plain_tags(text: str, quotes: Quotes) -> str:
+def _with_plain_tags(text: str, quotes: QuoteRules) -> str:
     """A sanitized text with the plain tags of quotes as its only tags: every other `<` is escaped."""
     text = re.sub(rf"<(?!/?{quotes.tag}>)", "&lt;", text, flags=re.IGNORECASE)
     return re.sub(rf"<(/?){quotes.tag}>", rf"<\1{quotes.tag}>", text, flags=re.IGNORECASE)
 
 
-def _with_open_quote_closed(text: str, quotes: Quotes) -> str:
+def _with_open_quote_closed(text: str, quotes: QuoteRules) -> str:
     """A text that was cut short, with the quote closed in which it was cut."""
     slashes = re.findall(rf"<(/?){quotes.tag}>", text)
     return text if not slashes or slashes[-1] else f"{text}</{quotes.tag}>"
 
 
-def _mark_quotes(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
+def _mark_quotes(text: str, quotes: QuoteRules, context_texts: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
     """The text with every quote in the tag that says whether a context file holds it."""
     checked_quotes: list[Quote] = []
 

@@ -39,12 +39,12 @@ def find_problems(name_or_folder: str) -> list[str]:
     from debate_orchestrator.engine import dry_run  # loads the reports, which showing a shipped format need not
 
     format_source = source.read_source(name_or_folder)
-    carried = loader.carried_templates(format_source)
-    problems = [*format_source.problems, *_template_problems(format_source, carried)]
+    bundled_templates = loader.carried_templates(format_source)
+    problems = [*format_source.problems, *_template_problems(format_source, bundled_templates)]
     if (format := format_source.format) is not None:
         problems += [f"{format_source.where(keys)}: {message}" for keys, message in _semantic_problems(format)]
         if not problems:  # anything else would be found again in every dry run
-            problems += dry_run.find_problems(format, carried, format_source.where)
+            problems += dry_run.find_problems(format, bundled_templates, format_source.where)
     paths = _user_paths(format_source)
     return sorted(dict.fromkeys(_with_user_path(problem, paths) for problem in problems), key=_file_and_line)
 
@@ -70,12 +70,12 @@ def _file_and_line(problem: str) -> tuple[str, int]:
     return (match[1], int(match[2])) if match else (problem, 0)
 
 
-def _template_problems(format_source: source.FormatSource, carried: dict[str, str]) -> list[str]:
+def _template_problems(format_source: source.FormatSource, bundled_templates: dict[str, str]) -> list[str]:
     """What is wrong with the templates, those that no phase names included: their syntax, and names that no brief
     provides."""
     from debate_orchestrator.engine import dry_run
 
-    texts = dict(carried)
+    texts = dict(bundled_templates)
     if format_source.shipped:
         shown_folder = format_source.folders[0]
         texts |= {

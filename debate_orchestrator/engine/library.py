@@ -41,7 +41,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ExternalError
 from debate_orchestrator.util.messages import ignore
 
-Path = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 
 
 class DebateResult(NamedTuple):
@@ -84,7 +84,7 @@ async def run(
 
 
 async def resume(
-    journal: Path,
+    journal: PathLike,
     *,
     max_cost: float | None = None,
     retry_for: float | None = None,
@@ -120,12 +120,12 @@ async def resume(
         limits += [] if retry_for is None else [RetryForChanged(retry_for=retry_for)]
         return [*reopening(debate), *limits]
 
-    with continue_debate(journal, trusting(trust), changes) as session:
+    with continue_debate(journal, consent_if_trusted(trust), changes) as session:
         return await _run(session, on_event, on_text)
 
 
 async def rejudge(
-    source: Path,
+    source: PathLike,
     judges: str | Sequence[str],
     *,
     output: str | None = None,
@@ -159,7 +159,7 @@ async def rejudge(
 
 
 def open_judging(
-    source: Path,
+    source: PathLike,
     judges: str | Sequence[str],
     *,
     output: str | None = None,
@@ -211,14 +211,14 @@ async def open_debate(
         return session.files
 
 
-def read_journal(path: Path) -> JournalContents:
+def read_journal(path: PathLike) -> JournalContents:
     """The `entries` (number, time in UTC, event, hash) and `events` of a journal, verified, and in `torn_bytes` how
     many bytes an interrupted write left at the end. Raises BadJournal if the file is none, or of a newer version, and
     DamagedJournal if a line was changed, is missing, or follows a bad one."""
     return read(path)
 
 
-def render(journal: Path, file_type: str = "markdown") -> str:
+def render(journal: PathLike, file_type: str = "markdown") -> str:
     """The report of a journal as "markdown", "html" or "json"; of an unfinished debate it says so. Nothing is written.
     Raises BadSettings if there is no such type, and BadJournal as `read_journal`."""
     suffixes = {entry.name: suffix for suffix, entry in report_files.FILE_TYPES.items()}
@@ -234,7 +234,7 @@ def load_format(name: str) -> Format:
     return format_check.load(name)
 
 
-def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk, ...]:
+def find_risks(source: Settings | Mapping[str, Any] | PathLike) -> tuple[risks.Risk, ...]:
     """What a debate with these settings, or from the journal at this path, would do that needs consent: run programs,
     call servers by address, use files elsewhere, send prompts that did not ship with this package. Nothing is done.
     `text` of each risk is a line for a person. Raises BadJournal as `read_journal`."""
@@ -244,7 +244,7 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
     return risks.of_debate(debate.opened, debate.cast)
 
 
-def trusting(trust: bool) -> RequireConsent:
+def consent_if_trusted(trust: bool) -> RequireConsent:
     """Consent to the risks of a journal if the caller trusts it; BadSettings, with every risk, if not."""
     return lambda journal, risks: _must_be_trusted(journal.path, risks, trust)
 

@@ -121,7 +121,7 @@ async def propose(
             }
             paid_replies.append(reply.model_copy(update=update))
             try:
-                return setup_questions.proposed(state, task.name, parse_structured(brief.turn_id, reply.text))
+                return setup_questions.with_proposal(state, task.name, parse_structured(brief.turn_id, reply.text))
             except (BadReply, BadSettings) as error:
                 if attempt == _ATTEMPTS or limits.stop.is_set():
                     summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."

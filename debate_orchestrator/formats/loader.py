@@ -81,7 +81,7 @@ def system_templates(format: Format) -> tuple[str, str]:
     return f"formats/{format.name}/{source.SYSTEM}", _SHARED_SYSTEM
 
 
-def unrolled(
+def stage_list(
     format: Format, rounds: int, strictness: str, option_text: Callable[[str, bool], str]
 ) -> list[tuple[str, str, list[str]]]:
     """The turns of the format for that many rounds: for each stage its section of the debate, its order or condition,

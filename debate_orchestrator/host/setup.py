@@ -77,7 +77,7 @@ def ask(
     Raises BadSettings if the file holds an answer that can't be taken, or if its debate is open already and no new
     topic is given."""
     state = _initial_state(path, agree, starts_anew="topic" in answers)
-    state, problems = questions.checked(state), list[str]()
+    state, problems = questions.with_checked_answers(state), list[str]()
     state = _with_free_output(state, agree, problems)
     folder = TurnsFolder(setup_folder(path), tell)
     due = questions.next(state)
@@ -110,7 +110,7 @@ def setup_folder(path: str) -> str:
     return f"{os.path.splitext(path)[0]}.setup"
 
 
-def is_moderators(key: str) -> bool:
+def is_moderator_reply(key: str) -> bool:
     """Whether the answer to this key is a moderator's reply."""
     return key.startswith("setup.")
 
@@ -177,7 +177,7 @@ def _take_moderator_replies(
         try:
             text = folder.collect(turn_files, brief)
             if text is not None:
-                state = questions.proposed(state, next_item.name, parse_structured(next_item.turn, text))
+                state = questions.with_proposal(state, next_item.name, parse_structured(next_item.turn, text))
         except DebateError as error:
             problems += folder.reject(turn_files, error.problems)
             return state, turn_files, ()
@@ -207,11 +207,11 @@ def _take_all(
 
 def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuestions) -> SetupState:
     next_item = questions.next(state)
-    if is_moderators(key):
+    if is_moderator_reply(key):
         if not isinstance(next_item, ModeratorTask) or key != next_item.turn:
             raise BadSettings(f"{key}: this moderator's reply is not due.", hint="do what ask prints now")
         text = decode(key, value) if isinstance(value, bytes) else read_reply(key, value)
-        return questions.proposed(state, next_item.name, parse_structured(key, text))
+        return questions.with_proposal(state, next_item.name, parse_structured(key, text))
     new_state = questions.answer(state, key, str(value))
     if key == "output":
         DebateFiles.of_output(new_state.answers["output"]).must_be_new()

@@ -16,7 +16,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, seat_providers
-from debate_orchestrator.engine.library import trusting
+from debate_orchestrator.engine.library import consent_if_trusted
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
@@ -103,7 +103,7 @@ def step(
         PermanentFailure: the disk is full. Make room, and call it again with the same replies. A model's answer, which
             is paid for, waits for room instead, and a warning is logged.
     """
-    with continue_debate(journal, trusting(trust)) as session:
+    with continue_debate(journal, consent_if_trusted(trust)) as session:
         if session.state.due:
             must_be_callable(session.state.cast)
         stepper = Stepper(session, TurnsFolder(session.files.turns, session.journal.tell))

@@ -22,7 +22,7 @@ from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, 
 from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.json_schema import json_schema
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Quotes, Turn
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, QuoteRules, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel
@@ -100,11 +100,11 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     """
     values = _template_values(debate, turn, code)
     messages = _transcript(debate, turn, values)
-    carried = debate.opened.templates
-    system = _render(loader.system_templates(debate.format), values | _fenced(debate, "system"), carried)
+    bundled_templates = debate.opened.templates
+    system = _render(loader.system_templates(debate.format), values | _fenced(debate, "system"), bundled_templates)
     lines = debate.format.lines.with_code(code.text) if code is not None and turn.speaking else debate.format.lines
     own_values = values | {"lines": rendering.plain_data(lines)}
-    last = _render(loader.task_template(debate.format, turn.phase), own_values, carried)
+    last = _render(loader.task_template(debate.format, turn.phase), own_values, bundled_templates)
     if code is not None and values["schema"] is None:
         last += _about_lines(debate, f"{system}\n{last}", code)
     if values["floor"]:
@@ -217,11 +217,11 @@ def moderator_brief(name: str, nonce: str, **values: Any) -> str:
     return _render(f"moderator/{name}.md.j2", plain) + "\n"
 
 
-def _render(name: str | tuple[str, ...], values: Mapping[str, Any], carried: Mapping[str, str] = {}) -> str:
-    """The text of a template, or of the first of several that there is; those in `carried` travel with the debate."""
+def _render(name: str | tuple[str, ...], values: Mapping[str, Any], bundled_templates: Mapping[str, str] = {}) -> str:
+    """The text of a template, or of the first of several that exists; `bundled_templates` travel with the debate."""
     name_values = {key: values.get(key) or {} for key in ("names", "side_labels")}
     context = templates.FunctionContext(values.get("nonce", ""), name_values["names"], name_values["side_labels"])
-    return rendering.render([name] if isinstance(name, str) else name, values, context, carried)
+    return rendering.render([name] if isinstance(name, str) else name, values, context, bundled_templates)
 
 
 def known_names(debate: DebateState) -> set[str]:
@@ -289,7 +289,7 @@ def _of_format(debate: DebateState) -> dict[str, Any]:
     }
 
 
-def quote_tags(format: Format) -> Quotes | None:
+def quote_tags(format: Format) -> QuoteRules | None:
     """The tags of quotes as templates name them, in which MARKER stands for the marker of a document."""
     if (quotes := format.quotes) is None:
         return None
@@ -327,7 +327,7 @@ def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any
         "issues": {name: renamed(question) for name, question in issue_list.issues.items()},
         "unknowns": [renamed(fact) for fact in issue_list.unknowns],
     }
-    return {"issues": issues, "untouched": rapporteur.untouched(debate)}
+    return {"issues": issues, "untouched": rapporteur.untouched_issues(debate)}
 
 
 def _turn(debate: DebateState, turn: Turn, plain_phase: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.terminal_text import match_option
 
 FieldPath = tuple[str, ...]
-Entered = Mapping[FieldPath, str]
+EnteredAnswers = Mapping[FieldPath, str]
 """Places of fields to what was typed there."""
 
 WHETHER_ANY = "?"
@@ -80,7 +80,7 @@ FormGenerator = Generator[FormQuestion, None, Any]
 """Yields the questions, and returns the value that the answers amount to, or `_MISSING` where one is still missing."""
 
 
-def form_questions(shape: Shape, shape_context: ShapeContext, entries: Entered) -> list[FormQuestion]:
+def form_questions(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> list[FormQuestion]:
     """The questions of a form, as far as they are known from what was entered."""
     questions = _Form(shape_context, entries).record(shape, ())
     return [question._replace(titles=tuple(_titles(shape, question.field_path))) for question in questions]
@@ -94,13 +94,13 @@ def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
         shape = field.fields if field else shape
 
 
-def form_value(shape: Shape, shape_context: ShapeContext, entries: Entered) -> dict[str, Any] | None:
+def form_value(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> dict[str, Any] | None:
     """What was entered, as a structured reply; None while something is missing."""
     reply = _run(_Form(shape_context, entries).record(shape, ()))
     return None if reply is _MISSING else reply
 
 
-def with_defaults(shape: Shape, shape_context: ShapeContext, entries: Entered) -> dict[FieldPath, str]:
+def with_defaults(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> dict[FieldPath, str]:
     """What was entered, with the defaults of all questions that have one and were not answered."""
     full = dict(entries)
     while missing := {
@@ -183,7 +183,7 @@ def parse_answer(question: FormQuestion, shape_context: ShapeContext, text: str)
     )
 
 
-def has_valid_answer(question: FormQuestion, shape_context: ShapeContext, entries: Entered) -> bool:
+def has_valid_answer(question: FormQuestion, shape_context: ShapeContext, entries: EnteredAnswers) -> bool:
     """Whether a question has a valid answer."""
     try:
         return (
@@ -324,7 +324,7 @@ class _Form(NamedTuple):
     """Asks for fields by what was entered so far."""
 
     shape_context: ShapeContext
-    entered: Entered
+    entered: EnteredAnswers
 
     def record(self, shape: Shape, field_path: FieldPath, first: FormQuestion | None = None) -> FormGenerator:
         """The fields of a record; of an item of a list, its `first` question is given."""

@@ -17,11 +17,11 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import leader, read_ballot, strength_of
-from debate_orchestrator.core.visible_text import findings, without_marked_tags
+from debate_orchestrator.core.visible_text import quote_findings, without_marked_tags
 from debate_orchestrator.prompting import rendering, replies, templates
 from debate_orchestrator.prompting.briefs import Brief, quote_tags
 from debate_orchestrator.prompting.fields import (
-    Entered,
+    EnteredAnswers,
     FieldPath,
     FormQuestion,
     form_questions,
@@ -158,7 +158,7 @@ def _document(debate: DebateState, match: re.Match[str]) -> Document:
     notes = [line.removeprefix(match["code"]).removeprefix(": ") for line in match["notes"].split("\n")[1:]]
     if debate.format.quotes:
         body, quotes = without_marked_tags(body, debate.format.quotes, match["code"])
-        notes += findings(quotes)
+        notes += quote_findings(quotes)
     return Document(kind, heading, body, tuple(notes))
 
 
@@ -198,7 +198,7 @@ def question_label(question: FormQuestion, shape_context: ShapeContext, format: 
     return f"{text}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
 
 
-def computed_answers(debate: DebateState, turn: Turn, entries: Entered) -> dict[FieldPath, str]:
+def computed_answers(debate: DebateState, turn: Turn, entries: EnteredAnswers) -> dict[FieldPath, str]:
     """Answers that arithmetic gives, so that no person is asked for them: how firm a final verdict is, by the scores of
     the rounds and the winner that was entered. A verdict for neither side counts as narrow."""
     shape, winner = debate.shape(turn) or {}, entries.get(("winner",))

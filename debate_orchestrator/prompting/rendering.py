@@ -42,19 +42,22 @@ _TOO_MUCH = "the template takes too long, or too much memory."
 
 
 def render(
-    names: Sequence[str], values: Mapping[str, Any], function_context: FunctionContext, carried: Mapping[str, str]
+    names: Sequence[str],
+    values: Mapping[str, Any],
+    function_context: FunctionContext,
+    bundled_templates: Mapping[str, str],
 ) -> str:
     """The text of the first of these templates that exists, over `plain_data`.
 
     Raises BadFormat, with file and line, if it can't be rendered.
     """
-    if carried:
-        path = templates.shown_path(names[0], carried)
-        key = path, hash(frozenset(carried.items()))
+    if bundled_templates:
+        path = templates.shown_path(names[0], bundled_templates)
+        key = path, hash(frozenset(bundled_templates.items()))
         if key in _stopped:
             raise BadFormat(f"{path}: {_TOO_MUCH}")
         context = function_context.nonce, dict(function_context.names), dict(function_context.side_labels)
-        task = {"own": dict(carried), "names": [*names], "values": values, "function_context": context}
+        task = {"own": dict(bundled_templates), "names": [*names], "values": values, "function_context": context}
         answer = _worker().do(task)
         if (seconds := _seconds.get()) is not None:
             seconds[path] += answer["seconds"] if answer else template_worker.CPU
@@ -68,7 +71,7 @@ def render(
         try:
             return shipped_sandbox().render(names, values, function_context)
         except Exception as error:
-            location = templates.error_location(error, carried)
+            location = templates.error_location(error, bundled_templates)
             if location is None:
                 raise
             place, reason = location, templates.error_text(error)
@@ -87,11 +90,11 @@ def measured() -> Iterator[Counter[str]]:
         _seconds.reset(token)
 
 
-def template_problems(carried: Mapping[str, str], names: Iterable[str]) -> list[str]:
+def template_problems(bundled_templates: Mapping[str, str], names: Iterable[str]) -> list[str]:
     """As `templates.find_problems`, for templates that may come from a stranger."""
-    answer = _worker().do({"own": dict(carried), "known_names": sorted(names)})
+    answer = _worker().do({"own": dict(bundled_templates), "known_names": sorted(names)})
     if answer is None:
-        return [f"{next(iter(carried), 'the templates')}: {_TOO_MUCH}"]
+        return [f"{next(iter(bundled_templates), 'the templates')}: {_TOO_MUCH}"]
     return [str(mistake) for mistake in answer["mistakes"]]
 
 

@@ -32,8 +32,8 @@ def main() -> None:
     shipped = {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in root.rglob("*.j2")}
 
     @lru_cache(maxsize=16)
-    def sandbox(carried: tuple[tuple[str, str], ...]) -> templates.Sandbox:
-        return templates.Sandbox(dict(carried), shipped)
+    def sandbox(bundled_templates: tuple[tuple[str, str], ...]) -> templates.Sandbox:
+        return templates.Sandbox(dict(bundled_templates), shipped)
 
     _load(shipped)
     confine.confine(MEMORY)

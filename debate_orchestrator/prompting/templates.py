@@ -142,15 +142,15 @@ class _Texts(DictLoader):
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Renders templates, which can do nothing but make text: those in `carried` and those of prompts/.
+    """Renders templates, which can do nothing but make text: those in `bundled_templates` and those of prompts/.
 
     `shipped` holds the texts of prompts/ in a process that can't read its files.
     """
 
-    def __init__(self, carried: Mapping[str, str], shipped: Mapping[str, str] | None = None):
+    def __init__(self, bundled_templates: Mapping[str, str], shipped: Mapping[str, str] | None = None):
         prompts = FileSystemLoader(resources.prompts()) if shipped is None else _Texts(shipped)
         super().__init__(
-            loader=ChoiceLoader([_Texts(carried), prompts]),
+            loader=ChoiceLoader([_Texts(bundled_templates), prompts]),
             undefined=StrictUndefined,
             autoescape=False,
             finalize=_finalize,
@@ -222,21 +222,22 @@ def _points(value: float) -> str:
     return decimals(Fraction(value).limit_denominator(1_000_000))
 
 
-def shown_path(template: str, carried: Iterable[str]) -> str:
+def shown_path(template: str, bundled_templates: Iterable[str]) -> str:
     """A template's path for messages: a shipped one begins with `prompts/`."""
-    return template if template in carried else f"prompts/{template}"
+    return template if template in bundled_templates else f"prompts/{template}"
 
 
-def error_location(error: BaseException, carried: Iterable[str]) -> str | None:
+def error_location(error: BaseException, bundled_templates: Iterable[str]) -> str | None:
     """The file and line of the template in which an error happened; None if it was in none."""
     root = f"{resources.prompts()}{os.sep}"
     if isinstance(error, TemplateSyntaxError) and error.name:
-        return f"{shown_path(error.name, carried)}:{error.lineno}"
+        return f"{shown_path(error.name, bundled_templates)}:{error.lineno}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename.endswith(SUFFIX):
-            return f"{shown_path(frame.filename.removeprefix(root).replace(os.sep, '/'), carried)}:{frame.lineno}"
+            template = frame.filename.removeprefix(root).replace(os.sep, "/")
+            return f"{shown_path(template, bundled_templates)}:{frame.lineno}"
     if isinstance(error, TemplateNotFound):
-        return shown_path(str(error.name), carried)
+        return shown_path(str(error.name), bundled_templates)
     return None
 
 
@@ -249,12 +250,12 @@ def error_text(error: BaseException) -> str:
     return f"{name}{text if text.isprintable() and len(text) <= 160 else short_repr(text, 120)}"
 
 
-def find_problems(environment: Environment, carried: Mapping[str, str], names: Collection[str]) -> list[str]:
+def find_problems(environment: Environment, bundled_templates: Mapping[str, str], names: Collection[str]) -> list[str]:
     """The mistakes in the syntax of these templates, path to text, and the variables in them that are not in `names`,
     the ones that briefs provide. What else can go wrong, rendering shows."""
     problems: list[str] = []
     trees: dict[str, nodes.Template] = {}
-    for path, text in carried.items():
+    for path, text in bundled_templates.items():
         try:
             environment.compile(text, path)
             trees[path] = environment.parse(text, path)

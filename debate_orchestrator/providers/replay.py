@@ -70,7 +70,7 @@ def _recording(path: str) -> tuple[list[Event], frozenset[str]]:
         raise DamagedJournal(f"{prefix}it is a damaged journal.", hint=hint) from None
     except BadJournal:
         raise BadJournal(f"{prefix}it is not a debate's journal.", hint=journal.NAME_ONE) from None
-    return events, state.conceding
+    return events, state.conceding_turns
 
 
 def _recorded_outcome(

@@ -186,7 +186,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     text = ""
     if speech_rules.has_declined(debate, turn.id):
         text = f"{name} declined to argue ({turn.id})."
-    elif turn.id in debate.conceding:
+    elif turn.id in debate.conceding_turns:
         text = f"{name} conceded the debate ({turn.id})."
     elif speech_rules.writes_for_the_other(debate, turn):
         text = f"{name} wrote lines for the other side ({turn.id})."

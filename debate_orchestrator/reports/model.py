@@ -298,7 +298,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         of_decision_brief=turn.phase.option == DECISION_BRIEF,
         cut=entry.cut,
         declined=entry.declined,
-        concedes=turn.id in debate.conceding,
+        concedes=turn.id in debate.conceding_turns,
         private=isinstance(reply_event, Spoke) and speech_rules.visible_speech(debate, turn).private,
         other_lines=entry.other_lines,
         changed_by_user=rapporteur.is_changed_list(debate, turn),

@@ -152,6 +152,8 @@ def render_file(report: ReportModel, suffix: str, version: str = __version__) ->
     file_type = FILE_TYPES[suffix]
     # Words of a journal that are shown without what stands between them may make a secret.
     text = importlib.import_module(file_type.module).render(report)
+    if not isinstance(text, str):
+        raise TypeError(f"{file_type.module}.render must return text, not {type(text).__name__}")
     text = f"{redact_json(text, indent=2).rstrip()}\n" if suffix == ".json" else redact(text)
     text = file_type.with_sentence(text, checksum_sentence(report))
     if version != __version__ and (match := file_type.find_checksum(text.encode())):

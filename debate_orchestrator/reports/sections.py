@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from debate_orchestrator.core.phases import CLERK, MIRRORED
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.verdict import Vote, decided_votes
-from debate_orchestrator.core.visible_text import Quote, finding
+from debate_orchestrator.core.visible_text import Quote, quote_finding
 from debate_orchestrator.reports import decision_brief, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.decision_brief import IssueReport
@@ -126,7 +126,7 @@ def _write_structured(report: ReportModel, fields: FieldText, writer: Writer, tu
 def looked_up(quotes: Iterable[Quote]) -> list[Phrase]:
     """What was found of the quotes of a speech, each once, in the report's words."""
     return [
-        phrase(f"{finding(quote)}: “", literal(without_quotation_marks(quote.text)), "”")
+        phrase(f"{quote_finding(quote)}: “", literal(without_quotation_marks(quote.text)), "”")
         for quote in dict.fromkeys(quotes)
     ]
 

@@ -87,7 +87,7 @@ class SetupQuestions:
         """What the conversation needs now."""
         step = next((key for key, is_done in self._steps(state) if not is_done), None)
         if step is None:
-            return Ready(show=self.confirmed(state.answers))
+            return Ready(show=self.confirmation_text(state.answers))
         if step == _TOPIC:
             values: dict[str, Any] = {"heard": state.progress.topics}
             return ModeratorTask(name="topic", values=values, json_schema=self._schema("topic"))
@@ -197,7 +197,7 @@ class SetupQuestions:
                 return str(given.get("positions", {}).get(side) or progress.set_aside_positions.get(side, ""))
         return answers.typed_text(given.get(key))
 
-    def confirmed(self, given: dict[str, Any]) -> str:
+    def confirmation_text(self, given: dict[str, Any]) -> str:
         """The block that shows the answers, to be confirmed."""
         format, lines = self.format, []
         for side in format.sides:
@@ -244,7 +244,7 @@ class SetupQuestions:
     def _schema(self, name: str) -> dict[str, Any]:
         return json_schema(self.words.shapes[name], _NO_CONTEXT)
 
-    def checked(self, state: SetupState) -> SetupState:
+    def with_checked_answers(self, state: SetupState) -> SetupState:
         """The state of a file, its values in the form in which a conversation keeps them. Raises BadSettings, with
         every problem, if an answer in it can't be taken."""
         keys = ("topic", "positions", "rounds", "context", *self.plain_settings)
@@ -281,7 +281,7 @@ class SetupQuestions:
             given = {key: state.answers[key] for key in keys if key in state.answers}
             fits = keys == ("positions",) or any(state.sources.get(key) != "default" for key in given)
             try:
-                self.checked(SetupState(answers=given))
+                self.with_checked_answers(SetupState(answers=given))
             except BadSettings as error:
                 fits = False
                 problems += error.problems
@@ -358,7 +358,7 @@ class SetupQuestions:
                 return self._take_rapporteur(state, text, source)
         raise AssertionError(f"a question without an answer: {key}")
 
-    def proposed(self, state: SetupState, name: str, value: Any) -> SetupState:
+    def with_proposal(self, state: SetupState, name: str, value: Any) -> SetupState:
         """The state with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
         shape = self.words.shapes[name]
         value = normalize(shape, value, _NO_CONTEXT, {}).value
@@ -377,16 +377,16 @@ class SetupQuestions:
             raise BadSettings(problems)
         return with_answers(state, "derived", positions=positions)
 
-    def as_stated(self, state: SetupState) -> SetupState:
+    def with_topic_as_stated(self, state: SetupState) -> SetupState:
         """The state with the topic as the user stated it last, where no moderator restates it; it is still to be
         confirmed."""
         stated = {"ambiguous": False, "restated": sanitize.one_line(state.progress.topics[-1])}
         return with_progress(state, proposal={**stated, "recommended": None, "alternative": None})
 
-    def reworded(self, state: SetupState, text: str) -> SetupState:
+    def with_reworded_topic(self, state: SetupState, text: str) -> SetupState:
         """The state with the topic in exactly these words of the user's, still to be confirmed."""
         same = text.strip() == (state.progress.proposal or {}).get("restated")
-        return state if same else self.as_stated(self._correct(state, text.strip()))
+        return state if same else self.with_topic_as_stated(self._correct(state, text.strip()))
 
     def _take_topic(self, state: SetupState, text: str) -> SetupState:
         line = answers.checked_sentence("topic", text)

@@ -245,7 +245,7 @@ class KeptAnswers:
         """A sentence for each file that was moved aside."""
 
     def keep(self, state: SetupState) -> None:
-        """Writes the answers so far; if that fails, `lost` says why, and the conversation continues."""
+        """Writes the answers so far; if that fails, `save_problem` says why, and the conversation continues."""
         try:
             save(self.path, state, self.moved_files.append)
             self.saved, self.save_problem = True, ""

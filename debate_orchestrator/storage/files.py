@@ -21,7 +21,7 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """The errors of a disk that is full or fails, or takes no larger files, whatever the name of the file."""
 _ATTEMPTS = 3
 """To write a file while another program saves to it."""
-Ours = Callable[[bytes], bool]
+WrittenByUs = Callable[[bytes], bool]
 """Whether this program wrote a file with these bytes."""
 
 
@@ -53,7 +53,7 @@ def write_atomic(
     path: str | os.PathLike[str],
     text: str,
     *,
-    ours: Ours | None = None,
+    ours: WrittenByUs | None = None,
     mode: int | None = None,
     encode: Encode = encoded,
 ) -> str | None:
@@ -62,7 +62,7 @@ def write_atomic(
 
 
 def write_bytes_atomic(
-    path: str | os.PathLike[str], data: bytes, *, ours: Ours | None = None, mode: int | None = None
+    path: str | os.PathLike[str], data: bytes, *, ours: WrittenByUs | None = None, mode: int | None = None
 ) -> str | None:
     """Writes `data` to `path` whole or not at all. The file has the given `mode` from its first byte on; without one, a
     file that is replaced passes its mode on.
@@ -84,7 +84,7 @@ def write_bytes_atomic(
     return moved[-1] if moved else None
 
 
-def _write(target: Path, data: bytes, ours: Ours | None, mode: int | None, moved: list[str]) -> None:
+def _write(target: Path, data: bytes, ours: WrittenByUs | None, mode: int | None, moved: list[str]) -> None:
     """As `write_bytes_atomic`, once. The new name of what is moved aside is added to `moved`, also where it fails then:
     with FileExistsError if another program saves a file meanwhile."""
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import NOT_A_LINE
+from debate_orchestrator.core.values import INVALID_LINE
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
     BadJournal,
@@ -108,7 +108,7 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
         return Entry(number, at, EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
         mistake = _first_mistake(error)
-        if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {NOT_A_LINE}:
+        if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {INVALID_LINE}:
             raise DamagedJournal(f"{where} holds a text that is not allowed in its place{mistake}.") from None
         opened = earlier[0].event.model_dump() if earlier else data
         version = opened.get("version") if isinstance(opened, dict) else None
@@ -144,7 +144,7 @@ def _first_mistake(error: Exception) -> str:
         return ""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(str(key) for key in first["loc"][1:])
-    expected = f"should be {first['msg']}" if first["type"] == NOT_A_LINE else first["msg"]
+    expected = f"should be {first['msg']}" if first["type"] == INVALID_LINE else first["msg"]
     return f" ({short_repr(': '.join(filter(None, (place, expected))), 200)})"
 
 

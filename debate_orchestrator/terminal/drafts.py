@@ -107,7 +107,7 @@ class DraftWriter(Generic[T]):
         """Why nothing can be written; empty where it can."""
 
     def write_soon(self, value: T) -> None:
-        """Writes the value within `SOON` seconds, unless a newer one comes before."""
+        """Writes the value within `SAVE_DELAY` seconds, unless a newer one comes before."""
         self._latest = [value]
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(SAVE_DELAY, self.write_now)

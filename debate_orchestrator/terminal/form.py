@@ -195,7 +195,7 @@ class Form(ABC):
             self.prompter.tell(f"{short_repr(answer)} is not a number from 1 to {len(all_questions)}.")
 
     def view(self, all_questions: list[FormQuestion] | None = None) -> list[str]:
-        """What was entered, under the numbers of its questions; of `every` question also those that were not asked."""
+        """What was entered, under the numbers of its questions; of `all_questions` also those that were not asked."""
         rows = []
         for n, question in enumerate(self.asked_questions() if all_questions is None else all_questions, 1):
             if question.field_path in self.answers:
@@ -237,8 +237,8 @@ KeepDraft = Callable[[dict[str, Any]], None]
 
 
 class ReviewBallotForm(Form):
-    """One ballot under way: its first part, then the debate, then the second. `given` is the ballot so far, in the form
-    that is filed."""
+    """One ballot under way: its first part, then the debate, then the second. `ballot` is the ballot so far, as it is
+    filed."""
 
     def __init__(
         self,

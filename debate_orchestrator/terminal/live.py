@@ -17,7 +17,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import Verdict, read_ballot
-from debate_orchestrator.core.visible_text import findings, with_quotation_marks
+from debate_orchestrator.core.visible_text import quote_findings, with_quotation_marks
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
@@ -44,7 +44,7 @@ class Live:
         money: bool = True,
         ballots_hidden: bool = False,
     ):
-        """`money` says whether costs are shown; `ballots_hidden`, that ballots are hidden retry_at the debate is
+        """`money` says whether costs are shown; `ballots_hidden`, that ballots are hidden until the debate is
         complete, since a judge of a panel watches."""
         self._debate, self.display, self._now, self._money = debate, display, now, money
         self._ballots_hidden = ballots_hidden and not debate.complete
@@ -82,7 +82,7 @@ class Live:
                 speech = self._speech(event.turn_id)
                 if debate.shape(speech.turn) is None:
                     visible = speech_rules.visible_speech(debate, speech.turn)
-                    notes, found = _notes(debate, speech.turn, event), findings(visible.quotes)
+                    notes, found = _notes(debate, speech.turn, event), quote_findings(visible.quotes)
                     speech.show_recorded(self._shown_text(speech.turn, visible.text), notes, found)
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
@@ -241,7 +241,7 @@ class Live:
         self._add_text(self._debate.format.heading_of(turn), JUDGE)
         entry = transcript_entries.entry(self._debate, turn)
         self._add_text(self._shown_text(turn, entry.text), indent=INDENT)
-        for finding in findings(entry.quotes):
+        for finding in quote_findings(entry.quotes):
             self._add_text(finding, gap=False)
 
     def _shown_text(self, turn: Turn, text: str) -> str:

@@ -51,7 +51,7 @@ Check = Callable[[SetupState], DebateFiles]
 
 Cast = dict[str, Any]
 """Seat to who fills it, or to a list of judges, as an answers file has it."""
-Slot = tuple[str, int]
+SeatSlot = tuple[str, int]
 """A seat, and the number of those that were asked for in it before: of judges there may be several."""
 
 
@@ -117,7 +117,7 @@ class SetupBase:
         self.texts, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
-        self.seat_answers: dict[Slot, str] = {}
+        self.seat_answers: dict[SeatSlot, str] = {}
         """What was answered here for each seat."""
         self.approved_models: set[str] = set()
         """The models that the person named here or agreed to."""
@@ -133,7 +133,7 @@ class SetupBase:
         """Continues from a state. Raises BadSettings, with every problem, if an answer in it can't be taken."""
         format_name = format_of(state.answers, "")
         setup_questions = self._make_questions(format_name) if format_name else self._make_questions()
-        self.state = setup_questions.checked(state)
+        self.state = setup_questions.with_checked_answers(state)
         self.kept, self.setup_questions = kept_answers, setup_questions
 
     def settings(self) -> Settings:

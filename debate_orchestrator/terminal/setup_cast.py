@@ -10,7 +10,7 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import cast_of, host_problem, seats_needed
 from debate_orchestrator.terminal.prompt import Question
-from debate_orchestrator.terminal.setup_base import Cast, SetupBase, Slot, cast_text, display_name
+from debate_orchestrator.terminal.setup_base import Cast, SeatSlot, SetupBase, cast_text, display_name
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.terminal_text import Back
@@ -99,10 +99,10 @@ class CastQuestions:
 
     def _ask_each_seat(self, models: FoundModels) -> Cast:
         """One seat after the other, and one judge after the other until no more are wanted. Back returns to the seat
-        chosen_before; what was answered for any seat is then its default."""
+        before; what was answered for any seat is then its default."""
         setup_questions = self._session.setup_questions
         seats = [*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else [])]
-        slots: list[Slot] = [(seats[0], 0)]
+        slots: list[SeatSlot] = [(seats[0], 0)]
         specs: list[str] = []
         """The spec in each slot but the last; empty for none."""
         while True:
@@ -125,8 +125,8 @@ class CastQuestions:
             elif following:
                 slots.append((following[0], 0))
 
-    def _ask_seat(self, slot: Slot, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
-        """Who fills one seat, beside those chosen `chosen_before`; empty for the first choice of a question that has
+    def _ask_seat(self, slot: SeatSlot, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
+        """Who fills one seat, given the models in `chosen_before`; empty for the first choice of a question that has
         one."""
         session, (seat, judge_index) = self._session, slot
         name = {JUDGE: "panel" if judge_index else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
@@ -140,7 +140,7 @@ class CastQuestions:
         choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
         current_answer = session.seat_answers.get(slot, next(iter(choices)))
         if current_answer not in choices:
-            choices[current_answer] = "as you answered chosen_before"
+            choices[current_answer] = "as you answered before"
         text, help = wording.text.format(**values), wording.help.format(**values)
         question = Question(text, (help,), tuple(choices.items()), current_answer, words=self._model_names(models))
         while True:

@@ -213,7 +213,7 @@ class SetupConversation(SetupBase):
     def _do_unaided(self, work: ModeratorTask) -> None:
         """Does a moderator's work without a model: the topic as it was stated, or positions made from it."""
         if work.name == "topic":
-            self.state = self.setup_questions.as_stated(self.state)
+            self.state = self.setup_questions.with_topic_as_stated(self.state)
             return
         if not (positions := self._plain_positions()):
             self.state = self.setup_questions.answer(self.state, "positions", "own")
@@ -315,7 +315,7 @@ class SetupConversation(SetupBase):
                 wording = self.texts.questions["reword"]
                 restated = (self.state.progress.proposal or {}).get("restated") or self.state.answers["topic"]
                 question = Question(wording.text, (wording.help,), initial_text=one_line(str(restated)))
-                self.state = self.setup_questions.reworded(self.state, self.ask_question("topic", question))
+                self.state = self.setup_questions.with_reworded_topic(self.state, self.ask_question("topic", question))
                 return
             for side in self.setup_questions.format.sides:
                 position = f"position_{side}"
@@ -375,7 +375,7 @@ class SetupConversation(SetupBase):
         while True:
             files, problems = self._find_problems()
             output = {"output": files.report} if files else {}
-            block, _, countdown = self.setup_questions.confirmed(answers | output).rpartition("\n\n")
+            block, _, countdown = self.setup_questions.confirmation_text(answers | output).rpartition("\n\n")
             lines = ["", self.texts.messages["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
             lines += [f"Context: {', '.join(answers[_CONTEXT])}"] if answers.get(_CONTEXT) else []
             if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):

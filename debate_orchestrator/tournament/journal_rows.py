@@ -110,7 +110,7 @@ def _journals(folder: str) -> list[str]:
 
 
 def _read_all(paths: Sequence[str], debates_folder: Path) -> tuple[list[_Debate], list[str]]:
-    """Every journal that can be read, and a sentence on each that can't. Those of a tournament are in `home`."""
+    """Every journal that can be read, and a sentence on each that can't. A tournament's are in `debates_folder`."""
     debates: list[_Debate] = []
     problems: list[str] = []
     stems = Counter(Path(path).name.removesuffix(JOURNAL) for path in paths)

@@ -3,12 +3,13 @@ with ties, fitted by maximum likelihood with a weak prior.
 
 The model is Davidson's (1970). With strengths t in log odds, a judge j votes in a debate of pro p and con c:
 
-    x = exp(r_j) * (t_p - t_c) + side + second_speaker * s + b_j        s: 1 if pro speaks second, -1 if con does, else
-    0 P(pro) : P(con) : P(tie) = exp(x / 2) : exp(-x / 2) : v
+    x = exp(r_j) * (t_p - t_c) + side + second_speaker * s + b_j
+    P(pro) : P(con) : P(tie) = exp(x / 2) : exp(-x / 2) : v
 
-r_j is the judge's reliability and b_j its bias towards pro, both with the mean 0 over all judges; v is how common ties
-are. The prior is normal with mean 0 and the standard deviations in `_PRIOR`: it keeps the strength of a model that won
-everything finite, and centers each group of models that no debate connects to the rest.
+s is 1 if pro speaks second, -1 if con does, else 0. r_j is the judge's reliability and b_j its bias towards pro, both
+with the mean 0 over all judges; v is how common ties are. The prior is normal with mean 0 and the standard deviations
+in `_PRIOR`: it keeps the strength of a model that won everything finite, and centers each group of models that no
+debate connects to the rest.
 
 Intervals come from a bootstrap over topics: debates of a topic share what makes it easy for a side, so whole topics are
 drawn, with replacement, from a fixed seed.
@@ -53,7 +54,7 @@ class Interval(NamedTuple):
     high: float | None
 
 
-class Strength(NamedTuple):
+class ModelStrength(NamedTuple):
     """A model's strength in log odds: a lead of 1 wins 73 % of decided votes, at no side or order effect."""
 
     model: str
@@ -69,7 +70,7 @@ class Strength(NamedTuple):
     """Whether it won every vote, or lost every vote: its strength is then held by the prior alone."""
 
 
-class Judge(NamedTuple):
+class JudgeEffect(NamedTuple):
     """What a judge adds of its own."""
 
     judge: str
@@ -83,14 +84,14 @@ class Judge(NamedTuple):
 class Fit(NamedTuple):
     """All that the votes say."""
 
-    strengths: tuple[Strength, ...]
+    strengths: tuple[ModelStrength, ...]
     side: Interval | None
     """Log odds that arguing pro adds; None where the schedule can't tell it from the strengths."""
     second_speaker: Interval | None
     """Log odds that speaking second adds; None where the schedule can't tell it from the rest."""
     ties: Interval
     """Log of v: 0 makes a tie as likely as either win between equals."""
-    judges: tuple[Judge, ...]
+    judges: tuple[JudgeEffect, ...]
     votes: int
     draws: int
     drawn_by: str
@@ -158,7 +159,7 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
         second_speaker=second_speaker if model.use_second_speaker else None,
         ties=ties,
         judges=tuple(
-            Judge(name, votes_by_judge[name], bias, reliability)
+            JudgeEffect(name, votes_by_judge[name], bias, reliability)
             for name, bias, reliability in zip(data.judges, biases, reliabilities, strict=True)
         ),
         votes=len(rated_votes),
@@ -315,7 +316,7 @@ def _interval(value: float, low: float, high: float) -> Interval:
 
 def _strengths(
     data: _Votes, rated_votes: Sequence[tuple[DebateRow, BallotRow]], figures: Sequence[Interval]
-) -> tuple[tuple[Strength, ...], int]:
+) -> tuple[tuple[ModelStrength, ...], int]:
     """The models, the strongest of each group first and larger groups first; and how many groups there are."""
     import numpy as np
     from scipy.sparse import coo_array
@@ -339,7 +340,7 @@ def _strengths(
         stronger_count = sum(other.low is not None and high is not None and other.low > high for other in others)
         one_sided = votes[name] in (wins[name], losses[name])
         strengths.append(
-            Strength(name, value, low, high, 1 + stronger_count, numbers[int(groups[n])], votes[name], one_sided)
+            ModelStrength(name, value, low, high, 1 + stronger_count, numbers[int(groups[n])], votes[name], one_sided)
         )
     return tuple(sorted(strengths, key=lambda row: (row.group, -row.strength, row.model))), int(count)
 
@@ -462,5 +463,5 @@ def full_json(ratings: Ratings) -> dict[str, Any]:
     return {**data, "notes": list(ratings.notes)}
 
 
-def _strength(row: Strength, fields: tuple[str, ...]) -> dict[str, Any]:
+def _strength(row: ModelStrength, fields: tuple[str, ...]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in fields}

@@ -24,10 +24,10 @@ from markupsafe import Markup
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html.writer import literal_html
 from debate_orchestrator.reports.markdown import template_environment
-from debate_orchestrator.storage.files import Ours, encoded, make_folder, must_begin, write_bytes_atomic
+from debate_orchestrator.storage.files import WrittenByUs, encoded, make_folder, must_begin, write_bytes_atomic
 from debate_orchestrator.tournament.folder import CHECKSUMS, PAGE, PLOTS, RATINGS, TABLES
 from debate_orchestrator.tournament.journal_rows import read_rows, title
-from debate_orchestrator.tournament.ratings import MIN_GAMES, EloRow, Ratings, Strength, full_json, rate
+from debate_orchestrator.tournament.ratings import MIN_GAMES, EloRow, ModelStrength, Ratings, full_json, rate
 from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.tournament.tables import Cell, Table, all_tables, to_csv
 from debate_orchestrator.util import yaml
@@ -98,7 +98,7 @@ def _has_digest(digest: str, data: bytes) -> bool:
     return sha256(data).hexdigest() == digest
 
 
-def _write(path: str, data: bytes, ours: Ours) -> Iterator[str]:
+def _write(path: str, data: bytes, ours: WrittenByUs) -> Iterator[str]:
     if path_kept := write_bytes_atomic(path, data, ours=ours):
         yield f"{name_of(path)} was not as this program wrote it, and is kept as {name_of(path_kept)}."
 
@@ -115,7 +115,7 @@ class _LeaderboardRow(NamedTuple):
     """A model on the leaderboard."""
 
     elo: EloRow
-    strength: Strength | None
+    strength: ModelStrength | None
 
 
 def render_page(

@@ -12,7 +12,7 @@ from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
-from debate_orchestrator.core.visible_text import Quote, findings, with_quotation_marks
+from debate_orchestrator.core.visible_text import Quote, quote_findings, with_quotation_marks
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.announcements import (
@@ -113,7 +113,7 @@ def _render_block(debate: DebateState, block: Block) -> str:
     turn, format = block.turn, debate.format
     reply_event = debate.replies[turn.id]
     entry = transcript_entries.entry(debate, turn)
-    values: dict[str, Any] = {"body": "", "scores": None, "fields": (), "findings": findings(entry.quotes)}
+    values: dict[str, Any] = {"body": "", "scores": None, "fields": (), "findings": quote_findings(entry.quotes)}
     if isinstance(reply_event, StructuredReplyGiven):
         values |= _ballot(debate, turn, reply_event.data)
     else:
@@ -147,7 +147,7 @@ def article(
         "body": "" if structured else html.speech(text),
         "lines": text.split("\n") if structured else [],
         "floor": floor,
-        "findings": findings(quotes),
+        "findings": quote_findings(quotes),
     }
 
 

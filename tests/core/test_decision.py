@@ -164,7 +164,7 @@ def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
     }
     debate = at("2.constructive.a", words, judges=3)
     assert rapporteur.issue_standings(debate) == {"I1": "a", "I2": "untouched", "I3": "even"}
-    assert rapporteur.untouched(debate) == ("I2",)
+    assert rapporteur.untouched_issues(debate) == ("I2",)
 
     mirrored = at("1.verdict.judge", mirror=True)
     ballot = debate.mirror.structured_reply(ADVERSARIAL.shapes["ballot"], {"issues": {"I1": "a", "I2": "even"}})

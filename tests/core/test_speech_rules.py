@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import visible_text
-from debate_orchestrator.core.phases import Phase, Quotes
+from debate_orchestrator.core.phases import Phase, QuoteRules
 from debate_orchestrator.core.verbatim import Source, comparable_quote, paragraphs
 from debate_orchestrator.core.visible_text import (
     Quote,
@@ -25,7 +25,7 @@ from debate_orchestrator.core.visible_text import (
 from debate_orchestrator.util.sanitize import sanitize
 
 PHASE = Phase(name="speech", title="Speech", tag="SPEECH", seats=("a", "b"))
-QUOTES = Quotes()
+QUOTES = QuoteRules()
 MATERIAL = (
     "The quick brown fox jumps over the lazy dog.\n\nIt wasn't “late” - not in 1999 - and nobody\n  minded the co-op.",
     "Another file, with 3,000 ducks in it.",
@@ -194,7 +194,7 @@ def test_without_material_nothing_is_looked_up(context_texts: tuple[str, ...]) -
 
 def test_a_format_names_its_tags() -> None:
     """A format's own tags are used and no others."""
-    own = Quotes(tag="cite", verified="found", unverified="missing")
+    own = QuoteRules(tag="cite", verified="found", unverified="missing")
     made = on_text("<cite>quick brown fox jumps</cite><quote>x</quote><cite>a b c d</cite>", quotes=own)
     assert made.text == "<found>quick brown fox jumps</found>&lt;quote>x&lt;/quote><missing>a b c d</missing>"
     assert made.quotes == (Quote(text="quick brown fox jumps", verified=True), Quote(text="a b c d", verified=False))
