@@ -57,6 +57,7 @@ def test_rows_of_a_line(line: str, width: int) -> None:
         ("one two three four", ["one two three", "  four"]),
         ("    one two three four", ["    one two three", "    four"]),
         ("  - one two three four", ["  - one two three", "    four"]),
+        ("  1. one two 2. four", ["  1. one two 2.", "     four"]),
         (" 1 ab  the best of all", [" 1 ab  the best", "       of all"]),
         ("> one two three four", ["> one two three", "> four"]),
         ("> > aaaaaaaaaaaaaaaaa", ["> > aaaaaaaaaaaaa", "> > aaaa"]),

@@ -32,8 +32,8 @@ _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _WORD = re.compile("[^ ]+")
 _LEAD = re.compile(">[> ]*| *")
 """What each row of a line begins with: the signs of a block quote, or blanks."""
-_ITEM = re.compile(r" +\d+ \S+ {2,}| +- ")
-"""The beginning of a line below whose text the other rows stand: a number with its gap, or the dash of a list."""
+_ITEM = re.compile(r" +\d+ \S+ {2,}| +(?:-|\d+\.) ")
+"""The beginning of a line below whose text the other rows stand: a number with its gap, or an item of a list."""
 
 
 class Row(NamedTuple):
