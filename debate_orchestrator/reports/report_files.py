@@ -37,9 +37,9 @@ BLANK = "0" * 64
 _VERSION, _SHA = r"(?P<version>\d{1,4}\.\d{1,4}\.\d{1,4})", "[0-9a-f]{64}"
 _LINES, _SCHEMA_VERSION = r"(?P<lines>[1-9]\d{0,11})", r"(?P<schema_version>[1-9]\d{0,5})"
 SENTENCE = (
-    rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_SCHEMA_VERSION}, "
-    rf"head sha256:(?P<last_hash>{_SHA})\. This report: sha256:(?P<digest>{_SHA}), of its bytes with these 64 digits "
-    r"as zeros\."
+    rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, schema {_SCHEMA_VERSION}, "
+    rf"last line sha256:(?P<last_hash>{_SHA})\. This report: sha256:(?P<digest>{_SHA}), "
+    r"of its bytes with these 64 digits as zeros\."
 )
 """Finds `checksum_sentence` with its values."""
 _MEMBERS = (
@@ -124,8 +124,9 @@ def checksum_sentence(report: ReportModel) -> str:
     journal = report.journal
     lines = f"{journal.lines} line{'s' * (journal.lines != 1)}"
     return (
-        f"Made by debate-orchestrator {__version__}. Journal: {lines}, form {journal.schema_version}, "
-        f"head sha256:{journal.last_hash}. This report: sha256:{BLANK}, of its bytes with these 64 digits as zeros."
+        f"Made by debate-orchestrator {__version__}. Journal: {lines}, schema {journal.schema_version}, "
+        f"last line sha256:{journal.last_hash}. This report: sha256:{BLANK}, "
+        "of its bytes with these 64 digits as zeros."
     )
 
 
