@@ -268,7 +268,7 @@ def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyP
     write_format(here / "mine")
     ran = debate("formats", "./mine")
 
-    assert ran.code == 2 and "rehearsals of this format take more than 0 s" in ran.err
+    assert ran.code == 2 and "dry runs of this format take more than 0 s" in ran.err
 
 
 def test_templates_that_compute_long_are_named(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,16 +97,20 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
     shown = loader.stage_list(loader.load("adversarial"), 2, "lenient", _setting)
     assert shown[0] == ("before", "alone, only if blind", ["start.blind.judge"])
     assert shown[1] == ("before", "alone, unless issues", ["start.issues.rapporteur"])
-    assert shown[2] == ("before", "with the one before, unless brief", ["start.advice.rapporteur"])
+    assert shown[2] == ("before", "together with the previous turn, unless brief", ["start.advice.rapporteur"])
     shown = shown[3:]
     assert shown[0] == ("round 1", "in turn", ["1.opening.a"])
-    assert shown[2] == ("round 1", "at once", ["1.challenge.a", "1.challenge.b"])
-    assert shown[5] == ("round 1", "only on convergence, those it names", ["1.divergence.a", "1.divergence.b"])
+    assert shown[2] == ("round 1", "simultaneously", ["1.challenge.a", "1.challenge.b"])
+    assert shown[5] == (
+        "round 1",
+        "only after convergence, for the sides it names",
+        ["1.divergence.a", "1.divergence.b"],
+    )
     assert shown[-5:-3] == [
         ("closing", "alone", ["final.verdict.judge"]),
         ("closing", "alone", ["final.dissent.judge"]),
     ]
-    assert shown[-1] == ("closing", "only on findings, unless brief", ["final.brief-revised.rapporteur"])
+    assert shown[-1] == ("closing", "only after findings, unless brief", ["final.brief-revised.rapporteur"])
 
 
 @for_each(["", ".", "..", "../formats/adversarial", "Adversarial", "adversarial/", "x\ny", "/tmp"])

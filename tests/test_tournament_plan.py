@@ -118,7 +118,7 @@ def test_everything_wrong_is_said_at_once() -> None:
     )
 
     for expected in (
-        "'modles' is no key of a tournament. Did you mean 'models'?", "'claude' is not a model spec",
+        "unknown key 'modles'. Did you mean 'models'?", "'claude' is not a model spec",
         f"'{OPUS}' is listed twice", "'host' can't take part", "Did you mean 'panel'?", "Did you mean 'swapped'?",
         "Did you mean 'anthropic'?", "Did you mean 'opening'?", "repetitions: 0 should be", "max_cost: -1 should be",
     ):  # fmt: skip
@@ -182,7 +182,7 @@ def test_what_a_tournament_takes() -> None:
 
     assert free.calls == len(held) * (6 + 2) and 0 < low < cost < high
     assert slow.seconds == pytest.approx(free.calls / 2 * 60) and "requests a minute" in slow.bound
-    assert free.bound == "12 debates at once"
+    assert free.bound == "12 concurrent debates"
 
 
 def test_a_limit_of_a_provider_holds_for_each_server() -> None:

@@ -170,7 +170,7 @@ class Controls:
             from debate_orchestrator.terminal.prompt import Question
 
             choices = (*names.items(), ("all", "All of them"))
-            to = await prompter.ask(Question("A question from the floor, to whom?", (), choices, "all"))
+            to = await prompter.ask(Question("Who is the question for?", (), choices, "all"))
             text = await prompter.ask(Question("Your question?", ("Enter alone asks nothing.",)))
             return audience_question(self._debate, text, tuple(names) if to == "all" else (to,)) if text else None
 

@@ -118,7 +118,7 @@ def add_cap(parser: argparse.ArgumentParser) -> None:
 
 
 def add_insecure(parser: argparse._ActionsContainer) -> None:
-    about = "send keys over plain http to other machines too, readable on the way"
+    about = "send keys over plain http to other machines too, unencrypted"
     parser.add_argument("--insecure", action="store_true", help=about)
 
 

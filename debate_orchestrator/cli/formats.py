@@ -121,7 +121,7 @@ def _rules(format: Format) -> Iterator[str]:
     """How many rounds there may be, how judges vote, and what wins."""
     limits = format.rounds
     more_if_insisted = (
-        f", to {limits.maximum_if_insisted} with --insist" if limits.maximum_if_insisted > limits.maximum else ""
+        f", up to {limits.maximum_if_insisted} with --insist" if limits.maximum_if_insisted > limits.maximum else ""
     )
     round_limits = f"Rounds: {limits.default} by default, 1 to {limits.maximum}{more_if_insisted}."
     yield round_limits if limits.maximum > 1 else "Rounds: one."
@@ -142,6 +142,6 @@ def _print_rubric(format: Format, rounds: int, strictness: str) -> None:
     for key, criterion in rubric.criteria.items():
         if criterion.when.holds(rounds=rounds, strictness=strictness):
             say(f"  {key}: {criterion.about}")
-    for key, mode in rubric.strictness.items():
-        say(f"Judge {key}: {mode.about}")
+    for strictness, texts in rubric.strictness.items():
+        say(f"Judge {strictness}: {texts.about}")
     next_step(f'`debate run --format {format_name(format)} --topic "..." --rehearse` shows every brief.')

@@ -94,7 +94,7 @@ VERBS = {
         "debate worker postgresql://debates@db.example/debates",
     ),
     "probe": Verb(
-        "test how often judges fall for length, polish, sources, orders and the like, or list these probes",
+        "test how often judges fall for length, polish, sources, injected instructions and the like, or list these probes",
         "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3",
     ),
 }
@@ -147,7 +147,7 @@ def _parse_verb(name: str, argv: list[str]) -> argparse.Namespace:
         if arguments.topic is not None:
             parser.error("the topic is given twice")
         if not _is_topic(words):
-            parser.error(f"{words} is no topic, which is a sentence; an answers file goes with --answers")
+            parser.error(f"{words} is not a topic: write a sentence. An answers file goes with --answers")
         arguments.topic = words
     return arguments
 
@@ -189,7 +189,7 @@ def _setup_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"debate-orchestrator {__version__}")
-    group = parser.add_argument_group("options of the setup conversation, which `debate` alone holds at a terminal")
+    group = parser.add_argument_group("options of the setup conversation, used by `debate` without a verb")
     group.add_argument("words", metavar="TOPIC", nargs="?", help="the topic, in quotation marks")
     group.add_argument("--topic", help=argparse.SUPPRESS)
     group.add_argument("--answers", metavar="FILE", help="continue the conversation in FILE, or begin it there")

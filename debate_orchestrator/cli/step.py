@@ -38,7 +38,7 @@ _LOCK_SECONDS = 10.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_journal(parser, "waits for a host")
-    about = "a reply that lies elsewhere; TURN=- reads standard input"
+    about = "a reply in another file; TURN=- reads standard input"
     parser.add_argument("given", nargs="*", metavar="TURN=FILE", help=about)
     about = "replace the list of issues before it is argued: ids to keep (I3) and new questions, in the new order"
     parser.add_argument("--issues", nargs="+", metavar="I3", help=about)

@@ -36,7 +36,7 @@ from debate_orchestrator.util.errors import BadFormat, reason
 from debate_orchestrator.util.numbers import plural
 
 MAX_SECONDS = 60
-"""Seconds of processor time for all rehearsals of a format, which take three for a shipped one. A hostile one
+"""Seconds of processor time for all dry runs of a format; those of a shipped one take three. A hostile one
 may need far more."""
 MAX_TEMPLATE_SECONDS = 20
 """The same for its templates alone, which a process of their own renders."""
@@ -160,16 +160,16 @@ def _problems(
 
 
 def _check_time(deadline: float, seconds: Counter[str], location_of: Callable[[Keys], str]) -> None:
-    """Raises _Stop where rehearsals, or the templates in them, have taken too long."""
+    """Raises _Stop if the dry runs, or the templates in them, have taken too long."""
     if seconds.total() > MAX_TEMPLATE_SECONDS:
         ((slowest, longest),) = seconds.most_common(1)
         raise _Stop(
-            f"{slowest}: in rehearsals the templates of this format take more than {MAX_TEMPLATE_SECONDS} s, and this "
+            f"{slowest}: in dry runs the templates of this format take more than {MAX_TEMPLATE_SECONDS} s, and this "
             f"one takes the most ({longest:.0f} s). Use smaller loops."
         )
     if time.process_time() > deadline:
         hint = "Use fewer phases, rounds or ways of judging."
-        raise _Stop(f"{location_of(())}: rehearsals of this format take more than {MAX_SECONDS} s. {hint}")
+        raise _Stop(f"{location_of(())}: dry runs of this format take more than {MAX_SECONDS} s. {hint}")
 
 
 def _unrendered(debate: DebateState, turn: Turn) -> list[str]:

@@ -257,14 +257,14 @@ def _weaknesses(debate: DebateState) -> list[str]:
 
 
 def _strictness_problems(strictness: str, old: Opened) -> list[str]:
-    """What is wrong with a strictness: the format has no such mode, or has other speeches in it."""
-    if problems := _mode_problems(strictness, old.format):
+    """Problems with a strictness that the format lacks, or with which the debate has other speeches."""
+    if problems := _unknown_strictness(strictness, old.format):
         return problems
     before = old.settings.strictness
     speaking = [
         [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(old.format.sides)]
-        for mode in (before, strictness)
-        for slots in [slots_of(old.format, old.settings.rounds, mode, old.format.optional_phases)]
+        for level in (before, strictness)
+        for slots in [slots_of(old.format, old.settings.rounds, level, old.format.optional_phases)]
     ]
     if speaking[0] != speaking[1]:
         return [f"strictness: this format has other speeches when {strictness}. Use {before}."]
@@ -291,8 +291,9 @@ def opened_from_transcript(
     A topic and positions that are given here replace the document's. Raises BadSettings with every problem.
     """
     format = loader.load(judged_by)
-    source, mode = os.path.basename(path), strictness or list(format.rubric.strictness)[-1]
-    problems = [*panel_problems(judges), *_mode_problems(mode, format)]
+    source = os.path.basename(path)
+    strictness = strictness or list(format.rubric.strictness)[-1]
+    problems = [*panel_problems(judges), *_unknown_strictness(strictness, format)]
     topic = transcript.topic if topic is None else topic
     if topic is None:
         problems.append(f"{path}: it has no topic. Try: give `topic`, or write `# Topic` above the first round.")
@@ -306,7 +307,7 @@ def opened_from_transcript(
         topic=topic or "",
         positions=positions_for_transcript(topic or "", ("a", "b")) | positions,
         rounds=transcript.rounds,
-        strictness=mode,
+        strictness=strictness,
         first=transcript.speeches[0].side,
         feedback=False,
         format=format.name,
@@ -375,9 +376,9 @@ def panel_problems(judges: Sequence[str]) -> list[str]:
     return [f"judge: a debate needs 1 to {MAX_JUDGES} judges, and there are {len(judges)}. {hint}"]
 
 
-def _mode_problems(strictness: str, format: Format) -> list[str]:
-    modes = format.rubric.strictness
-    return [] if strictness in modes else [f"strictness: {strictness!r} is not {' or '.join(modes)}."]
+def _unknown_strictness(strictness: str, format: Format) -> list[str]:
+    allowed = format.rubric.strictness
+    return [] if strictness in allowed else [f"strictness: {strictness!r} is not {' or '.join(allowed)}."]
 
 
 def _valid_votes(

@@ -91,10 +91,12 @@ def stage_list(
     for slot in slots_of(format, rounds, strictness, format.optional_phases):
         section = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
         slot_stages = slot.stages(format.sides, judge_seats(1))
-        how = "alone" if sum(len(seats) for seats in slot_stages) < 2 else str(slot.phase.order)
+        together = "simultaneously" if slot.phase.order == "at once" else "in turn"
+        how = "alone" if sum(len(seats) for seats in slot_stages) < 2 else together
         if slot.phase.triggered_by:
-            how = f"only on {slot.phase.triggered_by}{', those it names' * (slot.phase.triggered_by == 'convergence')}"
-        how = "with the one before" if slot.phase.with_previous else how
+            named_sides = ", for the sides it names" if slot.phase.triggered_by == "convergence" else ""
+            how = f"only after {slot.phase.triggered_by}{named_sides}"
+        how = "together with the previous turn" if slot.phase.with_previous else how
         if option := slot.phase.option:
             setting = option.replace(" ", "_")
             how = f"{how}, {option_text(setting, bool(default_of(setting, format)))}"

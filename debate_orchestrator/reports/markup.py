@@ -1,9 +1,9 @@
 """What others said, as safe markdown.
 
-A speech stands in a block quote: every line of it begins with `>`, and no line of the report's own does. So nothing in
-it can pass for a line of the report. It keeps its paragraphs, emphasis, lists, tables, code and links; headings, HTML,
-names of characters, images, formulas and links to odd places are shown as text, in every program that shows
-markdown. Elsewhere a text is one line, in which nothing but closed emphasis, code and links is kept.
+A speech is a block quote: every line of it begins with `>`, and no line of the report itself does. So nothing in it can
+pass for a line of the report. It keeps its paragraphs, emphasis, lists, tables, code and links. Headings, HTML, HTML
+entities, images, formulas and links to odd places are shown as text, in every program that shows markdown. Elsewhere
+a text is one line that keeps only closed emphasis, code and links.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HIDING_LINK = re.compile(r"\[(?:(?:[^\w\[\]]|_)*|[^\[\]]*?(?:://|\bwww\.)[^\[\]
 _STRUCTURE = re.compile(
     r"<(?=[A-Za-z/!?])"  # HTML and comments, and addresses, which some programs take for HTML
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
-    r"|&(?=#?\w+;)"  # names of characters, which would show a tag that was not written
+    r"|&(?=#?\w+;)"  # HTML entities, which would show a tag that was not written
     r"|\[(?=_?toc_?\])"  # a table of contents
     r"|\](?=:)"  # definitions of links, notes and abbreviations
     rf"|\](?=\()(?!\({_ADDRESS}\))"  # links to odd places

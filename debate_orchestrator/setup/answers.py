@@ -100,7 +100,7 @@ SETTING_TEXTS = {
             RAPPORTEUR: "the model that draws up the issues and the decision brief; the first judge's by default",
         },
     ),
-    "max_cost": SettingText("US dollars that calls may cost in all; the debate pauses before more", "null", "USD"),
+    "max_cost": SettingText("total budget in US dollars; the debate pauses before it costs more", "null", "USD"),
     "search": SettingText("debaters may search the web if their provider can", "false", label="Web search"),
     "retry_for": SettingText(
         "seconds for which a failing turn is retried before a pause; 600 by default", "600", "SECONDS"
@@ -331,7 +331,7 @@ def rapporteur_note(settings: Settings, format: Format) -> str:
     if is_rehearsal(settings.cast):
         return ""
     missing = "decision brief: it" if settings.issues else "list of issues and no decision brief: they"
-    return f"There is no {missing} would come from a stand-in. A model or `human` as rapporteur would bring it."
+    return f"There is no {missing} would come from a stand-in. A model or `human` as rapporteur would write it."
 
 
 def host_problem(cast: Mapping[str, Any]) -> str | None:

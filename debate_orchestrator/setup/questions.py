@@ -317,7 +317,7 @@ class SetupQuestions:
             raise BadSettings(f"{short_repr(key)} is not a question of the setup. {sentence}")
         if key in _RESTATED_BY and state.progress.asked.get(key) != self.question(state, key).text:
             if not self._is_confirmed(state, key):
-                problem = f"{key}: this answer came before its question was put."
+                problem = f"{key}: this was answered before it was asked."
                 raise BadSettings(problem, hint="run ask without it, put the question that it prints, then answer")
             if text.lower() in _YES or (key == "framing" and self._framing(state, text) == state.answers["topic"]):
                 return state

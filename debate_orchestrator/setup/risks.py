@@ -268,7 +268,7 @@ def _real(path: str) -> str:
 def _must_be_short(path: str) -> None:
     """Raises BadSettings for a path that no system takes: to look where it leads would take minutes."""
     if len(path) > MAX_PATH_LENGTH:
-        raise BadSettings(f"{short_repr(path)} is no path: it has more than {MAX_PATH_LENGTH:,} characters.")
+        raise BadSettings(f"{short_repr(path)} is not a path: it has more than {MAX_PATH_LENGTH:,} characters.")
 
 
 def _texts(value: object) -> list[str]:

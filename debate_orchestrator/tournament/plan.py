@@ -280,7 +280,7 @@ def estimate_tournament(
     with declared_prices(spec):
         models = tuple(_model_estimate(model, total, batch=batched) for model, total in amounts.items())
     concurrent = max(1, min(concurrency, len(debates)))
-    running = seconds / concurrent, f"{concurrent} debates at once"
+    running = seconds / concurrent, f"{concurrent} concurrent debates"
     needed_seconds, bound = max(_time(spec.limits, models, spec), running, key=lambda time: time[0])
     in_batches = batched and any(takes_batches(estimate.model) for estimate in models)
     return TournamentEstimate(

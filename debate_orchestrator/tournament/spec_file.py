@@ -85,7 +85,7 @@ def parse_spec(content: Mapping[str, Any], folder: str = "", *, rehearse: bool =
 
 
 def _unknown_key(key: object) -> str:
-    return f"spec: {short_repr(key)} is no key of a tournament. {suggest(key, KEYS) or 'Keys: ' + ', '.join(KEYS)}"
+    return f"spec: unknown key {short_repr(key)}. {suggest(key, KEYS) or 'Keys: ' + ', '.join(KEYS)}"
 
 
 def _format(name_or_path: Any, folder: str, problems: list[str]) -> tuple[Format, dict[str, str], dict[str, str]]:

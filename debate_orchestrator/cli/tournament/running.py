@@ -57,7 +57,7 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retry-failed", action="store_true", help=about)
     about = "let workers run the debates: the PostgreSQL database from which `debate worker` takes them"
     parser.add_argument("--cluster", metavar="URL", help=about)
-    parser.add_argument("--no-reports", action="store_true", help="write journals alone, no report of each debate")
+    parser.add_argument("--no-reports", action="store_true", help="write only the journals, no report of each debate")
     flags.add_permissions(parser)
     flags.add_progress(parser)
     flags.add_json(parser)
@@ -241,7 +241,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
             async with asyncio.timeout(_FETCH_SECONDS if interrupted else None):
                 await database.retried_until_reached(coordinator.fetch_all)
     if interrupted and not arguments.quiet:
-        print_status("Workers go on with the debates that are queued. To end that too, end the workers.")
+        print_status("Workers continue with the debates that are queued. To stop those too, stop the workers.")
     run.read_journals()
     for debate_id, stored in coordinator.statuses.items():
         if debate_id in run.statuses and not (local_status := run.statuses[debate_id]).is_complete:

@@ -250,7 +250,7 @@ def _estimate_lines(
         f"format {spec.format}."
     )
     input_tokens, output_tokens = expected.tokens
-    yield f"{expected.calls:,} calls, about {input_tokens:,} tokens sent and {output_tokens:,} answered."
+    yield f"{expected.calls:,} calls, about {input_tokens:,} input and {output_tokens:,} output tokens."
     cost, low, high = expected.cost()
     if cost or not expected.unknown:
         yield (
@@ -260,17 +260,17 @@ def _estimate_lines(
     if expected.unknown:
         yield f"Not counted, since the price is unknown: {', '.join(expected.unknown)}."
     if expected.sampled:
-        yield "Estimated from a part of the debates, drawn by chance."
+        yield "Estimated from a random sample of the debates."
     if expected.seconds is None:
         yield "A batch for each stage of the debates: most take less than an hour, and none more than 24."
     else:
-        yield f"About {duration(expected.seconds)}, by {expected.bound}."
+        yield f"About {duration(expected.seconds)}, limited by {expected.bound}."
     uses = Counter(judge for scheduled in schedule for judge in scheduled.judges)
     if uses:
         yield f"Judges: {', '.join(f'{name} {count}' for name, count in uses.most_common())}."
     for estimate in expected.models:
         price = "price unknown" if estimate.cost is None else f"${estimate.cost:,.2f}"
-        yield f"  {estimate.model}: {estimate.calls:,.0f} calls, {estimate.usage.output:,} tokens answered, {price}"
+        yield f"  {estimate.model}: {estimate.calls:,.0f} calls, {estimate.usage.output:,} output tokens, {price}"
     if spec.max_cost is not None and high > spec.max_cost:
         yield f"The cap of ${spec.max_cost:,.2f} may be reached before the end; `run` goes on later with a higher one."
 

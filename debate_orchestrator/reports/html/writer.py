@@ -190,7 +190,8 @@ class _Renderer(RendererHTML):
 
 @cache
 def _parser(*, of_lines: bool = False) -> MarkdownIt:
-    """A parser without HTML, images and definitions; rules are text. In lines names of characters are text too."""
+    """A parser without HTML, images and link definitions. Horizontal rules are shown as text, and so are HTML entities
+    in single lines."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline", "hr"])
     parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
