@@ -101,7 +101,7 @@ def serving() -> Iterator[Site]:
         request_queue_size = 50
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """A visitor who leaves early is no news."""
+            """A visitor who leaves early is not news."""
 
     with Server((HERE, 0), Handler) as server:
         site.port = server.server_address[1]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Asked(NamedTuple):
-    """A request; the names of its headers are in small letters."""
+    """A request; the names of its headers are in lower case."""
 
     method: str
     path: str

@@ -93,7 +93,7 @@ def headings(markdown: str) -> list[tuple[int, str]]:
 
 
 def tables(markdown: str) -> list[list[list[str]]]:
-    """Every table that is no part of something else, as rows of cells as they are shown."""
+    """Every table that is not part of something else, as rows of cells as they are shown."""
     found: list[list[list[str]]] = []
     inside = False
     for token in parsed(markdown):

@@ -229,7 +229,7 @@ def due(name: str, *, judging: bool) -> tuple[DebateState, Turn]:
 
 @pytest.mark.parametrize("name", ["adversarial", "panel", "question", "claim"])
 def test_no_judge_says_what_an_attack_says(name: str) -> None:
-    """An attack is no ballot and changes none that it stands beside."""
+    """An attack is not a ballot and changes none that it stands beside."""
     debate, turn = due(name, judging=True)
     shape = debate.shape(turn)
     assert shape is not None

@@ -141,7 +141,7 @@ DAMAGES = {
         f"lines with {what}": b"\n".join(json.dumps({"custom_id": call} | line).encode() for call in "cde")
         for what, line in {
             "ids alone": {},
-            "what is no result": {"result": {"type": "processing"}, "response": None, "error": None},
+            "what is not a result": {"result": {"type": "processing"}, "response": None, "error": None},
             "no message": {"result": {"type": "succeeded"}, "response": {"status_code": 200, "body": None}},
             "a text": {"result": "{}", "response": {"status_code": 200, "body": "{}"}},
             "an empty answer": {
@@ -173,7 +173,7 @@ def test_results_have_a_limit_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_empty_lines_of_results_take_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The event loop has its turn once for many empty lines, and not for each: as many as are allowed are read soon."""
+    """The event loop has its turn once for many empty lines, not for each: as many as are allowed are read soon."""
     turns = 0
     sleep = asyncio.sleep
 
@@ -192,7 +192,7 @@ def test_empty_lines_of_results_take_no_time(monkeypatch: pytest.MonkeyPatch) ->
 def test_results_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """What comes in place of the results of a batch, or a part of them, is an outage: none of the calls is said to have
     no result, since it would be made and paid for again. White space around the lines, or a byte order mark before
-    them, is no damage."""
+    them, is not damage."""
     data = b""
     with answering(monkeypatch, kind, lambda http: results_of(kind, http, data)) as ask:
         for damage, damaged in DAMAGES.items():

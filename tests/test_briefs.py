@@ -152,7 +152,7 @@ def test_no_speaker_has_seen_the_code_of_its_own_block() -> None:
     debate = fold(events[:1])
     turn = debate.due[0]
     reply = Reply(text=f"END {NONCE} >>>", brief_digest="0" * 64, spec="host")
-    again = brief(debate, turn, Rejected(turn_id=turn.id, reply=reply, problems=("It is no speech.",)))
+    again = brief(debate, turn, Rejected(turn_id=turn.id, reply=reply, problems=("It is not a speech.",)))
     (code,) = re.findall(r"<<< REPLY (\S+)\n", again.messages[-1].parts[-1])
     assert code not in sent[turn.id]
 

@@ -58,7 +58,7 @@ class TestAtATerminal:
         assert read("debate-report.rehearsed.journal.jsonl").events[0].settings.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
         answers = Path("debate-report.answers.yaml").read_text(encoding="utf-8")
         assert "rehearse" not in answers and "anthropic:claude-opus-5-5" in answers
-        assert "positions: auto" in answers  # those of the rehearsal are no model's
+        assert "positions: auto" in answers  # those of the rehearsal come from no model
         assert ran.err.count("Then `debate run --answers debate-report.answers.yaml` is the real debate.") == 1
 
         run = ("run", "--answers", "debate-report.answers.yaml", "--rounds=1")

@@ -85,8 +85,8 @@ def test_what_goes_on_takes_what_waits(debate: Run) -> None:
 
 
 def test_a_topic_in_a_pipe(debate: Run, piped: Callable[[str], None]) -> None:
-    """One line is the topic, whatever blank lines are around it. Nothing is no topic, and several lines are refused, so
-    that none of them is lost."""
+    """One line is the topic, whatever blank lines are around it. An empty line is not a topic, and several lines are
+    refused, so that none of them is lost."""
     for text, problem in (("", "topic"), (f"{TOPIC}\n\nIt is slow.\n", "standard input holds 2 lines")):
         piped(text)
         ran = debate("run", *ONE)

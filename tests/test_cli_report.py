@@ -56,7 +56,7 @@ def test_a_finished_debate_has_its_page(debate: Run, finished: bytes) -> None:
 
 
 def test_what_lies_in_the_pages_place_stays(debate: Run, answers: Path) -> None:
-    """A file that is no page ends no debate: the report is written, the file is left alone, and both are told. No
+    """A file that is not a page ends no debate: the report is written, the file is left alone, and both are told. No
     debate opens beside one."""
     told = debate("open", "--answers", "answers.yaml", "--json").json
     Path("report.html").write_text("my page")
@@ -198,7 +198,7 @@ def test_played_live() -> None:
 
 @pytest.mark.parametrize("to", [(), pytest.param(("--to=d.md",), marks=pytest.mark.slow)])
 def test_left(here: Path, to: tuple[str, ...]) -> None:
-    """q ends it and is no mistake: how it ends is not told, but how to see the rest and its report; the report that
+    """q ends it and is not a mistake: how it ends is not told, but how to see the rest and its report; the report that
     was asked for is written."""
     with watching("demo", *to) as viewer:
         viewer.see_text("q quit")

@@ -62,7 +62,7 @@ def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
 
 @pytest.mark.parametrize("text", ["[1]", "!!python/object:os.system {}", "[" * 9000, "\xff"])
 def test_files_that_are_no_answers(debate: Run, here: Path, text: str) -> None:
-    """A file that is no mapping, or tricks a YAML reader, is one clear complaint."""
+    """A file that is not a mapping, or tricks a YAML reader, is one clear complaint."""
     (here / "odd.yaml").write_bytes(text.encode("latin-1"))
     ran = debate("open", "--answers", "odd.yaml")
 

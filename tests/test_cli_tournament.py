@@ -177,7 +177,7 @@ def test_a_cap_and_then_a_higher_one(debate: Run, spec: Path, server: Server) ->
 
 
 def test_another_spec_in_the_folder(debate: Run, spec: Path) -> None:
-    """Another spec for the same folder is refused with all that changed and what to do; another cap is no change."""
+    """Another spec for the same folder is refused with all that changed and what to do; another cap is not a change."""
     run = ("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--no-reports")
     assert debate(*run).code == 0
     ran, capped = debate(*run, "--sides", "fixed", "--seed", "9"), debate(*run, "--max-cost", "4")

@@ -227,8 +227,8 @@ def test_a_database_that_is_away(debate: Run) -> None:
     ],
 )
 def test_an_address_that_can_not_be_used(debate: Run, address: str) -> None:
-    """What is no address of a PostgreSQL database, or holds a password, is refused with an example of one. Nothing of
-    the address is printed."""
+    """What is not an address of a PostgreSQL database, or holds a password, is refused with an example of one. Nothing
+    of the address is printed."""
     ran = debate("worker", address)
 
     assert ran.code == 2 and "postgresql://USER@HOST/DATABASE" in ran.err

@@ -233,7 +233,7 @@ def test_rows_that_can_not_be_read(postgres_server: Postgres, database: str, her
 
 @pytest.mark.parametrize("change", ["spent = 'NaN'", "spent = 'Infinity'", "spent = -1", "max_cost = -1e308"])
 def test_a_cap_that_can_not_be_read(postgres_server: Postgres, database: str, change: str) -> None:
-    """Where the costs of a tournament are no amount of money, no call is begun."""
+    """Where the costs of a tournament are not an amount of money, no call is begun."""
 
     async def play() -> tuple[Any, ...]:
         async with tournament(postgres_server.url(database), 10 * PRICE) as stored:
@@ -381,7 +381,7 @@ def test_what_the_database_refuses(error: psycopg.Error) -> None:
     ],
 )
 def test_what_the_database_takes_later(error: psycopg.Error) -> None:
-    """A server that can't be reached or takes nothing for now is no refusal: its work is tried again."""
+    """A server that can't be reached or takes nothing for now is not a refusal: its work is tried again."""
     with pytest.raises(type(error)):
         asyncio.run(failing(error).execute(""))
 
@@ -391,7 +391,7 @@ def job(arguments: Any, task: str = "run_debate", queue: str = "debates-t") -> J
 
 
 def test_the_debate_of_a_job() -> None:
-    """A job that this program made names its debate, and not one in the queue of another tournament."""
+    """A job that this program made names its debate, not one in the queue of another tournament."""
     made_here = database_module._job("t", "d", 1)
     assert database_module._debate_of(made_here) == "d"
     assert database_module._debate_of(job({"tournament": "t", "debate": "x" * 1_000})) == "x" * 1_000
@@ -418,5 +418,5 @@ def test_a_job_that_names_no_debate(arguments: dict[str, Any], task: str) -> Non
 
 @pytest.mark.parametrize(("text", "arguments"), [('{"debate": "d"}', {"debate": "d"}), ("[1]", {}), ('"text"', {})])
 def test_the_arguments_of_a_job(text: str, arguments: dict[str, Any]) -> None:
-    """What is no object counts as no arguments."""
+    """What is not an object counts as no arguments."""
     assert database_module._job_arguments(text) == arguments

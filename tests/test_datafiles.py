@@ -244,7 +244,8 @@ WITH = {"judge": ["--judge", "host"]}
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero", "/proc/self/environ"])
 def test_regular_files_alone_are_read(here: Path, name: str) -> None:
-    """A pipe does not block, a device is not read for ever, and what the kernel makes up is no file: each is told."""
+    """A pipe does not block, a device is not read for ever, and what the kernel makes up is not a file: each is
+    told."""
     os.mkfifo("pipe")
     for read in (
         lambda: read_text(name, 9),

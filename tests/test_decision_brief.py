@@ -184,7 +184,7 @@ def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: d
     assert wrong.code == 2 and "there is no 'I9'; the list has I1 to I8" in wrong.err
     for mistyped in ("I1-I3", "-1", "drop I2", "I2.", "\u00b2", "I"):
         refused = debate("step", journal, "--json", f"--issues={mistyped}")
-        assert refused.code == 2 and "is no id and no question" in refused.err
+        assert refused.code == 2 and "is neither an id nor a question" in refused.err
     changed = debate("step", journal, "--json", "--issues", "I3,I1", "Who is on call?")
     assert changed.json["show"][:2] == ["The user changed the list of issues before round 1.", "I1. Question 3?"]
     assert changed.code == 2 and "answers an earlier one" in changed.err

@@ -208,7 +208,7 @@ def test_a_seal_can_be_checked_in_a_shell(report: Path) -> None:
 
 
 def test_a_seal_can_be_checked_in_python(report: Path) -> None:
-    """The page's four lines pass for a report that is unchanged, and not for one that was changed."""
+    """The page's four lines pass for a report that is unchanged, not for one that was changed."""
     code = compile(PYTHON.replace("debate-report.md", report.name), "docs/reports.md", "exec")
 
     assert PYTHON.count("\n") == 3

@@ -72,7 +72,7 @@ def test_the_topic(above: str, topic: str | None) -> None:
 
 
 def test_rounds() -> None:
-    """Headings above the speakers' number the rounds; what else they say is no speech."""
+    """Headings above the speakers' number the rounds; what else they say is not a speech."""
     text = (
         "# T\n\n## Round 1: Opening\n\n### Pro\n\n1\n\n### Pro\n\n2\n\n### Con\n\n3\n\n"
         "## Round 2 of 2\n\n### Con\n\n4\n"
@@ -98,7 +98,7 @@ def test_rounds() -> None:
     ],
 )  # fmt: skip
 def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
-    """Code, quotations, lists and words that are no label of this document stay in their speech, to the letter."""
+    """Code, quotations, lists and words that are not a label of this document stay in their speech, to the letter."""
     found = speeches(document(*labels, words=words))
 
     assert found == [("a", 1, f"One.\n\n{words}\n\nMore."), *FOUR[1:]]

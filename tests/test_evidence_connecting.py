@@ -35,7 +35,7 @@ def test_one_private_answer_is_enough(answers: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("answers", [[], ["nonsense"], ["127.1"]])
 def test_an_answer_that_is_none(answers: Sequence[str]) -> None:
-    """A name without addresses, or with what is no address, leads nowhere."""
+    """A name without addresses, or with what is not an address, leads nowhere."""
     with pytest.raises(Unreachable, match="the host has no address"):
         run(connection.resolve(NAME, Names(answers), public))
 

@@ -64,7 +64,7 @@ def test_what_kinds_are_read(site: Site, kind: str, made: str, charset: str) -> 
     ],
 )
 def test_other_kinds_are_not_read(site: Site, kind: str, why: str) -> None:
-    """What is no text is left where it is, and its kind is told without harm."""
+    """What is not text is left where it is, and its kind is told without harm."""
     site.says["/"] = answer(ARTICLE, "text/html").replace(b"text/html", kind.encode())
     error = refused(site)
 

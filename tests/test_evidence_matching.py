@@ -297,7 +297,7 @@ OTHER_AT_THE_EDGE = [
 
 def test_what_goes_on_at_the_edge_is_not_verified() -> None:
     """A raised part of a figure, an abbreviation, an ordinal, a question mark or a letter in brackets makes it another
-    quote; of figures another is no match at all."""
+    quote; of figures another is not a match at all."""
     for quote, page in OTHER_AT_THE_EDGE:
         assert state(quote, page) != "verified", quote
     assert state(*OTHER_AT_THE_EDGE[-1]) == "not found"

@@ -239,7 +239,7 @@ def test_encodings() -> None:
     ],
 )
 def test_the_date_is_the_page_s_own(meta: str, date: str) -> None:
-    """A date is what the page gives as the day of its publication, and not any that it mentions."""
+    """A date is what the page gives as the day of its publication, not any that it mentions."""
     body = "<p>It was on the fifth of the month that they came, as was said, to nobody's surprise at all.</p>" * 9
     page = read(f"<html><head><title>x</title>{meta}</head><body><article>{body}</article></body></html>")
 

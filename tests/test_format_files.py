@@ -71,7 +71,7 @@ def test_a_shipped_folder_is_the_shipped_format() -> None:
     assert (draft.shipped, draft.name, draft.problems) == (True, "adversarial", [])
 
 
-@pytest.mark.parametrize(("name", "said"), [("transcript", "of a shipped format"), ("My Format", "small letters")])
+@pytest.mark.parametrize(("name", "said"), [("transcript", "of a shipped format"), ("My Format", "lower-case letters")])
 def test_what_a_format_may_be_called(here: Path, name: str, said: str) -> None:
     """A user's format has a plain name that no shipped format has."""
     with pytest.raises(BadFormat, match=said) as refused:
@@ -175,7 +175,7 @@ def test_a_rubric_that_is_not_there(here: Path, said: str) -> None:
 
 
 def test_templates_that_can_not_be_read(here: Path) -> None:
-    """Templates that are no text, or are too large in all, are told by their names."""
+    """Templates that are not text, or are too large in all, are told by their names."""
     folder = write_format(here / "mine")
     (folder / "bad.md.j2").write_bytes(b"\xff")
     for n in range(3):

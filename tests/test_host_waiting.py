@@ -99,7 +99,7 @@ def write_rest(path: str) -> None:
 def test_a_reply_that_is_being_written_is_left(
     debate: Run, opened: dict[str, Any], pauses: list[Callable[[], object]]
 ) -> None:
-    """A file that grows within a second is no reply yet: the step says so, and a later one takes all of it. One that
+    """A file that grows within a second is not a reply yet: the step says so, and a later one takes all of it. One that
     has not changed for a second is taken at once."""
     (turn,) = opened["turns"]
     Path(turn["reply"]).write_text("The first half. ", encoding="utf-8")

@@ -260,6 +260,6 @@ def test_a_sign_of_convergence_with_html_is_refused(here: Path, debate: Run) -> 
 
 
 def test_an_option_may_have_lone_signs() -> None:
-    """What is no markup is no reason to refuse a format."""
+    """What is not markup is no reason to refuse a format."""
     for option in ("C#", "<50%", "> 50%", "~10", "half_true", "yes & no", "É, ß"):
         assert Format.model_validate(replaced(shipped_format("adversarial"), {"unresolved": option}))

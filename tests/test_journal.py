@@ -113,7 +113,7 @@ def test_what_is_written_is_what_is_read(first: Opened, rest: list[Event]) -> No
 
 @pytest.mark.parametrize("text", ["\ud800", "half \udfff of a pair", "\udfff\ud800"], ids=ascii)
 def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
-    """Half of a surrogate pair is no text: it is refused before a byte is written, and the writer goes on."""
+    """Half of a surrogate pair is not text: it is refused before a byte is written, and the writer goes on."""
     path = tmp_path / "j.jsonl"
     before = write_journal(path, every_kind())
     with JournalWriter(path) as writer:
@@ -181,7 +181,7 @@ def test_a_missing_journal_stays_missing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-# What is no journal, or not one of this version
+# What is not a journal, or not one of this version
 
 
 @pytest.mark.parametrize(

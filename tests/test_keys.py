@@ -94,7 +94,7 @@ def leaks(ran: CommandResult, traces: tuple[str, ...] = TRACES) -> list[str]:
 def test_a_key_is_stripped(
     debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, names: tuple[str, str], key: str
 ) -> None:
-    """White space about a key is no part of it: `models` sends the key without, and prints it in no form."""
+    """White space around a key is not part of it: `models` sends the key without, and prints it in no form."""
     monkeypatch.setenv(names[0], key)
     monkeypatch.setenv(f"{names[1]}_BASE_URL", listener.url)
     for flags in ((), ("--json",)):

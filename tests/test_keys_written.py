@@ -61,8 +61,8 @@ def run_all(debate: Run) -> list[CommandResult]:
 
 @pytest.mark.slow
 def test_a_key_in_any_place_is_in_nothing_that_is_made(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Journals and an imported tournament that were written where it was no key are reported, compared, rated, imported
-    again and served."""
+    """Journals and an imported tournament that were written where it was not a key are reported, compared, rated,
+    imported again and served."""
     for name in ("r1", "r2"):
         cast = [f"--{seat}=anthropic:{KEY}" for seat in ("a", "b", "judge")]
         assert debate("run", *STATED, "--rounds=1", "--rehearse", *cast, f"--output={name}.md").code == 0

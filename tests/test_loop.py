@@ -171,7 +171,7 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
 
 
 def test_a_spoiled_speech_is_kept_and_asked_anew(tmp_path: Path) -> None:
-    """A debater whose speech is invalid twice stops the debate and is no absence; resumed, it is asked again."""
+    """A debater whose speech is invalid twice stops the debate and is not an absence; resumed, it is asked again."""
     silent = Speaker(lambda brief: " " if brief.turn_id == "1.opening.b" else None, rounds=1)
     with begun(tmp_path / "j", rounds=1) as journal:
         with pytest.raises(ProviderFailed, match="the reply is empty"):

@@ -56,7 +56,7 @@ def test_nothing_happens_before_consent(here: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
-    """Consent is asked for the programs that the journal names, and not for one that the user puts in their place."""
+    """Consent is asked for the programs that the journal names, not for one that the user puts in their place."""
     create_debate(opened_event(cast=PROGRAMS), FILES).journal.close()
     asked: list[str] = []
 

@@ -222,5 +222,5 @@ def test_a_whole_answer() -> None:
     ],
 )
 def test_what_is_no_answer(events: list[Any], wrong: str) -> None:
-    """A stream that breaks off, or does not say how it ended, is no answer."""
+    """A stream that breaks off, or does not say how it ended, is not an answer."""
     assert wrong in str(heard(*events).incomplete())

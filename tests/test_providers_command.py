@@ -253,7 +253,7 @@ def test_what_can_not_be_run(tmp_path: Path) -> None:
 
     assert [spec for spec in wrong if not command.problem(spec)] == []
     assert cast_problems({"a": (f"command:{sys.executable} -c 'x;y'",), "b": (wrong[-1],)})[0].startswith("cast: b")
-    plain.chmod(0o755)  # it may be run, but is no program
+    plain.chmod(0o755)  # it may be run, but is not a program
     for spec in ("command:no-such-program -x", f"command:{plain}", "command:\ud800"):
         with pytest.raises(ProviderFailed, match="can't be run"):
             ask(spec)

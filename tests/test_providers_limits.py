@@ -69,7 +69,7 @@ def test_a_deeply_nested_event(kind: str, depth: int, hidden: bytes) -> None:
     ],
 )
 def test_events_of_another_shape(kind: str, data: bytes) -> None:
-    """An event that is no object of the API is no answer, and no error of ours."""
+    """An event that is not an object of the API is neither an answer nor an error of ours."""
     odd = b"event: message_start\ndata: " + data + b"\n\n"
     with sending(lambda: [begun(kind), odd, ended(kind)]) as server:
         try:

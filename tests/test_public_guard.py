@@ -68,7 +68,7 @@ def test_what_is_served_and_under_which_names(visitor: PublicVisitor) -> None:
 
 
 def test_forms_have_a_size_and_a_type(visitor: PublicVisitor) -> None:
-    """A form over the limit is refused before it is read, and anything that is no form too."""
+    """A form over the limit is refused before it is read, and anything that is not a form too."""
     sent = {**visitor.headers, "origin": f"https://{HOST}", "content-type": FORM}
     large = b"topic=" + b"x" * 20_000
     assert visitor.client.post("/start", content=large, headers=sent).status_code == 413

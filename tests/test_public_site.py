@@ -377,7 +377,7 @@ PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"),
     ("given", "message"),
     [
         ({}, "offers: there is none"),
-        ({"offers": {"Big Offer": REHEARSAL}}, "not a name of small letters"),
+        ({"offers": {"Big Offer": REHEARSAL}}, "not a name of lower-case"),
         ({"offers": {"one": {"cast": {"a": "human", "b": "rehearse"}}}}, "human can't take a seat"),
         ({"offers": {"one": {"cast": {"a": "nobody:x", "b": "rehearse"}}}}, "offers.one.cast"),
         ({"offers": {"one": {**REHEARSAL, "rounds": 99}}}, "offers.one.rounds"),

@@ -282,7 +282,7 @@ def test_where_a_quote_may_begin_and_end(quote: str, text: str, verified: bool) 
 
 
 def test_a_quote_is_found_behind_many_parts_of_words() -> None:
-    """The first places where its letters stand may be no whole words."""
+    """The first places with its letters may not be whole words."""
     quote = "the new drug is safe for all"
     assert is_verified(quote, f"{f'{quote}ies, ' * 50}but {quote}.") == (True, True)
 

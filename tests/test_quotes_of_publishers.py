@@ -93,11 +93,11 @@ def test_what_a_page_does_not_show_is_not_verified(page: str, quote: str) -> Non
 
 
 def test_a_linked_year_in_brackets_keeps_its_blank() -> None:
-    """A year in brackets is no note, though it links to a place of the page."""
+    """A year in brackets is not a note, though it links to a place of the page."""
     text = html_page(b'<p>It was shown by Smith [<a href="#s">2020</a>] in all.</p>', "utf-8").text
     assert text == "It was shown by Smith [2020] in all."
 
 
 def test_a_long_run_of_brackets_is_read_quickly() -> None:
-    """Signs without a letter are no words, and each is looked at once: else this would take half a minute."""
+    """Signs without a letter are not words, and each is looked at once: else this would take half a minute."""
     assert compare(HOSTILE[0][2], "[" * 40_000).why == "the page shows no text without running its scripts"

@@ -221,7 +221,7 @@ def test_pieces(parts: list[str], data: st.DataObject) -> None:
 
 
 def test_pieces_do_not_wait_for_ordinary_text() -> None:
-    """What can be no part of a key is told at once, and each piece is told of, even if nothing of it is sure."""
+    """What can't be part of a key is told at once, and each piece is told of, even if nothing of it is sure."""
     heard: list[str] = []
     pieces = StreamRedactor(heard.append)
     for piece in ("", "It is so", "; sk-A", "nd so on"):

@@ -169,7 +169,7 @@ def test_every_complaint_comes_at_once() -> None:
 
 
 def test_a_judge_can_not_decline() -> None:
-    """The line that declines is no ballot, and in a judge's speech it is speech."""
+    """The line that declines is not a ballot, and in a judge's speech it is speech."""
     with pytest.raises(BadReply):
         said(DECLINE, BALLOT)
     question = ADVERSARIAL.round[0].model_copy(update={"seats": ("judge",)})
@@ -178,7 +178,7 @@ def test_a_judge_can_not_decline() -> None:
 
 
 def test_half_a_character_is_refused() -> None:
-    """Half of a surrogate pair, in a value or in a key, is no character and is refused."""
+    """Half of a surrogate pair, in a value or in a key, is not a character and is refused."""
     for half in ["\\ud800", "\\uDFFF", "\\udead\\ud83d", "\\ude00\\ud83d", "\ud800"]:
         for place in ['"justification": "{}"', '"{}": 1']:
             with pytest.raises(BadReply, match="half a surrogate pair"):
@@ -284,7 +284,7 @@ def test_a_form_is_taken_as_a_ballot_is() -> None:
 
 
 def test_a_providers_refusal_is_a_sides_own() -> None:
-    """Where a provider refuses for a side, the side declines, in a form too; a judge's refusal is no reply."""
+    """Where a provider refuses for a side, the side declines, in a form too; a judge's refusal is not a reply."""
     refused = Reply(text="", brief_digest="0", spec="x", ended="refused")
     for debate in (SPEECH, form()):
         assert isinstance(parse_reply(debate, debate.due[0], refused, None), Declined)

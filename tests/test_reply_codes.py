@@ -148,7 +148,7 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
     ]
 )
 def test_what_is_in_doubt_is_asked_again(text: str) -> None:
-    """Two ballots with the code, one with faults beside it, or a code in an object that is no ballot: refused."""
+    """Two ballots with the code, one with faults beside it, or a code in an object that is not a ballot: refused."""
     with pytest.raises(BadReply):
         read(text)
 
@@ -187,7 +187,7 @@ def test_a_ballot_may_quote_a_tag(tag: str) -> None:
     ]
 )
 def test_a_ballot_in_private_working_is_none(form: str) -> None:
-    """A draft in private working is no ballot, though it has the code."""
+    """A draft in private working is not a ballot, though it has the code."""
     with pytest.raises(BadReply):
         read(form.replace("{}", OWN_TEXT))
 

@@ -92,7 +92,7 @@ def test_headings_are_none() -> None:
     ],
 )
 def test_what_leads_elsewhere_is_text(text: str, shown: str) -> None:
-    """Markup and addresses that are no pages of the web are shown as they were written, and no image is loaded."""
+    """Markup and addresses that are not pages of the web are shown as they were written, and no image is loaded."""
     made = block(text)
 
     assert shown in made

@@ -151,9 +151,8 @@ def test_a_refusal() -> None:
     made = report(script_of(_1_opening_a=f"It would do harm.\n\n{DECLINE}"))
 
     assert outline(made) == head() + whole(1) + whole(2) + whole(3) + tail(*THREE)
-    assert (
-        "*Researcher A declined to argue. A refusal is no concession.*\n\n> It would do harm.\n>\n> " + DECLINE in made
-    )
+    refusal = "*Researcher A declined to argue. A refusal is not a concession.*"
+    assert f"{refusal}\n\n> It would do harm.\n>\n> {DECLINE}" in made
     assert "conceded" not in made.replace("consensus is declared or conceded", "")
 
 

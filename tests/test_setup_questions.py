@@ -191,7 +191,7 @@ class TestRefusals:
     @pytest.mark.parametrize("key", ["topic_ok", "framing", "positions_ok", "insist"])
     def test_confirmations_before_their_question(self, setup_questions: SetupQuestions, key: str) -> None:
         """A confirmation counts only after its question was put."""
-        with pytest.raises(BadSettings, match="before its question was put"):
+        with pytest.raises(BadSettings, match="before it was asked"):
             setup_questions.answer(SetupState(), key, "yes")
 
     def test_a_confirmation_outlives_other_answers(self, setup_questions: SetupQuestions) -> None:
@@ -200,7 +200,7 @@ class TestRefusals:
         put = setup_questions.mark_asked(state, question(setup_questions, state))
 
         assert setup_questions.answer(setup_questions.answer(put, "rounds", "2"), "topic_ok", "yes").progress.topic_ok
-        with pytest.raises(BadSettings, match="before its question was put"):
+        with pytest.raises(BadSettings, match="before it was asked"):
             setup_questions.answer(setup_questions.answer(put, "topic", "another"), "topic_ok", "yes")
 
     def test_a_confirmation_is_used_up(self, setup_questions: SetupQuestions) -> None:
@@ -211,7 +211,7 @@ class TestRefusals:
         assert setup_questions.answer(state, "topic_ok", "Yes") == state
         with pytest.raises(BadSettings, match=r"its question was answered\..*a new answer to topic"):
             setup_questions.answer(state, "topic_ok", "no")
-        with pytest.raises(BadSettings, match="before its question was put"):
+        with pytest.raises(BadSettings, match="before it was asked"):
             setup_questions.answer(setup_questions.answer(state, "topic", "Another?"), "topic_ok", "yes")
 
     @pytest.mark.parametrize(

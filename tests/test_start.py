@@ -245,7 +245,7 @@ GOOD = SetupState(
     ],
 )
 def test_a_file_with_an_answer_that_can_not_be_taken(changes: dict[str, object]) -> None:
-    """It is told, with all others of the file. A null is no answer, and what it confirmed is asked again."""
+    """It is told, with all others of the file. A null is not an answer, and what it confirmed is asked again."""
     (name,) = changes
     with pytest.raises(BadSettings) as refused:
         QUESTIONS.with_checked_answers(GOOD.model_copy(update={"answers": GOOD.answers | changes | {"quorum": "x"}}))

@@ -149,7 +149,7 @@ def test_a_template_reaches_plain_data_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [Function(str), object(), os, str.upper, {}.get, b"bytes", Sandbox, len])
 def test_only_plain_values_are_handed_over(value: object) -> None:
-    """What is no mapping, list, text or number is no value for a template."""
+    """What is not a mapping, list, text or number is not a value for a template."""
     with pytest.raises(TypeError):
         rendering.plain_data({"x": [value]})
 
@@ -309,7 +309,7 @@ def test_an_interrupt_leaves_no_answer_behind() -> None:
 
 
 def test_a_process_that_does_not_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken installation is told as that, and not as a template's fault."""
+    """A broken installation is told as that, not as a template's fault."""
     code = "raise ImportError('no module named jinja2')"
     monkeypatch.setattr(confine, "command", lambda module: [sys.executable, "-c", code])
     rendering.end_workers()

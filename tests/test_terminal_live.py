@@ -106,7 +106,7 @@ def test_a_call_in_trouble() -> None:
 
 
 def test_ballots_are_counted_and_not_shown() -> None:
-    """What a judge writes is no speech: its words are counted, and its scores are drawn when it is whole."""
+    """What a judge writes is not a speech: its words are counted, and its scores are drawn when it is whole."""
     shown = Shown(events=debates.play_events(until="1.verdict.judge"))
     shown.ask("1.verdict.judge")
     shown.on_text("1.verdict.judge", '{"scores": {"a": ')

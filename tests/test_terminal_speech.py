@@ -88,7 +88,7 @@ def test_the_count_below(here: Path) -> None:
 
 @pytest.mark.parametrize("junk", [b"\xff\xfe", b"[1]"])
 def test_a_draft_that_can_not_be_read(here: Path, junk: bytes) -> None:
-    """A draft that is no form is refused by its name, and never written over."""
+    """A draft that is not a form is refused by its name, and never written over."""
     at = taken("1.verdict.judge", None, here)
     (here / "r.drafts").mkdir()
     path = Path(at.drafts.path_of(at.brief))

@@ -45,7 +45,7 @@ def test_a_map_keeps_its_keys(debate: Run) -> None:
     """The column of rounds is `turn` in a map, in what is kept of the map, and in a note on what can't be read."""
     printed = import_rows(debate, [row("d1", "a", "b", "pro", turn=1), row("d2", "a", "b", "pro", turn="last")])
 
-    assert "`turn` that is no whole number: 1 (the first: 'last', line 3)." in printed["notes"]
+    assert "`turn` that is not a whole number: 1 (the first: 'last', line 3)." in printed["notes"]
     assert json.loads(Path("t/tournament.json").read_text())["imported"]["map"]["turn"] == "turn"
 
 
@@ -72,9 +72,8 @@ def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
         {"winner": "tie", "count": "1"},
         {"winner": "no decision", "count": "1"},
     ]
-    assert "Scores that are no numbers, whose dimension is left out of their ballot: 2 (the first: 'lots', line 5)" in (
-        notes(printed)
-    )
+    lots = "Scores that are not numbers, whose dimension is left out of their ballot: 2 (the first: 'lots', line 5)"
+    assert lots in (notes(printed))
     assert "Missing votes: 1 (the first: line 6)." in notes(printed)
 
 
@@ -235,7 +234,7 @@ def test_a_stored_cost_that_is_none(cost: str) -> None:
 
 
 def test_other_files_are_refused_in_a_sentence(debate: Run) -> None:
-    """A file that is no such thing ends in one plain sentence, and so does a folder that is no tournament."""
+    """A file that is no such thing ends in one plain sentence, and so does a folder that is not a tournament."""
     Path("broken.jsonl").write_text('{"a": 1}\n{"a":', encoding="utf-8")
     Path("other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     Path("empty").mkdir()
@@ -245,7 +244,7 @@ def test_other_files_are_refused_in_a_sentence(debate: Run) -> None:
         in debate("tournament", "import", "broken.jsonl", "--to", "t").err
     )
     assert "other.csv needs a map of its columns" in debate("tournament", "import", "other.csv", "--to", "t").err
-    assert "empty is no tournament" in debate("tournament", "rate", "empty").err
+    assert "empty is not a tournament" in debate("tournament", "rate", "empty").err
 
 
 def test_rows_are_bounded(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:

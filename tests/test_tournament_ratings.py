@@ -232,7 +232,7 @@ def test_elo_takes_debates_by_time_then_id(debate: Run) -> None:
     ],
 )
 def test_a_panel_is_a_majority_without_ties(votes: tuple[str | None, ...], winner: str | None) -> None:
-    """Votes for a tie are ignored, equal numbers are a tie, and no vote is no decision."""
+    """Votes for a tie are ignored, equal numbers are a tie, and no vote is not a decision."""
     assert panel_winner(votes) == winner
 
 

@@ -238,7 +238,7 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
 
 
 def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Path) -> None:
-    """A file that is no report under the name of a debate's report is told of and left; the others are written."""
+    """A file that is not a report under the name of a debate's report is told of and left; the others are written."""
     held = contests.tournament(topics=1)
     in_the_way = Path(held.folder, "debates", f"{held.schedule[0].id}.md")
     in_the_way.write_text("mine", encoding="utf-8")
@@ -291,8 +291,9 @@ def test_a_folder_is_enough_elsewhere(here: Path) -> None:
 def test_a_mistake_of_the_program_stops_one_debate(
     debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An error that is no fault of a server stops the debate that it came up in, with its kind and its place, and the
-    others are held; it is not tried again in the same run, whose exit code tells of it, and the next one goes on."""
+    """An error that is not a fault of a server stops the debate that it came up in, with its kind and its place, and
+    the others are held; it is not tried again in the same run, whose exit code tells of it, and the next one goes
+    on."""
     held = contests.tournament(topics=1, rehearse=False)
     reply, failing = Messages.reply, [1]
 

@@ -19,7 +19,7 @@ from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleis
 
 def test_kappas_are_worked_as_by_hand() -> None:
     """Cohen: 20 yes-yes, 15 no-no, 5 and 10 apart: 0.7 agreed, 0.5 by chance, so 0.4. Fleiss, of three panels of three:
-    agreement 1, 1/3, 1/3; chance (6/9)² + (3/9)² = 5/9; (5/9 - 5/9) / (4/9) = 0. One label alone is no kappa."""
+    agreement 1, 1/3, 1/3; chance (6/9)² + (3/9)² = 5/9; (5/9 - 5/9) / (4/9) = 0. One label alone is not a kappa."""
     counts = [("pro", "pro", 20), ("pro", "con", 5), ("con", "pro", 10), ("con", "con", 15)]
 
     assert cohen_kappa(counts) == pytest.approx(0.4)
@@ -29,7 +29,8 @@ def test_kappas_are_worked_as_by_hand() -> None:
 
 
 def test_agreement_takes_a_tie_for_a_label(debate: Run) -> None:
-    """Two ties agree, a tie and a win do not, a missing vote is no pair, and each pair stands once, in either order."""
+    """Two ties agree, a tie and a win do not, a missing vote is not a pair, and each pair stands once, in either
+    order."""
     votes = {"d1": ("tie", "tie"), "d2": ("tie", "pro"), "d3": ("con", "con"), "d4": ("pro", "")}
     rows = []
     for n, (name, (first, second)) in enumerate(votes.items()):
@@ -78,7 +79,7 @@ def test_results_are_counted_by_side_topic_and_pair(debate: Run) -> None:
 
 def test_speaking_second_is_measured_in_matched_debates(debate: Run) -> None:
     """A claim that scores 5 when pro speaks first and 6 when pro speaks second has a gain of 1; a debate held in one
-    order alone is no match."""
+    order alone is not a match."""
     rows = [
         row("d1", "a", "b", "con", first="pro", score=5),
         row("d2", "a", "b", "pro", first="con", score=6),

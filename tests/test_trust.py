@@ -90,7 +90,7 @@ def test_formats(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_values_of_another_kind(answers: dict[str, Any]) -> None:
-    """What is no answer at all breaks nothing here, and counts as no program; it is refused when it is checked."""
+    """What is not an answer at all breaks nothing here, and counts as no program; it is refused when it is checked."""
     assert not {"program", "server"} & {risk.kind for risk in risks.of_settings(answers)}
 
 
@@ -312,7 +312,7 @@ def test_a_conversation_is_finished_by_the_format_in_force(debate: Run, here: Pa
 
 @pytest.mark.parametrize("said", ["[./town]", "7"])
 def test_a_format_is_text(debate: Run, here: Path, said: str) -> None:
-    """A format that is no text is refused, and not made one."""
+    """A format that is not text is refused; it is not converted."""
     Path("a.yaml").write_text(f"topic: T\npositions: {{a: It is so., b: It is not so.}}\nformat: {said}\n")
     for ran in (debate("open", "--answers", "a.yaml"), debate("ask", "a.yaml")):
         assert ran.code == 2

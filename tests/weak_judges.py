@@ -18,7 +18,7 @@ CRITERIA += ["refutation", "fairness", "clarity", "soundness", "tactics"]
 
 
 def judge(weakness: str, folder: Path, *more: str) -> str:
-    """The name of a judge in a cast. It finds the paragraphs of one side worth more, and not of the same in all."""
+    """The name of a judge in a cast. It finds the paragraphs of one side worth more, not of the same in all."""
     from debate_orchestrator.engine import probe
 
     worths = {

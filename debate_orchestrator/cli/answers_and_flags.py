@@ -235,14 +235,14 @@ def cap(text: str) -> float | None:
         return value
     if text == "none":
         return None
-    raise BadSettings(f"--max-cost must be US dollars above 0, or none, and not {text!r}.")
+    raise BadSettings(f"--max-cost must be US dollars above 0, or none, not {text!r}.")
 
 
 def cap_change(
     text: str | None, debate: DebateState, cast: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[Event], list[str]]:
     """The event that gives a debate the cap of --max-cost, if that is another one, and a problem if the cap, old or
-    new, can't be held with this cast. Raises BadSettings if the text is no cap."""
+    new, can't be held with this cast. Raises BadSettings if the text is not a cap."""
     max_cost = debate.max_cost if text is None else cap(text)
     events: list[Event] = [] if max_cost == debate.max_cost else [BudgetChanged(max_cost=max_cost)]
     return events, [] if max_cost is None else budget.unpriced_seats(cast)

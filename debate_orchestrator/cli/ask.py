@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read_answers(pairs: list[str], piped: Piped) -> dict[str, str | bytes]:
     """The answers of KEY=VALUE arguments by key. A moderator's reply from standard input is bytes. Raises BadSettings
-    for arguments that are no answers."""
+    for arguments that are not answers."""
     answers, problems = dict[str, str | bytes](), list[str]()
     for pair in pairs:
         key, equals, value = pair.partition("=")

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(arguments.journals) < 2:
         raise BadSettings("A comparison needs at least two journals. Name another.")
     if arguments.to and not arguments.to.endswith((".md", ".html")):
-        raise BadFile(f"--to must name a file that ends in .md or .html, and not {short_repr(arguments.to)}.")
+        raise BadFile(f"--to must name a file that ends in .md or .html, not {short_repr(arguments.to)}.")
     reports: list[tuple[str, ReportModel]] = []
     problems: list[str] = []
     for path in arguments.journals:

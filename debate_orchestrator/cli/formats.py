@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         case [name]:
             return _print_format(arguments, name)
     value = short_repr(" ".join(arguments.given))
-    raise BadSettings(f"`debate formats` takes one name, or `new` and the name of a folder to make, and not {value}.")
+    raise BadSettings(f"`debate formats` takes one name, or `new` and the name of a folder to make, not {value}.")
 
 
 def _print_list(arguments: argparse.Namespace) -> int:
@@ -130,7 +130,7 @@ def _rules(format: Format) -> Iterator[str]:
         return
     yield f"Judges: {format.judge_count} unless others are named (--judge, once for each)."
     if format.mirror:
-        yield "Every judge also votes with the sides exchanged, and a vote that flips is no vote (--no-mirror: once)."
+        yield "Every judge also votes with the sides exchanged; a vote that flips does not count (--no-mirror: once)."
     if format.decided_by == "swing":
         yield "The side wins that gained more votes since those cast before the first word."
 
@@ -142,6 +142,6 @@ def _print_rubric(format: Format, rounds: int, strictness: str) -> None:
     for key, criterion in rubric.criteria.items():
         if criterion.when.holds(rounds=rounds, strictness=strictness):
             say(f"  {key}: {criterion.about}")
-    for strictness, texts in rubric.strictness.items():
-        say(f"Judge {strictness}: {texts.about}")
+    for level, texts in rubric.strictness.items():
+        say(f"Judge {level}: {texts.about}")
     next_step(f'`debate run --format {format_name(format)} --topic "..." --rehearse` shows every brief.')

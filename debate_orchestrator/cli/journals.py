@@ -26,7 +26,7 @@ def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unf
     `unfinished`, for the newest unfinished one, or else for the newest.
 
     Which one was chosen is printed on stderr. With `transcripts` a .md file is taken as it is. Raises BadFile if there
-    is no debate here, or its name has several lines, and BadJournal if there is no such file.
+    is not a debate here, or its name has several lines, and BadJournal if there is no such file.
     """
     path = _newest(unfinished) if path is None else path
     if len(f"{path}.".splitlines()) > 1:  # what follows the line break could pass for the program's words

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.core.format import Format
 
 _OTHER_FLAGS = {"insecure": "--insecure", "rehearse": "--rehearse"}
-"""What is no setting and has a flag, by the name that it has in Python."""
+"""What is not a setting and has a flag, by the name that it has in Python."""
 _flags_of_verb: set[str] = set()
 """The flags of the verb that runs, by their names in the arguments."""
 

@@ -94,7 +94,7 @@ VERBS = {
         "debate worker postgresql://debates@db.example/debates",
     ),
     "probe": Verb(
-        "test how often judges fall for length, polish, sources, injected instructions and the like, or list these probes",
+        "test how often judges fall for length, polish, sources, injected instructions and more, or list these probes",
         "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3",
     ),
 }

@@ -130,7 +130,7 @@ def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, flo
     cast = {"judge": reachable}
     problems += casting.cast_problems(cast) or casting.key_problems(cast, flags.permissions_of(arguments))
     if times not in map(str, range(1, MAX_REPEATS + 1)):
-        problems.append(f"--times must be a number from 1 to {MAX_REPEATS}, and not {short_repr(times)}.")
+        problems.append(f"--times must be a number from 1 to {MAX_REPEATS}, not {short_repr(times)}.")
     try:
         max_cost = None if arguments.max_cost is None else cap(arguments.max_cost)
     except BadSettings as error:

@@ -65,7 +65,7 @@ def checked_pace(arguments: argparse.Namespace) -> float | None:
     pace = _PACE if arguments.pace is None else number(arguments.pace)
     if not isinstance(pace, float) or not 1 <= pace <= _MAX_SPEED:
         value = short_repr(arguments.pace)
-        raise BadSettings(f"--pace must be words a minute, from 1 to {_MAX_SPEED:,}, and not {value}.")
+        raise BadSettings(f"--pace must be words a minute, from 1 to {_MAX_SPEED:,}, not {value}.")
     return pace
 
 

@@ -40,7 +40,7 @@ class Mirror:
         )
 
     def side(self, name: str) -> str:
-        """The other side; a name that is no side is returned as it is."""
+        """The other side; a name that is not a side is returned as it is."""
         return self._other.get(name, name)
 
     def keys(self, values: Mapping[str, _T]) -> dict[str, _T]:
@@ -127,7 +127,7 @@ class Mirror:
 
 
 def _names(first: str, second: str) -> dict[str, str]:
-    """Either name to the other, as it is and in capitals; a name of several words also in small letters, unless
+    """Either name to the other, as it is and in capitals; a name of several words also in lower case, unless
     the last is a letter, which may be a word of the language: `a debater a listener believes`."""
     spellings: list[Callable[[str], str]] = [lambda name: name, str.upper]
     if (

@@ -80,7 +80,7 @@ def positions_or_model(
     """The positions, where they are made without a model, or else the spec of the model that derives them; both empty
     where there is neither.
 
-    The moderator derives them, otherwise the first judge or speaker that is no person. Where that is a stand-in or a
+    The moderator derives them, otherwise the first judge or speaker that is not a person. Where that is a stand-in or a
     host, the positions are plain ones, and where none can be made the next model derives them.
     """
     specs = [spec for role in (MODERATOR, JUDGE, *cast) for spec in cast.get(role, ()) if spec != model_spec.HUMAN]

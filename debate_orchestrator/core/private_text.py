@@ -7,7 +7,7 @@ Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`,
 
 - A pair counts where it begins a line or follows the end of a sentence. A pair of tokens (`<|...|>`) counts anywhere.
 - An opening tag that is never closed counts only where nothing was said before it: then all of the text is private.
-- A closing tag alone counts where it begins or ends a line that is no block quote. It makes all before it private,
+- A closing tag alone counts where it begins or ends a line that is not a block quote. It makes all before it private,
   since some templates open the working themselves.
 - In a closed code fence none counts. Working ends at its closing tag, also in code: its fences pair with none outside.
 - A pair of tags of the form `<think>` has one name.
@@ -200,7 +200,7 @@ def _begins(before: str) -> bool:
 
 
 def _stands_alone(text: str, tag: re.Match[str]) -> bool:
-    """Whether a tag begins or ends a line that is no block quote."""
+    """Whether a tag begins or ends a line that is not a block quote."""
     line_start = text.rfind("\n", 0, tag.start()) + 1
     before = text[line_start : min(line_start + _CONTEXT_LENGTH, tag.start())].strip()
     after = text[tag.end() : tag.end() + _CONTEXT_LENGTH].partition("\n")[0].strip()

@@ -62,11 +62,11 @@ _SENTENCE_END = re.compile("""([.!?]["')\\]]?(?:\\[[\\w ,;^-]{1,40}\\])*)\n(?=["
 _SENTENCE_END_ALONE = re.compile("(?<=[\u3002\uff01\uff1f\u300d\u300f])\n")
 _BLANK_ALONE = re.compile(f"(?<=[{ALONE}\u3001-\u3003\uff01-\uff1f]) (?=[{ALONE}])")
 _BULLET = re.compile(r"\A\s*[-*+\u2022\u00b7]\s+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2})")
-"""The mark of an item that is neither a number nor a formula, so that it is no minus."""
+"""The mark of an item that is neither a number nor a formula, so that it is not a minus."""
 _BEGINS_BLOCK = re.compile(r"\s*(?:[-*+\u2022\u00b7]\s|\d{1,2}[.)]\s|#{1,6}\s|\||(?:```|~~~|[-*_=]{3}))")
 _HEADING = re.compile(r"\A\s*#{1,6}\s+")
 _BLOCK_QUOTE = re.compile(r"\A\s*(?:>\s?)+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2}|\s*\Z)")
-"""The marks of a block quote, which are no sign of a figure."""
+"""The marks of a block quote, which are not signs of a figure."""
 _STRUCK = re.compile(r"~~|(?<![\w/:])~(?=\w)[^~\n]*(?<=\w)~(?!\w)")
 _CELLS = re.compile(r"(?<=\S)[^\S\n]*\t[^\S\n]*(?=\S)")
 """What keeps the cells of a table in plain text apart."""
@@ -82,7 +82,7 @@ _BEFORE = re.compile(
 _AFTER = re.compile(
     rf"(?:[{_MARKS})\]{_STOPS},;:!\u2020*]|\[\d{{1,3}}\])*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
 )
-"""What stands behind the last word. The words of a question are no statement, so there is no question mark."""
+"""What stands behind the last word. The words of a question are not a statement, so there is no question mark."""
 _ASKS = re.compile(
     rf"(?:[\s{_MARKS}.!)\]\u201d\u2019\u300d\u300f]|[\[(](?=[?!]))*"
     "[?\uff1f\u061f\u203d\u2047-\u2049\u2e2e\u055e\u1367]"

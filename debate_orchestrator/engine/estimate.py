@@ -55,7 +55,7 @@ class CostEstimate(FrozenModel):
     has_people: bool = False
     """Whether a person takes turns; they cost nothing."""
     host_turns: int = 0
-    """How many turns the agent host takes; they are no calls of ours."""
+    """How many turns the agent host takes; they are not calls of ours."""
     positions_by: str = ""
     """The spec of the model that derives the positions first, if one does; its calls are in none of the numbers."""
     not_estimated_because: str = ""

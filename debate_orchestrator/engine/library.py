@@ -109,9 +109,9 @@ async def resume(
     """
     minimum, maximum = SETTINGS["retry_for"].limits or (0, 0)
     if retry_for is not None and not minimum <= retry_for <= maximum:
-        raise BadSettings(f"retry_for must be {SETTINGS['retry_for'].expected}, and not {retry_for!r}.")
+        raise BadSettings(f"retry_for must be {SETTINGS['retry_for'].expected}, not {retry_for!r}.")
     if max_cost is not None and not 0 < max_cost < MAX_COST:
-        raise BadSettings(f"max_cost must be US dollars above 0, and not {max_cost!r}.")
+        raise BadSettings(f"max_cost must be US dollars above 0, not {max_cost!r}.")
 
     def changes(debate: DebateState) -> list[Event]:
         if max_cost is not None and (problems := unpriced_seats(debate.cast)):

@@ -1,8 +1,9 @@
 """Shows manipulated debates to judges, and measures which manipulations change their ballots.
 
-A case is a sample debate with one probe applied (filler, polish, injected instructions to the judge), judged beside its original.
-Every ballot is an ordinary judging with a journal of its own, `FOLDER/JUDGE/DEBATE.PROBE.SIDE.REPEAT.journal.jsonl`.
-An interrupted run therefore loses nothing, and the next one asks only for the ballots that are missing.
+A case is a sample debate with one probe applied (filler, polish, injected instructions to the judge), judged beside its
+original. Every ballot is an ordinary judging with a journal of its own,
+`FOLDER/JUDGE/DEBATE.PROBE.SIDE.REPEAT.journal.jsonl`. An interrupted run therefore loses nothing, and the next one asks
+only for the ballots that are missing.
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ _LOOK_ALIKES = str.maketrans(
 
 
 def _visible(line: str) -> list[str]:
-    """The lines that a reader sees of one line: without markup, in small letters, look-alike ones made the same."""
+    """The lines that a reader sees of one line: without markup, in lower case, look-alike ones made the same."""
     lines = _TAG.sub("\n", _INLINE_MARKUP.sub("", line)).split("\n")
     return [normalize_unicode(UNSEEN.sub("", html.unescape(text))).casefold().translate(_LOOK_ALIKES) for text in lines]
 

@@ -65,7 +65,7 @@ def in_new_order(questions: Sequence[str], words: Sequence[str]) -> list[str]:
                     problems.append(f"issues: there is no {short_repr(part)}; the list has I1 to I{len(questions)}.")
         elif len(parts) < _MIN_WORDS:
             hint = "ids such as I3 of those that stay, and whole questions"
-            problems.append(with_hint(f"issues: {short_repr(argument)} is no id and no question.", hint))
+            problems.append(with_hint(f"issues: {short_repr(argument)} is neither an id nor a question.", hint))
         else:
             order.append(rapporteur.without_number(argument).strip())
     problems += [f"issues: {short_repr(text)} appears twice." for text in order if order.count(text) > 1][:1]

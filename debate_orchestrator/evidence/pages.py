@@ -23,7 +23,7 @@ _ENCODINGS = re.compile(
     r"utf-8|utf-16(-[lb]e)?|iso8859-\d{1,2}|cp125\d|cp874|cp866|koi8-[ru]|mac-roman|shift_jis|cp932|euc_jp|iso2022_jp|"
     r"gb2312|gbk|gb18030|big5(hkscs)?|cp949|euc_kr|tis-620"
 )
-"""What pages are encoded in. Python knows more, among them some that are no encodings of text, or slow ones."""
+"""What pages are encoded in. Python knows more, among them some that are not encodings of text, or slow ones."""
 _DATE = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _DATES = (
     "article:published_time", "datepublished", "citation_publication_date", "dc.date.issued", "dc.date", "date",

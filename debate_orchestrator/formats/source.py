@@ -29,7 +29,7 @@ MAX_TEMPLATES = 400_000
 """Bytes of all templates of a format: they are copied into every journal of it."""
 ONE_DEEPER = ("shapes", "seats", "labels", "lines")
 SECTIONS = ("before", "round", "after")
-NAME_RULE = "small letters, digits and hyphens, with a letter first"
+NAME_RULE = "lower-case letters, digits and hyphens, with a letter first"
 Locations = dict[tuple[str, ...], str]
 """The keys that lead to a value, mapped to its location as `FILE:LINE`."""
 
@@ -81,7 +81,7 @@ def location(locations: Locations, keys: Sequence[str | int]) -> str:
 
 
 def is_path(name: str) -> bool:
-    """Whether a format is given by its path, and not by its name."""
+    """Whether a format is given by its path, not by its name."""
     return "/" in name or os.sep in name or name.startswith((".", "~")) or name.endswith(".yaml")
 
 

@@ -37,7 +37,7 @@ _WORDS = {
     "tuple_type": "a list",
     "list_type": "a list",
     "too_long": "a list that is not so long",
-    "string_pattern_mismatch": "small letters, digits and hyphens, with a letter first",
+    "string_pattern_mismatch": "lower-case letters, digits and hyphens, with a letter first",
 }
 """What the value should be, by pydantic's type of error; for other types its own message is used."""
 

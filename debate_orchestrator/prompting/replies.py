@@ -52,7 +52,7 @@ def decode(turn_id: str, data: bytes) -> str:
 
 
 def as_stored(reply: Reply) -> Reply:
-    """A reply as a journal holds it: half surrogate pairs, which are no characters, are replaced, and what only its
+    """A reply as a journal holds it: half surrogate pairs, which are not characters, are replaced, and what only its
     reading needs is left out."""
     text = _SURROGATES.sub("\ufffd", reply.text)
     return reply.model_copy(update={"text": text, "received": None, "asked_code": None, "recorded_outcome": None})

@@ -24,7 +24,7 @@ from debate_orchestrator.util import model_spec
 _ABOUT = "the code that stands at the end of the task"
 _FIELD, _END_FIELD = "code", "end_code"
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
-"""No vowels, so that a code is no word, and no digits, so that it is no number."""
+"""No vowels, so that a code is not a word, and no digits, so that it is not a number."""
 _LENGTH = 6
 
 

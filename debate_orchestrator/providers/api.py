@@ -49,7 +49,7 @@ _Result = TypeVar("_Result")
 
 class ApiReply:
     """An answer as far as its stream has come. Every field is checked before it is believed: a server may send
-    anything. The SDKs' own accumulators are no substitute: they copy the text with every piece, so that an answer in
+    anything. The SDKs' own accumulators are not a substitute: they copy the text with every piece, so that an answer in
     small pieces takes them quadratic time, and fail on events that are out of order."""
 
     endings: Mapping[str, Literal["whole", "cut", "refused"]] = {}
@@ -58,7 +58,7 @@ class ApiReply:
     def __init__(self) -> None:
         self.stop_reason: str | None = None
         self.invalid: str | None = None
-        """Why this can be no answer, where something invalid came."""
+        """Why this can't be an answer, if something invalid came."""
         self.length = self.received = 0
         """Characters of its text, and of everything that came, with thinking."""
         self.has_begun = False

@@ -78,7 +78,7 @@ class OverLimit(Exception):
 
 
 class Length(NamedTuple):
-    """How long an answer may be. None is no limit of that kind."""
+    """How long an answer may be. None is not a limit of that kind."""
 
     tokens: int | None
     """What the server is told, with room for reasoning."""
@@ -145,7 +145,7 @@ class SilenceClock:
         self.first_token_seconds = limits.first_token_seconds * share
         """Seconds until the first word: a laptop takes minutes to read a long prompt."""
         self.silence_seconds = limits.silence_seconds * share
-        """Seconds from one word to the next. Pings and the like are no words."""
+        """Seconds from one word to the next. Pings and the like are not words."""
         self._total = limits.total_seconds * max(1.0, share)
         self._retry_for = retry_for
         self._began: float | None = None

@@ -217,7 +217,7 @@ class CompletionsReply(api.ApiReply):
         return []
 
     def _count(self, usage: Any) -> None:
-        """Takes the counts. Counts that are no numbers are unknown: no whole answer is thrown away for that."""
+        """Takes the counts. Counts that are not numbers are unknown: no whole answer is thrown away for that."""
         prompt, output = api.count_field(usage, "prompt_tokens"), api.count_field(usage, "completion_tokens")
         if prompt is not None and output is not None:
             cached = min(api.count_field(api.field(usage, "prompt_tokens_details"), "cached_tokens") or 0, prompt)

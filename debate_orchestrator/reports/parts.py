@@ -378,7 +378,7 @@ class TokenCounts(Part):
     output: int
     """Tokens of the replies."""
     searches: int
-    """Searches of the web, which are no tokens."""
+    """Searches of the web, which are not tokens."""
 
     @classmethod
     def from_usage(cls, usage: Usage) -> TokenCounts | None:

@@ -419,8 +419,8 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
 
 
 def reviewer_names(folder: str) -> list[tuple[str, bool]]:
-    """The names of those who have begun a review, and whether the ballot is handed in. Files that are no reviewer's are
-    left out."""
+    """The names of those who have begun a review, and whether the ballot is handed in. Files that belong to no reviewer
+    are left out."""
     draft_by_name: dict[str, bool] = {}
     with suppress(OSError):
         names = [] if is_link(folder) else sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX))

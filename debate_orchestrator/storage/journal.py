@@ -46,14 +46,14 @@ from debate_orchestrator.util.redact import redactor
 from debate_orchestrator.util.sanitize import count_words
 
 NAME_ONE = f"name a file that ends in {JOURNAL}"
-"""What to try where a name is no journal's."""
+"""What to try where a name is not a journal's."""
 WRITE_AGAIN = 0.5
 """Seconds between two attempts to write on a full disk."""
 _KEPT = "It is kept in memory and saved as soon as there is room. Ctrl-C twice discards it."
 
 
 def read(path: str | os.PathLike[str], *, follow: bool = True) -> JournalContents:
-    """The journal at `path`. What was found in a folder, and not named by the user, is read with `follow` false: a link
+    """The journal at `path`. What was found in a folder, not named by the user, is read with `follow` false: a link
     in a stranger's folder may lead to any file.
 
     Raises BadJournal if the file is not a journal, or is a link and not to be followed, NewerJournal if a newer version

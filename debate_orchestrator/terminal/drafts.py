@@ -42,7 +42,7 @@ class Drafts:
 
     def read_speech(self, brief: Brief) -> str:
         """The speech that was begun in answer to exactly this brief; empty where none was. Raises BadFile for one that
-        is no text: it is never written over."""
+        is not text: it is never written over."""
         path = self.path_of(brief)
         return read_text(path, MAX_SIZE, follow=False) if os.path.lexists(path) else ""
 
@@ -55,7 +55,8 @@ class Drafts:
             Path(self.path_of(brief)).unlink(missing_ok=True)
 
     def read_form(self, brief: Brief) -> TypedAnswers:
-        """What was typed into the form in answer to exactly this brief. Raises BadFile for a draft that is no form."""
+        """What was typed into the form in answer to exactly this brief. Raises BadFile for a draft that is not a
+        form."""
         try:
             form = strict_json(self.read_speech(brief) or "[]")
             return {tuple(map(str, field_path)): str(text) for field_path, text in form}

@@ -34,7 +34,7 @@ def in_foreground(descriptor: int) -> bool:
 
 
 def keyboard() -> int | None:
-    """The descriptor that keys come from; None where standard input is no terminal."""
+    """The descriptor that keys come from; None where standard input is not a terminal."""
     try:
         descriptor = sys.stdin.fileno()
     except (AttributeError, OSError, ValueError):

@@ -144,7 +144,7 @@ def _json_lines(text: str, file_name: str) -> Iterator[tuple[int, dict[str, Any]
             try:
                 value = strict_json(line)
                 if not isinstance(value, dict):
-                    raise ValueError("it is no object")
+                    raise ValueError("it is not an object")
             except ValueError as error:
                 problem = f"{file_name}:{number}: not valid JSON ({error})."
                 raise BadFile(problem, hint="one JSON object on each line") from None
@@ -336,7 +336,7 @@ class _Collector:
             return number
         if not _is_missing(value):
             key_in_map = ColumnMap.model_fields[key].alias or key
-            self._note(f"`{key_in_map}` that is no {'whole ' if integer else ''}number", _case(value, row.line))
+            self._note(f"`{key_in_map}` that is not a {'whole ' if integer else ''}number", _case(value, row.line))
         return None
 
     def _scores(self, row: _JudgeRow) -> dict[str, tuple[float, float]]:
@@ -349,7 +349,7 @@ class _Collector:
                 continue
             for value in pair:
                 if _finite(value) is None and not _is_missing(value):
-                    kind = "Scores that are no numbers, whose dimension is left out of their ballot"
+                    kind = "Scores that are not numbers, whose dimension is left out of their ballot"
                     self._note(kind, _case(value, row.line))
         return points
 

@@ -54,7 +54,7 @@ def read_rows(folder: str) -> Rows:
         return rows.load(read_text(path, MAX_FILE_SIZE), name_of(path), _imported_notes(spec[IMPORTED], folder))
     journals = _journals(folder)
     if spec is None and not journals:
-        problem = f"{name_of(folder)} is no tournament: it holds neither {SPEC} nor journals."
+        problem = f"{name_of(folder)} is not a tournament: it holds neither {SPEC} nor journals."
         raise BadFile(problem, hint="name the folder that `debate tournament run` or `import` wrote")
     if not journals:
         raise BadFile(f"{name_of(folder)} holds no debate yet.", hint="`debate tournament run` first")

@@ -49,7 +49,7 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     """Writes all of it into the tournament's folder. Returns the files, the page first, and notes: what weakens the
     results, and which files were moved aside.
 
-    Raises BadFile if the folder is no tournament, nothing in it can be rated, or a file can't be written, and
+    Raises BadFile if the folder is not a tournament, nothing in it can be rated, or a file can't be written, and
     BadSettings, before anything is written, where the extra `tournament` is missing.
     """
     library()

@@ -80,7 +80,7 @@ class DebateRow(FrozenModel):
     first: Side | None = None
     """Who speaks first; None where it is not known."""
     winner: Winner | None
-    """The panel's; consensus counts as a tie, and None is no decision."""
+    """The panel's; consensus counts as a tie, and None is not a decision."""
     complete: bool = True
     rehearsed: bool = False
     """Whether stand-ins spoke in place of models."""

@@ -141,7 +141,7 @@ def _pairs(value: Any, models: Any, problems: list[str]) -> Any:
         return [[value["against"], name] for name in names if name != value["against"]]
     if not (isinstance(value, list) and value):
         hint = "`round robin`, a list such as [[x, y], [x, z]], or {against: x} for x against all others"
-        problems.append(with_hint(f"pairs: {short_repr(value)} is no list of pairs.", hint))
+        problems.append(with_hint(f"pairs: {short_repr(value)} is not a list of pairs.", hint))
         return []
     return value
 
@@ -162,7 +162,7 @@ def read_topics(rows_or_path: Any, folder: str) -> tuple[tuple[Topic, ...], list
             return (), [f"topics: {problem}" for problem in error.problems]
     if not isinstance(rows_or_path, list) or not rows_or_path:
         hint = "a list of {id, motion, category}, or the path of a CSV, JSON or YAML file with such rows"
-        return (), [with_hint(f"{file_name}: {short_repr(rows_or_path)} is no list of topics.", hint)]
+        return (), [with_hint(f"{file_name}: {short_repr(rows_or_path)} is not a list of topics.", hint)]
     problems_found = (problem for n, row in enumerate(rows_or_path, 1) for problem in _row_problems(file_name, n, row))
     if problems := list(first_few(problems_found, file_name)):
         return (), problems

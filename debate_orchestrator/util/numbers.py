@@ -66,6 +66,6 @@ def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
 
 
 def numbers_of(version: object) -> tuple[int, ...]:
-    """The numbers with which the version of a package begins, to be compared; none for what is no version."""
+    """The numbers with which the version of a package begins, to be compared; none for what is not a version."""
     match = re.match(r"\d{1,6}(?:\.\d{1,6}){0,3}", version, re.ASCII) if isinstance(version, str) else None
     return tuple(map(int, match[0].split("."))) if match else ()

@@ -1,8 +1,8 @@
 """Secrets of the environment, taken out of text before it is shown or written.
 
 A secret is the value of a variable that a key for a model is read from, a value in a `..._CUSTOM_HEADERS`, the
-password in an address, and the value of a variable named like a key (`..._TOKEN`) that is no name, number or path. It
-is searched for as it is, in hexadecimal and in base64, in the text without white space and characters that are not
+password in an address, and the value of a variable named like a key (`..._TOKEN`) that is not a name, number or path.
+It is searched for as it is, in hexadecimal and in base64, in the text without white space and characters that are not
 seen; then again where escapes of addresses, JSON, markdown and HTML stand for the characters that they mean.
 """
 
@@ -147,7 +147,7 @@ read again with the next ones."""
 _AS_READ = re.compile(r"[!-$'-)+-\[\]-_a-}]*")
 """Text of ASCII without signs of escapes and of emphasis."""
 _SHORT_TEXT = 1_000
-"""Characters of a text in which each place is looked at, and not each secret."""
+"""Characters of a text in which each place is looked at, not each secret."""
 _MAX_HELD = 20_000
 """Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
 
@@ -374,7 +374,7 @@ def truncate(text: str, max_length: int) -> str:
 
 
 def map_leaves(data: Any, change: Callable[[Any], Any]) -> Any:
-    """Plain data with `change` applied to all in it that is no mapping, list or tuple; the same object where that
+    """Plain data with `change` applied to all in it that is not a mapping, list or tuple; the same object where that
     changes nothing."""
     if not isinstance(data, str):  # most are texts, and to ask for a mapping takes long
         if isinstance(data, Mapping):

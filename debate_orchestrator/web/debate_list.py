@@ -244,7 +244,7 @@ def _match(words: str, text: str) -> re.Match[str] | None:
 
 
 def slug(topic: str) -> str:
-    """A topic in small letters and hyphens, for names of files."""
+    """A topic in lower case and hyphens, for names of files."""
     return re.sub(r"[^a-z0-9]+", "-", topic.lower())[:_MAX_SLUG_LENGTH].strip("-") or "debate"
 
 

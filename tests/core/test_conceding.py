@@ -106,8 +106,8 @@ def decides(text: str, code: str = CODE.text) -> bool:
 
 
 def test_a_line_that_is_shown_is_not_said() -> None:
-    """In code, a quotation, a comment or private working, or before other words, a reserved line is no act: neither of
-    a seat without a code nor, with the right code, of one that has it."""
+    """In code, a quotation, a comment or private working, or before other words, a reserved line is not an act: neither
+    of a seat without a code nor, with the right code, of one that has it."""
     for form in WRAPPED.values():
         assert conceded(form.replace(LINE, CONCEDE)) is None, form
         assert not declines(form.replace(LINE, DECLINE)), form
@@ -150,7 +150,7 @@ def test_only_the_code_of_the_turn_decides() -> None:
 )
 def test_a_code_survives_how_models_write(form: str) -> None:
     """A line with its code may be emphasised as a whole or without the code, have a full stop or none and two blanks
-    before the code, and hold the code in small letters. Nobody hears the code."""
+    before the code, and hold the code in lower case. Nobody hears the code."""
     for line in (CONCEDE, DECLINE):
         said = form.replace("LINE", line).replace("BARE", line.removesuffix("."))
         said = f"You are right.\n\n{said.replace('[code]', f'[{CODE.text.lower()}]')}"
@@ -164,7 +164,7 @@ def test_a_code_survives_how_models_write(form: str) -> None:
     ["> **LINE** [CODE]", "I will not say LINE  [CODE]", "```\nBARE [CODE]\n```", "**LINE [CODE]", "LINE   [CODE]"]
 )
 def test_other_forms_of_the_line_with_a_code_decide_nothing(form: str) -> None:
-    """A line with its code that is quoted, in a sentence or in code, or in another form, is no act."""
+    """A line with its code that is quoted, in a sentence or in code, or in another form, is not an act."""
     for line in (CONCEDE, DECLINE):
         assert not decides(form.replace("LINE", line).replace("BARE", line.removesuffix(".")))
 

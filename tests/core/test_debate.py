@@ -54,7 +54,7 @@ def test_agenda_of_every_size() -> None:
 
 @pytest.mark.parametrize("opening", [[], [speech_event("1.opening.a")], [Noted(note="one agent"), opened()]])
 def test_a_debate_begins_with_its_opening(opening: list[Event]) -> None:
-    """Events that do not begin with the opening are no debate."""
+    """Events that do not begin with the opening are not a debate."""
     with pytest.raises(OutOfTurn, match="The first event"):
         fold(opening)
 

@@ -195,7 +195,7 @@ def clerked() -> Format:
 
 
 def test_what_a_clerk_finds_is_heard() -> None:
-    """A clerk has a turn of its own, hears what was cited, and is heard; it is no side and no judge."""
+    """A clerk has a turn of its own, hears what was cited, and is heard; it is neither a side nor a judge."""
     made = clerked()
     debate = play_debate(1, 2, rules=made)
     assert (made.sides, made.active_seats()) == (("a", "b"), ("a", "b", "judge", "clerk"))

@@ -98,7 +98,7 @@ def test_unknown_fields_are_refused() -> None:
     "data", [{}, {"kind": "shouted"}, {"kind": "spoke"}, {"kind": "noted", "note": "x"}, [], None, "spoke"]
 )
 def test_what_is_no_event(data: Any) -> None:
-    """Data without a known kind, or without what that kind needs, is no event."""
+    """Data without a known kind, or without what that kind needs, is not an event."""
     with pytest.raises(ValidationError):
         EVENT.validate_python(data)
 

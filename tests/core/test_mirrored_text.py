@@ -95,20 +95,20 @@ UNNAMED = [
 
 
 def test_what_names_no_side_stays() -> None:
-    """Words that are no name, and those that belong to a position, such as Pro and Con, stay as they are."""
+    """Words that are not a name, and those that belong to a position, such as Pro and Con, stay as they are."""
     for text in UNNAMED:
         assert RESEARCHERS.text(text) == text, text
 
 
 def test_short_names_keep_to_their_own_letters() -> None:
-    """A name of one word that is a word in small letters, too, is found as a name only as it is written."""
+    """A name of one word that is a word in lower case, too, is found as a name only as it is written."""
     assert PAIRS["letters"].text("A has a point, B none; see 1.opening.a") == ("B has a point, A none; see 1.opening.b")
     assert PAIRS["words"].text("Pro: the pro of it, the con of it. CON!") == "Con: the pro of it, the con of it. PRO!"
 
 
 def test_a_verified_quote_stays_as_its_source_has_it() -> None:
-    """Names and letters in it are the source's; an opening tag alone is no quote. Where the format looks none up, a tag
-    is a word."""
+    """Names and letters in it are the source's; an opening tag alone is not a quote. Where the format looks none up, a
+    tag is a word."""
     text = "Anna: <v_quote>Anna beat Ben</v_quote>, <u_quote>Anna did</u_quote>, <v_quote>Anna"
     other = "Ben: <v_quote>{}</v_quote>, <u_quote>Ben did</u_quote>, <v_quote>Ben"
     for quotes, quoted in (({}, "Anna beat Ben"), (None, "Ben beat Anna")):

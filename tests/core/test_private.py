@@ -107,7 +107,7 @@ MENTIONS = (
     "Models write {0} before they speak, and {1} after it.", "They write `{0}` there, and `{1}` here.",
     "So:\n\n```\n{0}\nHm.\n{1}\n```\n\nAnd so.", "A block ({0}Hm.{1}) within a sentence.",
     "Researcher B: {0} so it goes on.", "He wrote:\n{0} so it goes on.", "> {0}\n> Hm.\n> {1}\n\nSo.",
-    "> and so {1}\nThat is no argument.", "- {1} is how it ends.", "So it says. {1} So it is.",
+    "> and so {1}\nThat is not an argument.", "- {1} is how it ends.", "So it says. {1} So it is.",
 )  # fmt: skip
 """Tags that open without being closed behind a speech, or stand within a line, a quotation or code."""
 
@@ -166,7 +166,7 @@ def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
 
 
 def test_json_that_mentions_a_mark_is_read_whole() -> None:
-    """What stands within the values of a structured reply is no working around it."""
+    """What stands within the values of a structured reply is not working around it."""
     for said in ({"x": "<think>Hm.</think>\n\n<think>"}, {"x": "</think>"}, {"<think>": "[THINK]"}):
         assert parse_structured("x", json.dumps(said)) == said
         assert parse_structured("x", f"```json\n{json.dumps(said, indent=2)}\n```") == said

@@ -276,7 +276,8 @@ NO_PAGES = [
 
 
 def test_what_is_no_page() -> None:
-    """Whatever is no address of a page, or holds what could end one, is refused, and what one looks like is said."""
+    """Whatever is not an address of a page, or holds what could end one, is refused, and what one looks like is
+    said."""
     for url in NO_PAGES:
         said = check(CASE, GOOD | {"url": url}, CONTEXT)
         assert [one.partition(":")[0] for one in said] == ["url"], url

@@ -118,7 +118,7 @@ NOT_IN_THE_MATERIAL = [
 
 
 def test_what_the_material_does_not_say_is_not() -> None:
-    """Too few words, part of a word, left out or changed words, and words of two files are no quote of either."""
+    """Too few words, part of a word, left out or changed words, and words of two files are not a quote of either."""
     for quote in NOT_IN_THE_MATERIAL:
         assert quotes(f"He said <quote>{quote}</quote>.") == [False], quote
 

@@ -1,6 +1,6 @@
 """A real server of local models, `llama-cpp-python[server]`, with a tiny model that never stops by itself.
 
-The server takes minutes to build, so it is no dependency: `DEBATE_TEST_LLAMA` names a Python that has it and `gguf`.
+The server takes minutes to build, so it is not a dependency: `DEBATE_TEST_LLAMA` names a Python that has it and `gguf`.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def concurrency(text: str) -> int:
     """The value of --at-once."""
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10_000:
         return int(text)
-    raise BadSettings(f"--at-once must be a number from 1 to 10,000, and not {text!r}.")
+    raise BadSettings(f"--at-once must be a number from 1 to 10,000, not {text!r}.")
 
 
 _FILE = "tournament.yaml"

@@ -154,7 +154,7 @@ class Coordinator:
             if redact_values(event := json.loads(line)) is not event:
                 path = name_of(self.tournament.journal_path(debate_id))
                 problem = f"{path} holds a key of this environment in line {n}, so it is not sent to the database."
-                hint = "run this tournament without a database; unset the variable if it is no key"
+                hint = "run this tournament without a database; unset the variable if it is not a key"
                 raise BadFile(problem, hint=hint)
 
     def _lines(self, debate_id: str) -> list[bytes]:

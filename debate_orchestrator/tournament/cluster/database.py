@@ -334,7 +334,7 @@ def _queue_of(tournament: str) -> str:
 
 
 def _job_arguments(text: str | bytes) -> dict[str, Any]:
-    """The arguments of a job, which others may have written: none where they are no object."""
+    """The arguments of a job, which others may have written: empty if they are not an object."""
     value = json.loads(text)
     return value if isinstance(value, dict) else {}
 

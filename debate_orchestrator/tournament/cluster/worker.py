@@ -270,7 +270,7 @@ class Worker:
         if current is None or self._stop.is_set():
             raise Requeue(0 if self._stop.is_set() else round(self._lease))
         if scheduled is None:  # nothing is written of it: others may have queued it
-            _LOG.warning("%s is no debate of the tournament %s.", short_repr(debate_id), tournament)
+            _LOG.warning("%s is not a debate of the tournament %s.", short_repr(debate_id), tournament)
             return
         ((lines,),) = await self._database.retried_until_reached(
             lambda: self._database.rows(_TAKE_OVER, tournament=tournament, debate=debate_id)

@@ -120,7 +120,7 @@ def _offers(value: Any, problems: list[str]) -> dict[str, Offer]:
     offers = {}
     for name, fields in value.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            problems.append(f"offers: {short_repr(name)} is not a name of small letters, digits and hyphens.")
+            problems.append(f"offers: {short_repr(name)} is not a name of lower-case letters, digits and hyphens.")
         elif not isinstance(fields, Mapping):
             problems.append(f"offers.{name}: {short_repr(fields)} is not a mapping.")
         elif offer := _offer(name, fields, problems):

@@ -88,7 +88,7 @@ class Limits:
             (DAY_COST, self._rules.max_cost_per_day, day),
             (ALL_COST, self._rules.max_cost, total),
         ):
-            if cost and cap is not None and not dollars + cost <= cap + 1e-9:  # a sum that is no number is too much
+            if cost and cap is not None and not dollars + cost <= cap + 1e-9:  # a sum that is not a number is too much
                 return name
         return None
 
