@@ -78,6 +78,18 @@ def test_finished_rows_wait_while_it_is_released(forgotten: bool) -> None:
     assert ("meanwhile" in terminal.text) is not forgotten
 
 
+def test_rows_that_waited_while_the_terminal_became_narrower() -> None:
+    """They are broken again, so that none of their text is lost at the edge."""
+    terminal = FakeTerminal(60)
+    display = held(terminal)
+    display.release()
+    display.paint([row("  " + "word " * 10, "bold")], [])
+    terminal.columns = 30
+    display.acquire()
+
+    assert terminal.text.splitlines() == ["  word word word word word", "  word word word word word"]
+
+
 def test_no_text_moves_the_cursor() -> None:
     """Whatever escape sequence a text holds is shown as text, in finished rows and in open ones."""
     sequence = "\x1b[2J\x1b]0;title\x07\x1b[9;9H\x9b1A\u202e\n"

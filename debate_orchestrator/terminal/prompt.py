@@ -336,11 +336,11 @@ def question_lines(question: Question) -> list[Line]:
 
 def choice_rows(question: Question, columns: int) -> list[str]:
     """A row for each choice: number, value and meaning, which stands below where there is no room beside."""
-    value_width = max((width_of(sanitize(value)) for value, _ in question.choices), default=0)
+    value_width = max((width_of(one_line(value)) for value, _ in question.choices), default=0)
     fits_in_row = value_width + 6 <= min(columns, MAX_WIDTH) // 3
     rows = []
     for number, (value, meaning) in enumerate(question.choices, 1):
-        title = f"{number} {sanitize(value)}"
+        title = f"{number} {one_line(value)}"
         about = one_line(meaning)
         below = f"{title}\n      {about}"
         rows.append(f"{padded(title, value_width + 4)}{about}".rstrip() if fits_in_row or not about else below)

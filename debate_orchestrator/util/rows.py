@@ -83,6 +83,10 @@ def without_tabs(text: str) -> str:
     return text.replace("\t", _TAB)
 
 
+def _never(word: str) -> bool:
+    return False
+
+
 def wrap(text: str, terminal_columns: int, *, whole_paths: bool = False) -> str:
     """`text`, sanitized, with its lines broken for a terminal that is that wide. With `whole_paths` a line that is not
     indented may be wider where it names a file that is there, so that its path can be copied."""
@@ -94,13 +98,13 @@ def wrap(text: str, terminal_columns: int, *, whole_paths: bool = False) -> str:
     )
 
 
-def rows(line: str, width: int, is_whole: Callable[[str], bool] = lambda word: False) -> list[str]:
+def rows(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> list[str]:
     """A line as rows, as `lay_out` breaks it."""
     line = without_tabs(line)
     return [row.begin + line[row.start : row.end] for row in lay_out(line, width, is_whole)]
 
 
-def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = lambda word: False) -> list[Row]:
+def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> list[Row]:
     """Breaks a sanitized line without tabs between words, and words that are wider than a row. No row is wider than
     `width` columns, which are at least 2, unless it is one word that `is_whole`.
 
@@ -149,10 +153,6 @@ def _end_that_fits(text: str, start: int, end: int, room: int) -> int:
 def _belongs_to_the_one_before(text: str, at: int) -> bool:
     char = text[at]
     return unicodedata.category(char)[0] == "M" or char in _JOINERS + _SKIN_TONES or text[at - 1] in _JOINERS
-
-
-def _never(word: str) -> bool:
-    return False
 
 
 def _is_path(word: str) -> bool:
