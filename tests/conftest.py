@@ -141,13 +141,13 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def stream_text(*pieces: str) -> str:
-    """What a listener hears of these pieces of an answer, without secrets."""
+def stream_text(*pieces: str, is_cut: bool = False) -> str:
+    """What a listener hears of these pieces of an answer, without secrets. `is_cut` as for `StreamRedactor.end`."""
     heard: list[str] = []
     redactor = StreamRedactor(heard.append)
     for piece in pieces:
         redactor.take(piece)
-    redactor.end()
+    redactor.end(is_cut=is_cut)
     return "".join(heard)
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import html
 import json
 import random
 import re
 import string
+import unicodedata
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote, quote_plus
 
@@ -21,13 +24,17 @@ from core.folding import many
 from debates import opened_event
 from hypothesis import given
 from hypothesis import strategies as st
+from speakers import Speaker
 
 from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.casting import cast_problems
+from debate_orchestrator.providers.provider import OnPiece, call_provider
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, redact_json, secrets
+from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.web.runs import StreamedReply
 
 KEY = 'sk-Ab "0/1+2\\3 é=&zQ7'
@@ -118,6 +125,36 @@ def test_a_gap_within_a_key(gap: str) -> None:
         stream.take(piece)
     stream.end()
     assert "".join(heard) == redact(f"It is {KEY[:9]}{gap}{KEY[9:]} indeed.") == "It is [key] indeed."
+
+
+IN_BASE64 = b64encode(KEY.encode()).decode()[: len(KEY.encode()) * 8 // 6]
+"""What of it depends on the key alone."""
+
+
+def test_nothing_that_is_replaced_for_a_reader_hides_a_key() -> None:
+    """What `sanitize` changes or puts in place of something is passed over within a key, and so is all that is no
+    character to read: controls, private ones, and those that Unicode does not assign."""
+    planes = [*range(0x11_000), *range(0xE_0000, 0xE_1100), *range(0xF_FF00, 0x10_0100), *range(0x10_FF00, 0x11_0000)]
+    shown = {char: sanitize(f"a{char}b")[1:-1] for char in map(chr, planes)}
+    changed = {char for char in shown if shown[char] != char} - {"\u00ad"}
+    hiding = changed | {shown[char] for char in changed} | {"\ufffc", "\u2800", "\u00ad"}
+    hiding |= {char for char in shown if unicodedata.category(char)[0] == "C"}
+    for key in (KEY, IN_BASE64, KEY.encode().hex()):
+        assert redact(f"It is {key[:9]}{''.join(sorted(hiding))}{key[9:]} indeed.") == "It is [key] indeed."
+    for char in ("\x00", "\x7f", "\x81", "\ufffe", "\ufffd", "\ufffc", "\u2800", "\ue000", "\b"):
+        for hidden in (char, json.dumps(char)[1:-1], quote(char), f"&#{ord(char)};"):
+            text = f"It is sk-Ab{hidden}{KEY[5:]} indeed."
+            assert redact(text) == stream_text(*text) == "It is [key] indeed.", ascii(hidden)
+
+
+@pytest.mark.parametrize("zeros", [1, 28, 29, 40, 5_000])
+def test_zeros_before_the_number_of_a_character(zeros: int) -> None:
+    """However many stand in an escape of HTML, a key is found in each of its forms, in a stream too."""
+    for form in (KEY, KEY.encode().hex(), IN_BASE64):
+        for number in (f"#{'0' * zeros}{ord(form[9])};", f"#x{'0' * zeros}{ord(form[9]):X};"):
+            for sign in ("&", "&amp;"):
+                begin, end = f"It is {form[:9]}{sign}{number[:-2]}", f"{number[-2:]}{form[10:]} indeed."
+                assert redact(begin + end) == stream_text(begin, end) == "It is [key] indeed.", (form, sign)
 
 
 def test_an_escape_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +254,8 @@ def test_pieces(parts: list[str], data: st.DataObject) -> None:
         pieces.append(text[:size])
         text = text[size:]
 
-    assert stream_text(*pieces) == Redactor([KEY]).cut("".join(parts))
+    assert stream_text(*pieces) == Redactor([KEY])("".join(parts))
+    assert stream_text(*pieces, is_cut=True) == Redactor([KEY]).cut("".join(parts))
 
 
 def test_pieces_do_not_wait_for_ordinary_text() -> None:
@@ -236,6 +274,47 @@ def test_half_a_key() -> None:
     assert cut("It is sk-ant-0123") == "It is [key]"
     assert cut("It is sk-ant") == "It is sk-ant"
     assert cut("sk-ant-0123456789 is it") == "[key] is it"
+
+
+def test_half_an_escaped_key() -> None:
+    """The same where characters of it are escaped, and where the last escape is not finished."""
+    cut = Redactor(["deadbeef0123456789"]).cut
+
+    for half in ("deadb%65ef01", r"deadbeef0\x31\u00", "d*e*adbeef01**", "%deadb%65ef01", "&#xdeadbeef01"):
+        assert "ef01" not in cut(f"It is {half}"), half
+    assert cut("It is deadb%65ef01, all say") == "It is deadb%65ef01, all say"
+    assert cut("It is deadb%65ef") == "It is deadb%65ef"
+
+
+PUBLIC = ["sk-ant-api03-" + "aB3dE5gH" * 12, "sk-proj-" + "aB3dE5gH" * 19, "eyJhbGciOiJIUzI1NiJ9." + "aB3dE5gH" * 9]
+
+
+@pytest.mark.parametrize("key", PUBLIC)
+@pytest.mark.parametrize("ended", ["whole", "cut"])
+def test_the_public_beginning_of_a_key(key: str, ended: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply that quotes how all keys of a vendor begin is passed on to its end, whatever signs of escapes are in it,
+    and also if it is cut off."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", key)
+    said = f"Half (50%) say that A&B\\C begins with {key[:8]}, as all know. And more was said."
+
+    class Speaking(Speaker):
+        async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
+            for piece in said:
+                on_text(piece)
+            return Reply(text=said, brief_digest=brief.digest, spec="toy", ended=ended)
+
+    asked = Brief(turn_id="1.opening.a", system="", messages=(Message(role="user", parts=("Speak.",)),), wants="text")
+    heard: list[str] = []
+    reply = asyncio.run(call_provider(Speaking(), asked, heard.append))
+    assert reply.text == "".join(heard) == said
+
+
+def test_a_whole_reply_that_ends_in_half_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown as it is: nothing of it is missing. Of one that is cut off, half a key goes."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", "sk-ant-0123456789")
+
+    assert stream_text("It is sk-ant-0123") == "It is sk-ant-0123"
+    assert stream_text("It is sk-ant-0123", is_cut=True) == "It is [key]"
 
 
 def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:

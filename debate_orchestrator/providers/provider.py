@@ -138,33 +138,34 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
     """
     pieces, failures = StreamRedactor(on_text, withheld=not watched), list[Exception]()
 
-    def show(piece: str | None) -> None:
-        """Shows the next piece; None is the end."""
+    def show(piece: str) -> None:
+        """Shows the next piece."""
         try:
-            pieces.end() if piece is None else pieces.take(piece)
+            pieces.take(piece)
+        except Exception as error:
+            failures.append(error)
+
+    def end(*, is_cut: bool) -> None:
+        """Shows what was held back."""
+        try:
+            pieces.end(is_cut=is_cut)
         except Exception as error:
             failures.append(error)
 
     try:
         reply = await provider.reply(brief, show)
         if watched:
-            show(None)
-        redacted = _redacted(reply)
+            end(is_cut=reply.ended == "cut")
+        redacted = reply.with_text(redactor().cut if reply.ended == "cut" else redactor())
     except BaseException as error:
-        show(None)
+        end(is_cut=True)
         if not isinstance(error, ExternalError):
             raise
         error.problems[:] = map(redact, error.problems)
         error.args = ("\n".join(error.problems),)
         if isinstance(error, TransientError) and isinstance(error.partial, Reply):
-            error.partial = _redacted(error.partial)
+            error.partial = error.partial.with_text(redactor().cut)
         raise
     if failures:
         raise UnshownReply(redacted) from failures[0]
     return redacted
-
-
-def _redacted(reply: Reply) -> Reply:
-    """The reply without secrets. Any text of a reply that was cut may end in the larger half of a secret: that goes
-    too."""
-    return reply.with_text(redactor().cut)

@@ -4,52 +4,74 @@ from __future__ import annotations
 
 import html.entities
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 
 @lru_cache(maxsize=512)
-def _written(char: str) -> str:
-    """A pattern for a character of a bare text: as it is, or in any escape of its own."""
+def _escapes(char: str) -> re.Pattern[str]:
+    """A pattern for the escapes of a character of a searchable text."""
     code = ord(char)
     digits = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{code:02x}")
-    ways = [re.escape(char), f"%{digits}", rf"\\x{digits}"]
+    ways = [f"%{digits}", rf"\\x{digits}"]
     if char.isascii():
-        ways += [
-            rf"\\u00{digits}",
-            rf"\\U000000{digits}",
-            f"&#0*{code}(?:;|(?!\\d))",
-            f"&#[xX]0*{digits}(?:;|(?![0-9a-fA-F]))",
-        ]
+        ways += [rf"\\u00{digits}", rf"\\U000000{digits}"]
+        ways += [f"&#0?{code}(?:;|(?!\\d))", f"&#[xX]0?{digits}(?:;|(?![0-9a-fA-F]))"]
         ways += [f"&{name}" for name, meaning in html.entities.html5.items() if meaning == char and name.endswith(";")]
-    return f"(?:{'|'.join(ways)})"
+    return re.compile("|".join(ways))
 
 
-_BEGINNING = 8
-"""Characters of a key by which its beginning is recognised at the end of a text."""
-_LEFT_OUT = r"[*`~\\]{0,4}"
+_LEFT_OUT = "*`~\\"
 """What markdown leaves out between two characters."""
+_MAX_LEFT_OUT = 4
+"""How many of these may stand there."""
+_LONGEST_WRITTEN = 24
+"""Characters of the longest way in which one is written, with what is left out behind it."""
 
 
 class EscapedKey:
     """Finds a secret of whose characters some are escaped, also right behind what only looks like an escape: in
     `%deadb%65ef` the secret `deadbeef`."""
 
-    def __init__(self, bare: str):
-        written = [_written(char) for char in bare]
-        self.whole = re.compile(_LEFT_OUT.join(written))
-        begun = rf"{written[_BEGINNING - 1]}(?s:.{{0,{12 * len(bare)}}})"
-        for way in written[_BEGINNING - 2 :: -1]:
-            begun = f"{way}{_LEFT_OUT}(?:{begun})?"
-        self._begun = re.compile(rf"{begun}\Z")
-        self._window = 16 * (_BEGINNING + len(bare))
+    def __init__(self, key: str):
+        self._key = key
+        written = [f"(?:{re.escape(char)}|{_escapes(char).pattern})" for char in key]
+        self.whole = re.compile(f"[{re.escape(_LEFT_OUT)}]{{0,{_MAX_LEFT_OUT}}}".join(written))
+        self._first = re.compile(f"(?={written[0]})")
 
-    def begun(self, text: str) -> int:
-        """Where an end of a text begins that may go on as the secret, but for the whole of it; its length if there is
-        none."""
-        place = max(0, len(text) - self._window)
-        while match := self._begun.search(text, place):
-            whole = self.whole.match(text, match.start())
-            if whole is None:
-                return match.start()
-            place = whole.end()
-        return len(text)
+    def __len__(self) -> int:
+        return len(self._key)
+
+    def beginnings(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where each end of a text begins that is a beginning of the secret, and how many characters of it that is."""
+        for first in self._first.finditer(text, max(0, len(text) - _LONGEST_WRITTEN * len(self))):
+            if length := self._length_to_end(text, first.start()):
+                yield first.start(), length
+
+    def _length_to_end(self, text: str, start: int) -> int:
+        """How many characters of the secret `text[start:]` is; 0 if it is no beginning of it."""
+        places = {start}
+        for length, char in enumerate(self._key):
+            if len(text) in places:
+                return length
+            places = {after for place in places for end in _ends(char, text, place) for after in _skip(text, end)}
+        return 0
+
+
+def _ends(char: str, text: str, start: int) -> Iterator[int]:
+    """Where a character may end that is written at `start`."""
+    if text.startswith(char, start):
+        yield start + 1
+    if escape := _escapes(char).match(text, start):
+        yield escape.end()
+        if escape[0][-1] == ";":  # which may be the next character
+            yield escape.end() - 1
+
+
+def _skip(text: str, start: int) -> Iterator[int]:
+    """Where the character behind what markdown leaves out may begin."""
+    yield start
+    for place in range(start, min(start + _MAX_LEFT_OUT, len(text))):
+        if text[place] not in _LEFT_OUT:
+            return
+        yield place + 1

@@ -9,7 +9,6 @@ seen; then again where escapes of addresses, JSON, markdown and HTML stand for t
 from __future__ import annotations
 
 import base64
-import html
 import json
 import os
 import re
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from debate_orchestrator.util.escaped_key import EscapedKey
-from debate_orchestrator.util.sanitize import UNSEEN
+from debate_orchestrator.util.readings import AS_READ, MAX_NESTED, Reading, has_escapes, readings, searchable
 
 KEY = "[key]"
 """What stands in place of a secret."""
@@ -102,136 +101,36 @@ def forms(secret: str) -> set[str]:
     variants: set[str] = set()
     for text in {secret, "".join(secret.split())}:
         raw = text.encode("utf-8", "surrogateescape")
-        variants |= {_bare(text), "".join(raw.decode("latin-1").split()), raw.hex(), raw.hex().upper()}
-        variants |= {_bare(re.sub(r"\s", "+", text.strip())), text.encode("latin-1", "ignore").decode("latin-1")}
+        variants |= {searchable(text), "".join(raw.decode("latin-1").split()), raw.hex(), raw.hex().upper()}
+        variants.add(searchable(raw.decode("latin-1")))  # as a server quotes it that reads headers as Latin-1
+        variants |= {searchable(re.sub(r"\s", "+", text.strip())), text.encode("latin-1", "ignore").decode("latin-1")}
         for before in range(3):
             padded = base64.b64encode(b"\0" * before + raw).decode()
             inner = padded[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
             variants |= {inner, inner.translate({ord("+"): "-", ord("/"): "_"})}
     # A text is read as its escapes mean it, where a secret may hold what looks like an escape.
-    variants = {reading for variant in variants for reading in _readings(variant)}
+    variants = {reading for variant in variants for reading in readings(variant)}
     return {form for form in variants if len(form) >= _SHORTEST}
 
 
-_UNSEARCHED = re.compile(f"{UNSEEN.pattern}|[\u2400-\u2421]")
-"""What is not searched: characters that are not seen, and the pictures that stand for control characters."""
-
-
-def _bare(text: str) -> str:
-    """`text` as it is searched: without white space and characters that are not seen, the others as the bytes of their
-    UTF-8, each as one character. So an escape of a byte and one of a character stand for the same."""
-    text = "".join(text.split())
-    return text if text.isascii() else _UNSEARCHED.sub("", text).encode("utf-8", "surrogatepass").decode("latin-1")
-
-
-_ESCAPE = re.compile(
-    r"(?:%[0-9A-Fa-f]{2})+|(?:\\x[0-9A-Fa-f]{2})+|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
-    r"|\\(?:u[0-9A-Fa-f]{4}|U000[01][0-9A-Fa-f]{4}|[nrtfv]|[!-/:-@\[-`{-~])"
-    r"|&(?:#\d{1,31}|#[xX][0-9A-Fa-f]{1,31}|\w{1,31}(?=;));?"
-)
-_UNFINISHED_ESCAPE = re.compile(
-    r"(?:(?:%[89A-Fa-f][0-9A-Fa-f]){1,3}%?[0-9A-Fa-f]?|(?:\\x[89A-Fa-f][0-9A-Fa-f]){1,3}(?:\\(?:x[0-9A-Fa-f]?)?)?|%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
-    r"|U[0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|&#?\w{0,31})\Z"
-)
-_LONGEST_UNFINISHED = 64
-"""Characters of the longest escape that is not finished."""
-_EMPHASIS = {ord(sign): None for sign in "*`~\\"}
-"""What markdown leaves out: its emphasis, and a backslash before the end of a line."""
-_MAX_NESTED = 3
-"""How often what is escaped may be escaped again."""
-_SHORT_ESCAPE = 16
-"""Characters of the longest escape whose meaning is kept."""
 _WINDOW, _OVERLAP = 100_000, 20_000
 """Characters of a text that are read with their places at once, for which memory is needed; and how many of them are
 read again with the next ones."""
-_AS_READ = re.compile(r"[!-$'-)+-\[\]-_a-}]*")
-"""Text of ASCII without signs of escapes and of emphasis."""
 _SHORT_TEXT = 1_000
 """Characters of a text in which each place is looked at, not each secret."""
 _MAX_HELD = 20_000
 """Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
 
 
-def _unescape(match: re.Match[str]) -> str:
-    """What an escape stands for; nothing where that is left out of the search."""
-    return _meaning(match[0]) if match.end() - match.start() <= _SHORT_ESCAPE else _meaning.__wrapped__(match[0])
+class _Beginning(NamedTuple):
+    """An end of a text that may continue as a secret or as an escape."""
 
-
-@lru_cache(maxsize=20_000)
-def _meaning(escape: str) -> str:
-    """As `_unescape`. A text that is full of escapes has the same ones again and again."""
-    if escape[0] == "&":
-        return _bare(html.unescape(escape))
-    if escape[0] == "%" or escape[1] == "x":
-        raw = bytes.fromhex(re.sub(r"%|\\x", "", escape))
-        try:
-            return _bare(raw.decode())
-        except UnicodeDecodeError:  # characters of another encoding, or not all of a character
-            return raw.decode("latin-1")
-    if escape[1] in "uU":
-        codes = "".join(chr(int(code, 16)) for code in re.split(r"\\[uU]", escape)[1:])
-        return _bare(codes.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass"))
-    return "" if escape[1] in "nrtfv" else escape[1]
-
-
-def _has_escapes(text: str) -> bool:
-    """Whether there may be an escape in a text. Most have none, and to look for a sign takes no time."""
-    return "%" in text or "\\" in text or "&" in text
-
-
-def _readings(bare: str) -> Iterator[str]:
-    """A bare text as it is, and as its escapes mean it, each also without the signs of emphasis."""
-    for _ in range(_MAX_NESTED + 1):
-        yield bare
-        if (plain := bare.translate(_EMPHASIS)) != bare:
-            yield plain
-        if not _has_escapes(bare) or (unescaped := _ESCAPE.sub(_unescape, bare)) == bare:
-            return
-        bare = unescaped
-
-
-class _Reading(NamedTuple):
-    """A reading of a text, with the place in the original text where each of its characters begins and ends."""
-
-    text: str
-    starts: list[int]
-    stops: list[int]
-
-    @classmethod
-    def of(cls, text: str) -> _Reading:
-        """The bare text."""
-        if text.isascii():
-            seen = [place for place, char in enumerate(text) if not char.isspace()]
-            return cls("".join(text.split()), seen, [place + 1 for place in seen])
-        places = range(len(text))
-        reading = cls(text, [*places], [place + 1 for place in places])
-        return reading._substitute((place, place + 1, _bare(text[place])) for place in places)
-
-    def plain(self) -> _Reading:
-        """The same without the signs of emphasis."""
-        if self.text.translate(_EMPHASIS) == self.text:
-            return self
-        return self._substitute(
-            (place, place + 1, "") for place, sign in enumerate(self.text) if ord(sign) in _EMPHASIS
-        )
-
-    def unescape(self) -> _Reading:
-        """The same as its escapes mean it."""
-        return self._substitute((match.start(), match.end(), _unescape(match)) for match in _ESCAPE.finditer(self.text))
-
-    def _substitute(self, pieces: Iterable[tuple[int, int, str]]) -> _Reading:
-        texts, starts, stops, at = list[str](), list[int](), list[int](), 0
-        for first, end, meaning in pieces:
-            texts += [self.text[at:first], meaning]
-            starts += self.starts[at:first] + [self.starts[first]] * len(meaning)
-            stops += self.stops[at:first] + [self.stops[end - 1]] * len(meaning)
-            at = end
-        text = "".join([*texts, self.text[at:]])
-        return _Reading(text, starts + self.starts[at:], stops + self.stops[at:])
-
-    def up_to(self, end: int) -> _Reading:
-        """The first `end` characters."""
-        return _Reading(self.text[:end], self.starts[:end], self.stops[:end])
+    place: int
+    """Where it begins in the text."""
+    length: int
+    """How many characters of the form of the secret it is; 0 of an escape."""
+    whole: int
+    """How many characters that form has."""
 
 
 class Redactor:
@@ -240,7 +139,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str]):
         secrets = list(secrets)
         self._forms = sorted({form for secret in secrets for form in forms(secret)}, key=len, reverse=True)
-        self._keys = {bare for secret in secrets if len(bare := _bare(secret)) >= _SHORTEST}
+        self._keys = {key for secret in secrets if len(key := searchable(secret)) >= _SHORTEST}
         self._begins: dict[str, list[str]] = {}
         """The forms that begin with some characters, by each of their first ones up to `_SHORTEST`."""
         for form in self._forms:
@@ -252,7 +151,7 @@ class Redactor:
         return [*map(EscapedKey, self._keys)]
 
     def _holds_escaped(self, text: str) -> bool:
-        return _has_escapes(text) and any(key.whole.search(text) for key in self._escaped_keys)
+        return has_escapes(text) and any(key.whole.search(text) for key in self._escaped_keys)
 
     def __call__(self, text: str) -> str:
         """`text` with `[key]` in place of every secret."""
@@ -268,8 +167,8 @@ class Redactor:
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Where secrets begin and end in a text; of a long one perhaps only some of them, but none only if there is
         none."""
-        readings = _readings(_bare(text)) if self._forms else ()
-        if not any(self._holds_form(reading) or self._holds_escaped(reading) for reading in readings):
+        every = readings(searchable(text)) if self._forms else ()
+        if not any(self._holds_form(reading) or self._holds_escaped(reading) for reading in every):
             return []  # most texts, which are read without places
         if len(text) > _WINDOW:
             spans = [
@@ -279,13 +178,13 @@ class Redactor:
             ]
             if spans:
                 return sorted(spans)
-        spans, reading = [], _Reading.of(text)
-        for _ in range(_MAX_NESTED + 1):
+        spans, reading = [], Reading.of(text)
+        for _ in range(MAX_NESTED + 1):
             for variant in (reading, reading.plain()):
                 if present := [form for form in self._forms if form in variant.text]:
                     matches = re.finditer("|".join(map(re.escape, present)), variant.text)
                     spans += [(variant.starts[match.start()], variant.stops[match.end() - 1]) for match in matches]
-            if not _has_escapes(reading.text):
+            if not has_escapes(reading.text):
                 break
             for match in (match for key in self._escaped_keys for match in key.whole.finditer(reading.text)):
                 spans.append((reading.starts[match.start()], reading.stops[match.end() - 1]))
@@ -300,54 +199,57 @@ class Redactor:
         begins = {text[place : place + _SHORTEST] for place in range(len(text) - _SHORTEST + 1)}
         return any(form in text for begin in begins & self._begins.keys() for form in self._begins[begin])
 
-    def _begun(self, text: str) -> int:
-        """Where the longest suffix of a text begins that is the beginning of a secret but not the whole secret; the
-        length of the text if there is none."""
+    def _beginnings(self, text: str) -> Iterator[_Beginning]:
+        """The ends of a text that are beginnings of a form, but not the whole form; the longest first."""
         for place in range(max(0, len(text) - len(self._forms[0]) + 1), len(text)):
             for form in self._begins.get(text[place : place + _SHORTEST], ()):
                 if len(form) > len(text) - place and form.startswith(text[place:]):
-                    return place
-        return len(text)
+                    yield _Beginning(place, len(text) - place, len(form))
 
-    def _unfinished(self, text: str) -> tuple[int, str]:
-        """Where the longest suffix of a text begins that may continue as a secret, and that suffix without escapes; the
-        length of the text and an empty text if there is none."""
-        bare = "".join(text.split())
-        if _AS_READ.fullmatch(bare):  # most pieces of a stream: there is one reading
-            place = self._begun(bare)
-            if place == len(bare):
-                return len(text), ""
-            return [at for at, char in enumerate(text) if not char.isspace()][place], bare[place:]
-        best, reading = (len(text), ""), _Reading.of(text)
-        for _ in range(_MAX_NESTED + 1):
-            if partial := _UNFINISHED_ESCAPE.search(reading.text, max(0, len(reading.text) - _LONGEST_UNFINISHED)):
-                best = min(best, (reading.starts[partial.start()], ""))
-                reading = reading.up_to(partial.start())
-            for key in self._escaped_keys if _has_escapes(reading.text) else ():
-                if (place := key.begun(reading.text)) < len(reading.text):
-                    best = min(best, (reading.starts[place], reading.text[place:]))
-            for variant in (reading, reading.plain()):
-                place = self._begun(variant.text)
-                if place < len(variant.text):
-                    best = min(best, (variant.starts[place], variant.text[place:]))
-            if not _has_escapes(reading.text):
+    def _unfinished(self, text: str) -> Iterator[_Beginning]:
+        """Every end of a text that may continue as a secret, and the longest end that may continue as an escape."""
+        if AS_READ.fullmatch(only := searchable(text)):  # most pieces of a stream: there is one reading
+            if found := [*self._beginnings(only)]:
+                starts = Reading.of(text).starts
+                yield from (beginning._replace(place=starts[beginning.place]) for beginning in found)
+            return
+        reading = Reading.of(text)
+        for _ in range(MAX_NESTED + 1):
+            if (finished := reading.without_unfinished_escape()) is not reading:
+                yield _Beginning(reading.starts[len(finished.text)], 0, 1)
+                yield from self._all_beginnings(reading)  # what looks like an escape may be none
+            reading = finished
+            yield from self._all_beginnings(reading)
+            if not has_escapes(reading.text):
                 break
             reading = reading.unescape()
-        return best
+
+    def _all_beginnings(self, reading: Reading) -> Iterator[_Beginning]:
+        """As `_beginnings`, of a reading: of the forms in it as it is and without emphasis, and of escaped keys."""
+        for variant in (reading, reading.plain()):
+            for beginning in self._beginnings(variant.text):
+                yield beginning._replace(place=variant.starts[beginning.place])
+        for key in self._escaped_keys if has_escapes(reading.text) else ():
+            for place, length in key.beginnings(reading.text):
+                yield _Beginning(reading.starts[place], length, len(key))
 
     def split(self, text: str) -> tuple[str, str]:
         """The redacted beginning of a text, and its end as it is, which may become a secret as the text goes on."""
-        begins = self._unfinished(text)[0] if self._forms else len(text)
-        begins = next((start for start, stop in self._spans(text) if start < begins < stop), begins)
-        return self(text[:begins]), text[begins:]
+        held = min((one.place for one in self._unfinished(text)), default=len(text)) if self._forms else len(text)
+        held = next((start for start, stop in self._spans(text) if start < held < stop), held)
+        return self(text[:held]), text[held:]
 
     def cut(self, text: str) -> str:
-        """`text`, which is cut off: if the larger part of a secret stands at its end, it is redacted too."""
+        """`text`, which is cut off: if its end is the larger half of a secret, that is redacted too."""
         text = self(text)
-        tail = text[-_MAX_HELD:]
-        begins, end = self._unfinished(tail) if self._forms else (len(tail), "")
-        form = next((form for form in self._forms if form.startswith(end)), "")
-        return text[: len(text) - len(tail) + begins] + KEY if _SHORTEST <= len(end) >= len(form) / 2 else text
+        begins = max(0, len(text) - _MAX_HELD)
+        halves = (
+            begins + beginning.place
+            for beginning in (self._unfinished(text[begins:]) if self._forms else ())
+            if max(_SHORTEST, beginning.whole / 2) <= beginning.length
+        )
+        place = min(halves, default=None)
+        return text if place is None else text[:place] + KEY
 
 
 def redactor() -> Redactor:
@@ -458,8 +360,9 @@ class StreamRedactor:
                 self._withheld = self._size > _MAX_HELD
         self._on_text(certain)
 
-    def end(self) -> None:
-        """Passes on what was held back."""
-        text, self._held = redactor().cut("".join(self._held)), []
+    def end(self, *, is_cut: bool = False) -> None:
+        """Passes on what was held back: the end of a text that is whole, or that is cut off (`is_cut`)."""
+        redact = redactor()
+        text, self._held = (redact.cut if is_cut else redact)("".join(self._held)), []
         if text:
             self._on_text(text)
