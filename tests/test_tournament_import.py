@@ -233,6 +233,13 @@ def test_a_stored_cost_that_is_none(cost: str) -> None:
         rows.load(text.replace("0.5", cost), "rows.jsonl")
 
 
+@pytest.mark.parametrize("page", ["//evil.example/x", "../../../../etc/passwd", "debates/d1.html"])
+def test_rows_lead_to_no_page(page: str) -> None:
+    """A file of rows, which may be a stranger's, names no page that the tournament's page would link to."""
+    debate = rows.DebateRow(id="d1", topic="t", pro="m1", con="m2", winner="pro", page=page)
+    assert rows.load(f"{debate.model_dump_json()}\n", "rows.jsonl").debates[0].page == ""
+
+
 def test_other_files_are_refused_in_a_sentence(debate: Run) -> None:
     """A file that is no such thing ends in one plain sentence, and so does a folder that is not a tournament."""
     Path("broken.jsonl").write_text('{"a": 1}\n{"a":', encoding="utf-8")

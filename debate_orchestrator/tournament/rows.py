@@ -86,7 +86,8 @@ class DebateRow(FrozenModel):
     """Whether stand-ins spoke in place of models."""
     usage_by_role: dict[Literal["pro", "con", "judge"], RoleUsage] = Field(default={}, alias="work")
     page: str = ""
-    """The debate's own page, relative to the folder; empty where there is none."""
+    """The debate's own page, relative to the folder; empty where there is none. No page is read from a file of rows, in
+    which it might lead anywhere."""
 
     @property
     def rated(self) -> bool:
@@ -290,7 +291,7 @@ def load(text: str, file_name: str, notes: Sequence[str] = ()) -> Rows:
     for number, line in enumerate(text.rstrip("\n").split("\n"), start=1):
         try:
             if line.startswith('{"kind":"debate"'):
-                debates.append(DebateRow.model_validate_json(line))
+                debates.append(DebateRow.model_validate_json(line).model_copy(update={"page": ""}))
             else:
                 ballots.append(BallotRow.model_validate_json(line))
         except ValidationError as error:
