@@ -13,8 +13,9 @@ from persons import CTRL_C
 from reviewers import ballot_for, review_form
 from test_cli_converse import Person
 
+from debate_orchestrator.reports import filing, reviews
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.util import resources
+from debate_orchestrator.util import resources, yaml
 from debate_orchestrator.util.data import read_mapping, to_yaml
 
 J = "debate-report.journal.jsonl"
@@ -73,6 +74,55 @@ def test_from_the_form_to_the_report(debate: Run, journal: Path) -> None:
     second = debate("ballot", J, "--take", ballot(side="b"))
     assert second.code == 2 and "a ballot that 'ada' has cast" in second.err
     assert read_mapping("debate-report.ballots/ada.yaml")["after"] == "a"
+
+
+@pytest.mark.parametrize("before", ["undecided", "b"])
+def test_a_form_ends_no_review_that_has_begun(debate: Run, journal: Path, before: str) -> None:
+    """Where a review by the name on a form has begun, by the link or at a terminal, the form is refused and the draft
+    stays, whatever the form says."""
+    folder = "debate-report.ballots"
+    review = reviews.new_ballot(read(J).entries[-1].hash, "grace", "2026-02-04") | {"before": "undecided"}
+    assert filing.begin_review(folder, review | {filing.READ: True})
+    ran = debate("ballot", J, "--take", ballot("grace", before=before))
+
+    assert ran.code == 2 and "a review by 'grace' has begun, and is not finished" in ran.err
+    assert os.listdir(folder) == ["grace.draft.yaml"]
+    assert filing.read_draft(folder, "grace", review["journal"])[filing.READ]
+
+
+def test_a_review_at_the_terminal_replaces_none_by_the_link(
+    debate: Run, journal: Path, monkeypatch: pytest.MonkeyPatch, person: Person
+) -> None:
+    """A review that begins by the link after the same name was given at a terminal, but before its first answer,
+    stays."""
+    folder, read_draft = "debate-report.ballots", filing.read_draft
+
+    def begin_meanwhile(*arguments: str) -> object:
+        draft = read_draft(*arguments)
+        assert filing.begin_review(folder, {"reviewer": "grace", "before": "b"})
+        return draft
+
+    monkeypatch.setattr(filing, "read_draft", begin_meanwhile)
+    ran, _ = person("ballot", J, "--as", "grace", keys=KEYS)
+
+    assert ran.code == 2 and "a review by 'grace' has begun, and is not finished" in ran.err
+    assert read_mapping(f"{folder}/grace.draft.yaml") == {"reviewer": "grace", "before": "b"}
+
+
+def test_check_reads_each_ballot_once(debate: Run, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many reports are compared, the ballots are read once."""
+    debate("ballot", J, "--take", ballot("ada"))
+    for suffix in ("md", "html", "json"):
+        debate("report", J, "--to", f"debate-report.{suffix}")
+    texts_read, load = list[str](), yaml.load_with_lines
+
+    def counted(text: str, *limits: int) -> object:
+        texts_read.append(text)
+        return load(text, *limits)
+
+    monkeypatch.setattr(yaml, "load_with_lines", counted)
+    assert debate("check", J).code == 0
+    assert sum("reviewer: ada" in text for text in texts_read) == 1
 
 
 def test_a_ballot_of_another_journal_is_refused(debate: Run, journal: Path) -> None:

@@ -11,7 +11,7 @@ from conftest import STATED, CommandResult, Run
 from contests import row, write_rows
 from web_visitor import visiting
 
-from debate_orchestrator.reports import reviews
+from debate_orchestrator.reports import filing
 from debate_orchestrator.storage.files import encoded, write_atomic, write_new
 from debate_orchestrator.tournament.spec_file import parse_spec
 from debate_orchestrator.util import redact
@@ -110,10 +110,10 @@ def test_a_draft_is_kept_as_typed(here: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("DEBATE_KEY_X", KEY)
     value = {"reviewer": f"Ann {KEY}", "reason": KEY}
 
-    assert reviews.begin_review("r.ballots", value)
-    draft = Path(reviews.keep_draft("r.ballots", value))
+    assert filing.begin_review("r.ballots", value)
+    draft = Path(filing.keep_draft("r.ballots", value))
     assert read_mapping(str(draft)) == value
-    ballot = reviews.file_ballot("r.ballots", value)
+    ballot = filing.file_ballot("r.ballots", value)
     assert read_mapping(ballot) == {"reviewer": "Ann [key]", "reason": "[key]"}
     assert [path.name for path in Path("r.ballots").iterdir()] == [Path(ballot).name] and not holds_key(ballot)
 

@@ -15,9 +15,9 @@ from reviewers import DIGEST, KINDS, adversarial_entries, ballot_for, entries_of
 from waiting import ended
 
 from debate_orchestrator.cli.ballot import form_text
-from debate_orchestrator.reports import reviews
+from debate_orchestrator.reports import filing, reviews
 from debate_orchestrator.reports.reviews import MAX_NAME_LENGTH, review_texts
-from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
+from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 
@@ -77,8 +77,8 @@ def test_nothing_hostile_breaks_a_check(key: str, value: Any) -> None:
 def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     """What is filed counts, by the name of its file; a draft does not."""
     folder = str(tmp_path / "r.ballots")
-    paths = [reviews.file_ballot(folder, ballot_for(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
-    reviews.keep_draft(folder, ballot_for(ASKED, "bob"))
+    paths = [filing.file_ballot(folder, ballot_for(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
+    filing.keep_draft(folder, ballot_for(ASKED, "bob"))
     found = reviews.gather_reviews(folder, MADE)
 
     assert paths[1] == f"{folder}/ada.yaml"
@@ -88,7 +88,7 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
 
 def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
     """What is no YAML, no ballot, no file or unreadable is told by file; the others count."""
-    reviews.file_ballot(str(tmp_path), ballot_for(ASKED, "ada"))
+    filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada"))
     (tmp_path / "b.yaml").write_text("a: [", encoding="utf-8")
     (tmp_path / "c.yaml").write_text("why: x\nwhy: y\n", encoding="utf-8")
     (tmp_path / "d.yaml").write_bytes(b"\xff\xfe\x00")
@@ -108,16 +108,68 @@ def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
 
 def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     """Who has voted can't be made to have voted otherwise; a draft may be, and is gone once the ballot is filed."""
-    reviews.keep_draft(str(tmp_path), ballot_for(ASKED, "ada"))
-    reviews.keep_draft(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
-    assert reviews.read_draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
-    path = Path(reviews.file_ballot(str(tmp_path), ballot_for(ASKED, "ada")))
+    filing.keep_draft(str(tmp_path), ballot_for(ASKED, "ada"))
+    filing.keep_draft(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
+    assert filing.read_draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
+    path = Path(filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada")))
     before = path.read_bytes()
 
     with pytest.raises(BadFile, match="a ballot that 'ada' has cast"):
-        reviews.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
+        filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["ada.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"why: {'x' * 64_000}\n", "can't be read (more than 64,000 bytes)."),
+        (f"why: [{'a,' * 2_000}]\n", "not valid YAML: it has more than 2,000 values and keys"),
+    ],
+)
+def test_a_ballot_is_small(tmp_path: Path, text: str, problem: str) -> None:
+    """A file in a folder of ballots is read within the limits of a ballot, not within those of a whole setup."""
+    (tmp_path / "ada.yaml").write_text(text, encoding="utf-8")
+    (said,) = reviews.gather_reviews(str(tmp_path), MADE).left_out
+
+    assert said.startswith("ada.yaml") and problem in said
+    assert not reviews.is_filed(str(tmp_path), "ada", ASKED, MADE)
+    assert filing.reviewer_names(str(tmp_path)) == []
+
+
+def test_no_ballot_is_filed_that_could_not_be_read(tmp_path: Path) -> None:
+    """A ballot that is too large to count is refused while its reviewer can still shorten it."""
+    with pytest.raises(BadFile, match="too large; at most 64,000"):
+        filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", why="x" * 64_000))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_ballots_is_read_up_to_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ballots there are, only so many bytes of them are read, which is said."""
+    for name in ("ada", "bob", "eve"):
+        filing.file_ballot(str(tmp_path), ballot_for(ASKED, name))
+    monkeypatch.setattr(reviews, "MAX_FOLDER_SIZE", 2 * (tmp_path / "ada.yaml").stat().st_size)
+    found = reviews.gather_reviews(str(tmp_path), MADE)
+
+    assert [one.reviewer for one in found.counted] == ["ada", "bob"]
+    assert found.left_out == (f"{tmp_path}: 3 ballots are too many; the first 2 are read.",)
+    assert filing.reviewer_names(str(tmp_path)) == [("ada", True), ("bob", True)]
+
+
+@pytest.mark.parametrize("changes", [{"reviewer": "grace"}, {"before": "b"}], ids=["another name", "another vote"])
+def test_a_draft_that_is_not_of_the_ballot_stays(tmp_path: Path, changes: dict[str, str]) -> None:
+    """Where the draft in a ballot's place is of another reviewer, or of a review with another vote before, neither is
+    lost."""
+    ballot = ballot_for(ASKED, "ada")
+    draft = tmp_path / "ada.draft.yaml"
+    draft.write_text(to_yaml(ballot | changes), encoding="utf-8")
+    with pytest.raises(BadFile, match="has begun, and is not finished"):
+        filing.file_ballot(str(tmp_path), ballot)
+
+    assert [path.name for path in tmp_path.iterdir()] == [draft.name]
+    if "reviewer" in changes:
+        with pytest.raises(BadFile, match="a review by 'grace' has begun"):
+            filing.read_draft(str(tmp_path), "ada", DIGEST)
 
 
 @given(st.sampled_from(NASTY) | texts | st.text())

@@ -15,7 +15,8 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import command
-from debate_orchestrator.reports.reviews import gather_reviews, read_draft
+from debate_orchestrator.reports.filing import read_draft
+from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import WANTS, Risk
 from debate_orchestrator.storage.journal import JournalWriter, read

@@ -16,7 +16,7 @@ from debate_orchestrator import read_journal
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.reports import reviews
+from debate_orchestrator.reports import filing
 from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile
@@ -221,15 +221,15 @@ def filled_in(page: str) -> dict[str, str]:
 
 def test_reviews_that_begin_at_the_same_time_keep_to_the_limit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two reviewers who ask for the last place together one gets it."""
-    write_new = reviews.write_new
+    write_new = filing.write_new
 
     def write_late(path: str, text: str, **named: Any) -> None:
-        monkeypatch.setattr(reviews, "write_new", write_new)
-        assert reviews.begin_review("ballots", {"reviewer": "bob"})
+        monkeypatch.setattr(filing, "write_new", write_new)
+        assert filing.begin_review("ballots", {"reviewer": "bob"})
         write_new(path, text, **named)
 
-    monkeypatch.setattr(reviews, "MAX_BY_LINK", 1)
-    monkeypatch.setattr(reviews, "write_new", write_late)
+    monkeypatch.setattr(filing, "MAX_BY_LINK", 1)
+    monkeypatch.setattr(filing, "write_new", write_late)
     with pytest.raises(BadFile, match="have begun, and no more may by this link"):
-        reviews.begin_review("ballots", {"reviewer": "ada"})
+        filing.begin_review("ballots", {"reviewer": "ada"})
     assert [path.name for path in Path("ballots").iterdir()] == ["bob.draft.yaml"]

@@ -19,7 +19,7 @@ from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_status, say
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.shape import Field, Shape
-from debate_orchestrator.reports import markdown, reviews
+from debate_orchestrator.reports import filing, markdown, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
 from debate_orchestrator.reports.wording import next_command
@@ -133,7 +133,7 @@ def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         signed_name = short_repr(fields["reviewer"])
         raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {signed_name}.")
     review = reviews.checked_review(fields, STDIN if piped else name_of(path), reviewed.form, reviewed.entries)
-    ballot = reviews.file_ballot(reviewed.folder, fields)
+    ballot = filing.take_ballot(reviewed.folder, fields)
     if review.seen:
         print_status(reviews.review_texts().messages["seen"])
     return _print_filed(arguments, reviewed, ballot, review.reviewer)
@@ -153,15 +153,17 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
 
     def keep(fields: dict[str, Any]) -> None:
         nonlocal draft
-        draft = reviews.keep_draft(reviewed.folder, fields)
+        if not draft:
+            filing.must_begin(reviewed.folder, fields)
+        draft = filing.keep_draft(reviewed.folder, fields)
 
     async def ask() -> dict[str, Any]:
         nonlocal draft, name
         name = name or await ask_name(prompter, reviews.review_texts())
         if problem := reviews.name_problem(name, "--as"):
             raise BadSettings(problem)
-        reviews.must_be_free(reviewed.folder, name)
-        saved_draft = reviews.read_draft(reviewed.folder, name, reviewed.digest)
+        filing.must_be_free(reviewed.folder, name)
+        saved_draft = filing.read_draft(reviewed.folder, name, reviewed.digest)
         draft = reviews.path_of(reviewed.folder, name, reviews.DRAFT) if saved_draft else ""
         fields = saved_draft | reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
         show = partial(_show, prompter, _text_for_review(reviewed))
@@ -175,7 +177,7 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         print_status(f"debate: {text.format(path=draft, journal=reviewed.path, name=shlex.quote(name))}")
         return 130
     reviews.checked_review(review, "the ballot", reviewed.form, reviewed.entries)
-    return _print_filed(arguments, reviewed, reviews.file_ballot(reviewed.folder, review), name)
+    return _print_filed(arguments, reviewed, filing.file_ballot(reviewed.folder, review), name)
 
 
 def _show(prompter: prompt.Prompter, text: str) -> None:

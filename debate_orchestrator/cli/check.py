@@ -10,7 +10,7 @@ from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.reports import report_files, wording
+from debate_orchestrator.reports import report_files, reviews, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_journal(arguments.journal)
     documents = report_files.read_reports(arguments.given or report_files.reports_beside(files.report))
     contents = read(arguments.journal)
-    verifications = [report_files.verify(path, data, contents.entries, files.ballots) for path, data in documents]
+    ballots = reviews.read_ballots(files.ballots)
+    verifications = [report_files.verify(path, data, contents.entries, ballots) for path, data in documents]
     debate = stored_state(arguments.journal, contents.events)
     facts = _facts(arguments.journal, contents, debate)
     if arguments.json:

@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 
 from debate_orchestrator import __version__
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.reviews import GatheredReviews, gather_reviews
+from debate_orchestrator.reports.reviews import NO_BALLOTS, BallotFolder
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.util.data import name_of, read_regular
@@ -335,13 +335,13 @@ def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
     return files
 
 
-def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") -> Verification:
-    """Compares a report with the verified `entries` of a journal, and with the ballots in the folder `reviews`."""
+def verify(path: str, data: bytes, entries: Sequence[Entry], folder: BallotFolder = NO_BALLOTS) -> Verification:
+    """Compares a report with the verified `entries` of a journal, and with the ballots beside it."""
     checksum = read_checksum(data, os.path.splitext(path)[1])
-    return Verification(path, _state(path, data, entries, checksum, reviews), len(entries), checksum)
+    return Verification(path, _state(path, data, entries, checksum, folder), len(entries), checksum)
 
 
-def _state(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum | None, reviews: str) -> State:
+def _state(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum | None, folder: BallotFolder) -> State:
     if checksum is None:
         return "no checksum"
     if not checksum.fits:
@@ -349,7 +349,7 @@ def _state(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum 
     if checksum.lines > len(entries) or entries[checksum.lines - 1].hash != checksum.last_hash:
         return "another"
     suffix, first = os.path.splitext(path)[1], entries[: checksum.lines]
-    ballots = gather_reviews(reviews, first) if reviews else GatheredReviews()
+    ballots = folder.reviews(first)
     # Every byte is compared, but another version that renders the journal the same names itself.
     again = render_file(build_report(first, ballots), suffix, checksum.version)
     if data == again.encode("utf-8", "backslashreplace"):

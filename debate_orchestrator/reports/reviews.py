@@ -1,5 +1,5 @@
-"""A reviewer's ballot, its form and its file: a person who was not there reads the debate and judges it by the judges'
-own rubric.
+"""A reviewer's ballot, its form, and which ballots count: a person who was not there reads the debate and judges it by
+the judges' own rubric.
 
 It asks what the debate's judges are asked to vote on, on the same scale and round by round, and two things more:
 which position the reviewer held before reading, and which after. Nothing is repaired and nothing is guessed, as with
@@ -18,7 +18,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from debate_orchestrator.core import reply_check, schedule
@@ -28,13 +27,11 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, read_ballot
 from debate_orchestrator.setup.state import QuestionText
-from debate_orchestrator.storage.files import encoded_as_typed, make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal_lines import Entry, stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
+from debate_orchestrator.util.data import is_link, name_of, parse_mapping_with_lines, read_text
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
-from debate_orchestrator.util.redact import redact_all
 from debate_orchestrator.util.sanitize import normalize_unicode, one_line
 
 VERSION = 1
@@ -260,13 +257,12 @@ def new_ballot(digest: str, reviewer: str, day: str) -> dict[str, Any]:
 
 
 SUFFIX, DRAFT = ".yaml", ".draft.yaml"
-MAX_BALLOTS = 1_000
-"""Ballots that are read of one folder."""
-MAX_BY_LINK = 300
-"""Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MAX_BALLOTS`."""
+MAX_BALLOTS, MAX_FOLDER_SIZE = 1_000, 1_000_000
+"""Ballots that are read of one folder, and the bytes that they have together."""
+MAX_SIZE, _MAX_NODES = 64_000, 2_000
+"""Bytes of a ballot, and its values and keys: a hundred times what most have. A folder may come from a stranger."""
 _PLAIN = re.compile(r"(?!.*-[0-9a-f]{8}$)[a-z0-9][a-z0-9_-]{0,40}")
 """Names that can be a file's on any system, and do not end as the files of other names do."""
-_HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
 
 
 class ReviewedDebate(NamedTuple):
@@ -296,42 +292,93 @@ class GatheredReviews(FrozenModel):
     """Why others do not count: one problem each, which begins with the file's name."""
 
 
-def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
-    """Every ballot in a folder that counts for a journal, by the names of their files, and why others don't."""
+class BallotFolder(NamedTuple):
+    """What the files in a folder of ballots hold."""
+
+    files: tuple[tuple[str, dict[str, Any] | BadFile], ...] = ()
+    """Name to the ballot as it stands there, or to why it can't be read."""
+    left_out: tuple[str, ...] = ()
+    """Why no more files were read."""
+
+    def reviews(self, entries: Sequence[Entry]) -> GatheredReviews:
+        """The ballots that count for a journal, by the names of their files, and why others don't."""
+        if not self.files:
+            return GatheredReviews(left_out=self.left_out)
+        counted: list[Review] = []
+        left_out: list[str] = []
+        form = ReviewForm(stored_state("", [entry.event for entry in entries]))
+        for name, value in self.files:
+            try:
+                counted.append(_ballot_of_file(name, value, form, entries))
+            except BadFile as error:
+                left_out += error.problems
+        return GatheredReviews(counted=tuple(counted), left_out=(*left_out, *self.left_out))
+
+
+NO_BALLOTS = BallotFolder()
+
+
+def read_ballots(folder: str, *, with_drafts: bool = False) -> BallotFolder:
+    """The ballots in a folder, read once for all that is made of them; `with_drafts`, those that have been begun too.
+    However many and large the files are, no more are read than take a few seconds."""
     if is_link(folder):
-        return GatheredReviews(left_out=(f"{name_of(folder)}: the folder of the ballots can't be a symbolic link.",))
+        return BallotFolder(left_out=(f"{name_of(folder)}: the folder of the ballots can't be a symbolic link.",))
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX) and not name.endswith(DRAFT))
+        names = sorted(
+            name for name in os.listdir(folder) if name.endswith(SUFFIX) and (with_drafts or not name.endswith(DRAFT))
+        )
     except OSError:
-        names = []
-    if not names:
-        return GatheredReviews()
-    counted: list[Review] = []
-    left_out: list[str] = []
-    form = ReviewForm(stored_state("", [entry.event for entry in entries]))
+        return NO_BALLOTS
+    files: list[tuple[str, dict[str, Any] | BadFile]] = []
+    size_left = MAX_FOLDER_SIZE
     for name in names[:MAX_BALLOTS]:
         try:
-            counted.append(_read(os.path.join(folder, name), name, form, entries))
+            text = _read_text(os.path.join(folder, name))
+            size_left -= len(text.encode())
+            if size_left < 0:
+                break
+            files.append((name, parse_ballot(text, name_of(name))))
         except BadFile as error:
-            left_out += error.problems
-    if len(names) > MAX_BALLOTS:
-        left_out.append(f"{name_of(folder)}: {len(names):,} ballots are too many; the first {MAX_BALLOTS:,} are read.")
-    return GatheredReviews(counted=tuple(counted), left_out=tuple(left_out))
+            files.append((name, error))
+    if len(files) == len(names):
+        return BallotFolder(tuple(files))
+    problem = f"{name_of(folder)}: {len(names):,} ballots are too many; the first {len(files):,} are read."
+    return BallotFolder(tuple(files), (problem,))
+
+
+def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
+    """Every ballot in a folder that counts for a journal, and why others don't."""
+    return read_ballots(folder).reviews(entries)
 
 
 def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Entry]) -> bool:
     """Whether the ballot of that reviewer lies in a folder and counts. No other file is read."""
     path = path_of(folder, reviewer)
+    name = os.path.basename(path)
     with suppress(BadFile):
-        return not is_link(folder) and _read(path, os.path.basename(path), form, entries).reviewer == reviewer
+        value = parse_ballot(_read_text(path), name)
+        return not is_link(folder) and _ballot_of_file(name, value, form, entries).reviewer == reviewer
     return False
 
 
-def _read(path: str, name: str, form: ReviewForm, entries: Sequence[Entry]) -> Review:
+def _read_text(path: str) -> str:
+    """The text of a ballot or a draft; BadFile, with its name without the folder, if it can't be read."""
     try:
-        value = read_mapping_with_lines(path, follow=False)[0]
+        return read_text(path, MAX_SIZE, follow=False)
     except BadFile as error:
+        name = os.path.basename(path)
         raise BadFile([text.replace(name_of(path), name_of(name), 1) for text in error.problems]) from None
+
+
+def parse_ballot(text: str, where: str) -> dict[str, Any]:
+    """What a text of a ballot or a draft holds; BadFile, with `where`, if it is no mapping or has too many values."""
+    return parse_mapping_with_lines(text, where, _MAX_NODES)[0]
+
+
+def _ballot_of_file(name: str, value: dict[str, Any] | BadFile, form: ReviewForm, entries: Sequence[Entry]) -> Review:
+    """The ballot that a file of that name holds. BadFile if it does not count."""
+    if isinstance(value, BadFile):
+        raise value
     ballot = checked_review(value, name_of(name), form, entries)
     if name != stem_of(ballot.reviewer) + SUFFIX:
         raise BadFile(
@@ -373,83 +420,3 @@ def stem_of(reviewer: str) -> str:
 def path_of(folder: str, reviewer: str, suffix: str = SUFFIX) -> str:
     """The path of a reviewer's ballot, or with `DRAFT` of its draft."""
     return os.path.join(folder, stem_of(reviewer) + suffix)
-
-
-def must_be_free(folder: str, reviewer: str) -> None:
-    """BadFile if that reviewer's ballot has been cast: it is never overwritten."""
-    path = path_of(folder, reviewer)
-    if os.path.lexists(path):
-        raise BadFile(
-            f"{name_of(path)}: this is a ballot that {short_repr(reviewer)} has cast, and it stands.",
-            hint="move that file away first, or sign with another name",
-        )
-
-
-def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
-    """Files a ballot without problems and removes its draft; returns its path. BadFile if there is
-    one by that name."""
-    safe_value = redact_all(dict(value))  # the name too, which the file has
-    must_be_free(folder, safe_value["reviewer"])
-    path = path_of(folder, safe_value["reviewer"])
-    make_folder(folder)
-    write_new(path, _HEAD + to_yaml(safe_value))
-    Path(path_of(folder, value["reviewer"], DRAFT)).unlink(missing_ok=True)
-    return path
-
-
-READ = "read"
-"""The key of a draft that says that the debate was shown; from then on the vote before it stands."""
-
-
-def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
-    """Keeps the first draft of a reviewer; False where that name has a draft or a ballot, which then stays as it is.
-    BadFile where so many have begun that no more may by the link: those who have can go on, and all of their ballots
-    are read, with others that the user takes."""
-    draft, ballot = (path_of(folder, value["reviewer"], suffix) for suffix in (DRAFT, SUFFIX))
-    if os.path.lexists(draft) or os.path.lexists(ballot):
-        return False
-    make_folder(folder)
-    write_new(draft, to_yaml(value), encode=encoded_as_typed)
-    # Counted with this one, so that of those who begin at the same time none is over.
-    if sum(name.endswith(SUFFIX) for name in os.listdir(folder)) > MAX_BY_LINK:
-        os.unlink(draft)
-        problem = f"{MAX_BY_LINK} reviews of this debate have begun, and no more may by this link."
-        raise BadFile(problem, hint="tell the person who sent you the link, who can take your ballot as a file")
-    return True
-
-
-def reviewer_names(folder: str) -> list[tuple[str, bool]]:
-    """The names of those who have begun a review, and whether the ballot is handed in. Files that belong to no reviewer
-    are left out."""
-    draft_by_name: dict[str, bool] = {}
-    with suppress(OSError):
-        names = [] if is_link(folder) else sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX))
-        for name in names[:MAX_BALLOTS]:
-            with suppress(BadFile):
-                reviewer = read_mapping_with_lines(os.path.join(folder, name), follow=False)[0].get("reviewer")
-                suffix = DRAFT if name.endswith(DRAFT) else SUFFIX
-                if isinstance(reviewer, str) and name == stem_of(reviewer) + suffix:
-                    draft_by_name[one_line(reviewer)] = draft_by_name.get(one_line(reviewer), False) or suffix == SUFFIX
-    return sorted(draft_by_name.items())
-
-
-def keep_draft(folder: str, value: Mapping[str, Any]) -> str:
-    """Keeps a draft; its path."""
-    path = path_of(folder, value["reviewer"], DRAFT)
-    make_folder(folder)
-    write_atomic(path, to_yaml(value), encode=encoded_as_typed)
-    return path
-
-
-def read_draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
-    """What was answered before the ballot was left; empty if nothing was. BadFile if it belongs to another
-    journal, or to an earlier state of this one."""
-    path = path_of(folder, reviewer, DRAFT)
-    if is_link(folder) or not os.path.exists(path):
-        return {}
-    value, _ = read_mapping_with_lines(path, follow=False)
-    if value.get("journal") != digest:
-        raise BadFile(
-            f"{name_of(path)}: this is a draft on another state of the debate.", hint="move it away, and begin again"
-        )
-    return value

@@ -22,7 +22,8 @@ from debate_orchestrator.prompting.fields import (
     parse_answer,
     with_defaults,
 )
-from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, question_text
+from debate_orchestrator.reports.filing import READ
+from debate_orchestrator.reports.reviews import ReviewForm, ReviewTexts, in_order, question_text
 from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit, unknown_choice
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr

@@ -59,12 +59,15 @@ def read_mapping_with_lines(
     return parse_mapping_with_lines(read_text(path, MAX_SIZE, follow=follow), name_of(path))
 
 
-def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
-    """As `read_mapping_with_lines`, for a YAML text; `where` names it in messages."""
+def parse_mapping_with_lines(
+    text: str, where: str, max_nodes: int | None = None
+) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+    """As `read_mapping_with_lines`, for a YAML text; `where` names it in messages. With `max_nodes`, it may have no
+    more values and keys."""
     from debate_orchestrator.util import yaml
 
     try:
-        value, lines = yaml.load_with_lines(text)
+        value, lines = yaml.load_with_lines(text, max_nodes or yaml.MAX_NODES)
         return _mapping(_reject_surrogates(value), f"{where}:1"), lines
     except (ValueError, RecursionError) as error:
         reason = _reason(error)

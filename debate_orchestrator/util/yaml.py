@@ -40,17 +40,17 @@ class _Loader(Composer, CParser, SafeConstructor, Resolver):
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 
-    def __init__(self, text: str):
+    def __init__(self, text: str, max_nodes: int):
         CParser.__init__(self, text)
         for part in (Composer, SafeConstructor, Resolver):
             part.__init__(self)
-        self._nodes = 0
+        self._nodes, self._max_nodes = 0, max_nodes
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event: Any = self.peek_event()
         self._nodes += 1
-        if self._nodes > MAX_NODES:
-            problem = f"it has more than {MAX_NODES:,} values and keys"
+        if self._nodes > self._max_nodes:
+            problem = f"it has more than {self._max_nodes:,} values and keys"
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
         if isinstance(event, yaml.AliasEvent) or event.anchor or getattr(event, "tag", None):
             raise yaml.MarkedYAMLError(
@@ -106,14 +106,14 @@ def load(text: str) -> Any:
     return load_with_lines(text)[0]
 
 
-def load_with_lines(text: str) -> tuple[Any, dict[tuple[str, ...], int]]:
-    """The value of a YAML text, and the line of every value in it (or of its key).
+def load_with_lines(text: str, max_nodes: int = MAX_NODES) -> tuple[Any, dict[tuple[str, ...], int]]:
+    """The value of a YAML text of at most so many values and keys, and the line of every value in it (or of its key).
 
     Lines are found by the path of keys that leads to the value; positions in a list are written as digits. Raises
     InvalidYaml as `load`.
     """
     try:
-        loader = _Loader(text)
+        loader = _Loader(text, max_nodes)
         root = loader.get_single_node()
         return (None, {}) if root is None else (loader.construct_document(root), _lines(root))
     except yaml.MarkedYAMLError as error:

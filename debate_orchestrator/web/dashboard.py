@@ -25,7 +25,7 @@ from debate_orchestrator.engine.user_events import audience_question
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.reports import reviews
+from debate_orchestrator.reports import filing
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
@@ -166,7 +166,7 @@ class Dashboard:
                 "status": blocks.status(debate, running=running, stopping=stopping, problems=problems),
                 "reviewers": [
                     (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
-                    for reviewer, filed in reviews.reviewer_names(DebateFiles.of_journal(path).ballots)
+                    for reviewer, filed in filing.reviewer_names(DebateFiles.of_journal(path).ballots)
                 ],
                 **self._values(debate, linked),
             }

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import fields
-from debate_orchestrator.reports import reviews
+from debate_orchestrator.reports import filing, reviews
 from debate_orchestrator.reports.markdown import speeches_for_review
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import TurnReport
@@ -79,7 +79,7 @@ class Reviews:
         name = self._reviewer(request, reviewed)
         if name and self._is_filed(reviewed, name):
             return self._page(request, reviewed, "filed", name=name)
-        if name and (draft := reviews.read_draft(reviewed.folder, name, reviewed.digest)).get(reviews.READ):
+        if name and (draft := filing.read_draft(reviewed.folder, name, reviewed.digest)).get(filing.READ):
             return self._reading(request, reviewed, draft, {}, [])
         return self._page(request, reviewed, "before", name=name)
 
@@ -109,7 +109,7 @@ class Reviews:
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:
             try:
-                if reviews.begin_review(reviewed.folder, ballot | {reviews.READ: True}):
+                if filing.begin_review(reviewed.folder, ballot | {filing.READ: True}):
                     return go_to(self._own_address(request, reviewed, name))
                 problems = [
                     f"There is a review by {name} already. If it is yours, open the address that you got when you "
@@ -122,8 +122,8 @@ class Reviews:
     def _file(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
         name = self._reviewer(request, reviewed)
-        draft = reviews.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
-        if not draft.get(reviews.READ):
+        draft = filing.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
+        if not draft.get(filing.READ):
             problems = ["Begin with the vote before reading."]
             return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
         answers = fields.form_value(
@@ -132,14 +132,14 @@ class Reviews:
         if answers is None:
             problems = ["Some of it is missing: see below."]
             return HTMLResponse(self._reading(request, reviewed, draft, form_data, problems), 422)
-        ballot = {key: value for key, value in draft.items() if key != reviews.READ} | answers
+        ballot = {key: value for key, value in draft.items() if key != filing.READ} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}
         try:
             ballot = reviews.in_order(reviewed.form, ballot)
             reviews.checked_review(ballot, "ballot", reviewed.form, reviewed.entries)
-            reviews.file_ballot(reviewed.folder, ballot)
+            filing.file_ballot(reviewed.folder, ballot)
         except BadFile as error:
             problems = [problem.removeprefix("ballot: ") for problem in error.problems]
             return HTMLResponse(self._reading(request, reviewed, draft, form_data, problems), 422)

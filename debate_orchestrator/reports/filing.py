@@ -1,0 +1,168 @@
+"""Filing reviewers' ballots, and their drafts until then.
+
+A draft takes its reviewer's name, whether it was begun at a terminal, in the browser or by a form that is taken. A
+review that begins later gets neither the draft nor the name, so that no review ends or changes by another.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from debate_orchestrator.reports.reviews import (
+    DRAFT,
+    MAX_SIZE,
+    SUFFIX,
+    parse_ballot,
+    path_of,
+    read_ballots,
+    stem_of,
+)
+from debate_orchestrator.storage.files import encoded, encoded_as_typed, make_folder, write_atomic, write_new
+from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
+from debate_orchestrator.util.errors import BadFile, short_repr
+from debate_orchestrator.util.redact import redact_all
+from debate_orchestrator.util.sanitize import one_line
+
+READ = "read"
+"""The key of a draft that says that the debate was shown; from then on the vote before it stands."""
+MAX_BY_LINK = 300
+"""Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MAX_BALLOTS`."""
+_HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
+
+
+def must_be_free(folder: str, reviewer: str) -> None:
+    """BadFile if that reviewer's ballot has been cast: it is never overwritten."""
+    path = path_of(folder, reviewer)
+    if os.path.lexists(path):
+        raise BadFile(
+            f"{name_of(path)}: this is a ballot that {short_repr(reviewer)} has cast, and it stands.",
+            hint="move that file away first, or sign with another name",
+        )
+
+
+def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
+    """Files a ballot without problems and removes the draft that it was; returns its path. BadFile if there is a
+    ballot or another draft by that name, or it is too large to be read again."""
+    safe_value = redact_all(dict(value))  # the name too, which the file has
+    must_be_free(folder, safe_value["reviewer"])
+    path, draft = path_of(folder, safe_value["reviewer"]), path_of(folder, value["reviewer"], DRAFT)
+    for taken in {draft, path_of(folder, safe_value["reviewer"], DRAFT)}:
+        if os.path.lexists(taken) and not _is_draft_of(taken, value):
+            raise _begun(taken, value["reviewer"])
+    text, name = _HEAD + to_yaml(safe_value), os.path.basename(path)
+    data = encoded(path, text)
+    if len(data) > MAX_SIZE:
+        raise BadFile(f"{name}: a ballot of {len(data):,} bytes is too large; at most {MAX_SIZE:,} are allowed.")
+    parse_ballot(data.decode(), name)
+    make_folder(folder)
+    write_new(path, text)
+    Path(draft).unlink(missing_ok=True)
+    return path
+
+
+def _is_draft_of(path: str, value: Mapping[str, Any]) -> bool:
+    """Whether a draft became this ballot: it has the same reviewer, and the vote before, which stands."""
+    with suppress(BadFile):
+        draft = read_mapping_with_lines(path, follow=False)[0]
+        return _is_by(draft, value["reviewer"]) and draft.get("before") == value.get("before")
+    return False
+
+
+def _is_by(draft: Mapping[str, Any], reviewer: str) -> bool:
+    return one_line(str(draft.get("reviewer"))) == one_line(reviewer)
+
+
+def _begun(draft: str, reviewer: str) -> BadFile:
+    return BadFile(
+        f"{name_of(draft)}: a review by {short_repr(reviewer)} has begun, and is not finished.",
+        hint="finish it where it was begun, move that file away first, or sign with another name",
+    )
+
+
+def take_ballot(folder: str, value: Mapping[str, Any]) -> str:
+    """Files a ballot that was filled in elsewhere, as `file_ballot`. BadFile where that name has a draft: it is of a
+    review that was begun in another way, maybe by somebody else."""
+    must_begin(folder, value)
+    try:
+        return file_ballot(folder, value)
+    except BaseException:
+        Path(path_of(folder, value["reviewer"], DRAFT)).unlink(missing_ok=True)
+        raise
+
+
+def begin_draft(folder: str, value: Mapping[str, Any]) -> bool:
+    """Keeps the first draft of a reviewer, which takes the name; False where that name has a draft or a ballot, which
+    then stays as it is."""
+    draft, ballot = (path_of(folder, value["reviewer"], suffix) for suffix in (DRAFT, SUFFIX))
+    make_folder(folder)
+    try:
+        write_new(draft, to_yaml(value), encode=encoded_as_typed)
+    except BadFile:
+        if os.path.lexists(draft):
+            return False
+        raise
+    # Looked for with the name taken: a ballot is filed before its draft is removed, so it can't be missed.
+    if os.path.lexists(ballot):
+        os.unlink(draft)
+        return False
+    return True
+
+
+def must_begin(folder: str, value: Mapping[str, Any]) -> None:
+    """As `begin_draft`; BadFile where that name has a draft or a ballot."""
+    if not begin_draft(folder, value):
+        must_be_free(folder, value["reviewer"])
+        raise _begun(path_of(folder, value["reviewer"], DRAFT), value["reviewer"])
+
+
+def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
+    """Begins a review by the link, as `begin_draft`. BadFile where so many have begun that no more may by the link:
+    those who have can go on, and all of their ballots are read, with others that the user takes."""
+    if not begin_draft(folder, value):
+        return False
+    # Counted with this one, so that of those who begin at the same time none is over.
+    if sum(name.endswith(SUFFIX) for name in os.listdir(folder)) > MAX_BY_LINK:
+        os.unlink(path_of(folder, value["reviewer"], DRAFT))
+        problem = f"{MAX_BY_LINK} reviews of this debate have begun, and no more may by this link."
+        raise BadFile(problem, hint="tell the person who sent you the link, who can take your ballot as a file")
+    return True
+
+
+def reviewer_names(folder: str) -> list[tuple[str, bool]]:
+    """The names of those who have begun a review, and whether the ballot is handed in. Files that belong to no reviewer
+    are left out."""
+    draft_by_name: dict[str, bool] = {}
+    for name, value in read_ballots(folder, with_drafts=True).files:
+        reviewer = None if isinstance(value, BadFile) else value.get("reviewer")
+        suffix = DRAFT if name.endswith(DRAFT) else SUFFIX
+        if isinstance(reviewer, str) and name == stem_of(reviewer) + suffix:
+            draft_by_name[one_line(reviewer)] = draft_by_name.get(one_line(reviewer), False) or suffix == SUFFIX
+    return sorted(draft_by_name.items())
+
+
+def keep_draft(folder: str, value: Mapping[str, Any]) -> str:
+    """Keeps a draft; its path."""
+    path = path_of(folder, value["reviewer"], DRAFT)
+    make_folder(folder)
+    write_atomic(path, to_yaml(value), encode=encoded_as_typed)
+    return path
+
+
+def read_draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
+    """What was answered before the ballot was left; empty if nothing was. BadFile if it belongs to another reviewer, to
+    another journal, or to an earlier state of this one."""
+    path = path_of(folder, reviewer, DRAFT)
+    if is_link(folder) or not os.path.exists(path):
+        return {}
+    value, _ = read_mapping_with_lines(path, follow=False)
+    if not _is_by(value, reviewer):
+        raise _begun(path, str(value.get("reviewer")))
+    if value.get("journal") != digest:
+        raise BadFile(
+            f"{name_of(path)}: this is a draft on another state of the debate.", hint="move it away, and begin again"
+        )
+    return value
