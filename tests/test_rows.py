@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from fake_terminal import FakeTerminal
-from hostile_texts import FORGED, WIDER_THAN_THEY_LOOK
+from hostile_texts import VERDICT, WIDER_THAN_THEY_LOOK
 from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.data_structures import Size
@@ -120,7 +120,7 @@ class Shell(FakeTerminal):
 @pytest.mark.parametrize("way", ["say", "print_status", "print_document", "tell"])
 def test_no_line_leaves_its_indent(way: str, said: str, joins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a speech holds, its rows are indented at a terminal, as this program measures it and wider."""
-    shell, lines = Shell(80, joins=joins), [f"  {said}", f"  {FORGED}"]
+    shell, lines = Shell(80, joins=joins), [f"  {said}", f"  {VERDICT}"]
     monkeypatch.setattr(sys, "stdout" if way in ("say", "print_document") else "stderr", shell)
     if way == "tell":
         stream = StringIO()

@@ -183,7 +183,7 @@ class Prompter:
         session: PromptSession[str] = PromptSession(
             message=self._message,
             multiline=True,
-            prompt_continuation="",
+            prompt_continuation="" if question.multiline else "  ",
             wrap_lines=True,
             history=InMemoryHistory(list(question.recent)),
             completer=_completer(question),

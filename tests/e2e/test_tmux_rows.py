@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from debates import hostile_script, play_events
-from hostile_texts import WIDER_THAN_THEY_LOOK
+from hostile_texts import VERDICT, WIDER_THAN_THEY_LOOK
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import JournalWriter
@@ -87,3 +88,27 @@ def test_no_row_of_a_speech_is_the_report_s_in_a_pager(tmp_path: Path) -> None:
     speeches = shown[begin:end]
     assert sum(row.startswith("> ") for row in speeches) > 30
     assert [row for row in speeches if not re.fullmatch("(>.*|## Round 2|### [A-Z].* — Researcher [AB])?", row)] == []
+
+
+def test_no_row_of_a_text_to_be_edited_is_the_program_s(tmp_path: Path) -> None:
+    """A line that another has worded, such as a topic, is indented where it is edited, and where Enter takes it."""
+    program = """
+import sys
+from hostile_texts import WIDER_THAN_THEY_LOOK as texts
+from debate_orchestrator.terminal.prompt import Prompter, Question
+for text in texts:
+    text = text.replace(chr(9), " ")
+    Prompter().ask_now(Question(initial_text=text))
+    Prompter().ask_now(Question(default=text))
+"""
+    (tmp_path / "edit.py").write_text(program, encoding="utf-8")
+    with screen(80, 100, tmp_path) as window:
+        window.type(f"clear; PYTHONPATH={Path(__file__).parent.parent}:$PYTHONPATH {sys.executable} edit.py; echo end")
+        for _ in range(2 * len(WIDER_THAN_THEY_LOOK)):
+            window.see(lambda text: text.rstrip("\n").rpartition("\n")[2] != "", still=True)
+            window.press("Enter")
+        window.see("\nend\n")
+        shown = rows(window)
+
+    assert sum(VERDICT[:5] in row for row in shown) >= len(WIDER_THAN_THEY_LOOK)
+    assert [row for row in shown if row and not row.startswith((" ", "> ")) and row not in (">", "end")] == []
