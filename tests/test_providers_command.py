@@ -20,7 +20,7 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers import command
+from debate_orchestrator.providers import command, programs
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.providers.provider import NO_PERMISSIONS
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
@@ -181,7 +181,7 @@ def test_nothing_is_left_when_it_is_called_off(
 ) -> None:
     """When a turn is cancelled its program and what that started end, even where they would not, and no file stays
     open; cancelled once more, they end at once."""
-    monkeypatch.setattr(command, "GRACE_SECONDS", grace)
+    monkeypatch.setattr(programs, "GRACE_SECONDS", grace)
     pids = tmp_path / "pids"
     speaker = provider(program(FORKS.format(ignore=ignore, pids=str(pids))))
 
@@ -286,11 +286,11 @@ def test_a_reply_is_kept_while_children_are_ended(tmp_path: Path, pipes: str) ->
 
     async def cancelled() -> None:
         asking, begun = asyncio.create_task(turn()), time.monotonic()
-        await asyncio.sleep(command.GRACE_SECONDS / 2)
+        await asyncio.sleep(programs.GRACE_SECONDS / 2)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        assert time.monotonic() - begun < command.GRACE_SECONDS
+        assert time.monotonic() - begun < programs.GRACE_SECONDS
 
     asyncio.run(cancelled())
     assert [reply.text for reply in replies_made] == ["So it is."]

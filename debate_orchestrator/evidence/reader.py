@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
@@ -56,7 +55,7 @@ async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> P
         raise Unreadable(f"it could not be read within {SECONDS:g} s", page.url) from None
     finally:
         if reader.returncode is None:
-            os.killpg(reader.pid, signal.SIGKILL)
+            reader.kill()  # it alone: a confined process has started no other
             await reader.wait()
     if reader.returncode:
         raise Unreadable(_why(out), page.url)

@@ -2,26 +2,29 @@
 
 `python -I -S supervisor.py FD PROGRAM ARGUMENTS` imports nothing of this package, so it starts in milliseconds. FD is
 one end of a socket whose other end the asking process holds: however that ends, `kill -9` included, the system closes
-it. Supervisor and program are one process group, led by the supervisor, which ends as the program does.
+it. Supervisor and program are one process group, led by the supervisor.
+
+How the program has ended is written to the socket. The supervisor does not end with it, but with the group, when the
+asking process kills that. Until then no other group can have the group's number, so that the kill reaches no other.
 """
 
 from __future__ import annotations
 
 import _thread
 import os
-import resource
 import signal
 import sys
 import time
 
 GRACE_SECONDS = 2.0
 """Seconds that a program has between being asked to end and being ended."""
-NOT_RUN = 127
-"""The exit code where the program could not be run; the number of the error is then written to the socket."""
+EXIT, NOT_RUN = "exit", "error"
+"""What is written to the socket: `exit 1`, after a signal `exit -9`; or `error 2`, with the number of the error, where
+the program could not be run."""
 
 
 def main() -> None:
-    """Runs the program and waits for it."""
+    """Runs the program, and waits until the group is ended."""
     parent_pipe, words = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(parent_pipe, False)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
@@ -31,14 +34,26 @@ def main() -> None:
         # Python ignores these two itself, which programs do not expect
         program = os.posix_spawnp(words[0], words, os.environ, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ])
     except OSError as error:
-        os.write(parent_pipe, str(error.errno).encode())
-        sys.exit(NOT_RUN)
+        _report(parent_pipe, f"{NOT_RUN} {error.errno}")
+    else:
+        _thread.start_new_thread(_wait_for, (program, parent_pipe))
     closed = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(closed, descriptor)  # the program alone has the pipes, so that they close when it closes them
-    _thread.start_new_thread(_end_with, (parent_pipe,))
+    _end_with(parent_pipe)
+
+
+def _wait_for(program: int, parent_pipe: int) -> None:
+    """Reports how the program has ended, once it has."""
     _, status = os.waitpid(program, 0)
-    _end_as(os.waitstatus_to_exitcode(status))
+    _report(parent_pipe, f"{EXIT} {os.waitstatus_to_exitcode(status)}")
+
+
+def _report(parent_pipe: int, text: str) -> None:
+    try:
+        os.write(parent_pipe, text.encode())
+    except OSError:
+        pass  # the asking process is gone, so that the group is about to be ended
 
 
 def _end_with(parent_pipe: int) -> None:
@@ -47,16 +62,6 @@ def _end_with(parent_pipe: int) -> None:
     os.killpg(os.getpgrp(), signal.SIGTERM)
     time.sleep(GRACE_SECONDS)
     os.killpg(os.getpgrp(), signal.SIGKILL)
-
-
-def _end_as(code: int) -> None:
-    """Ends this process as the program has ended."""
-    if code < 0:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has left its own
-        if -code != signal.SIGKILL:
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shlex
 import shutil
-import signal
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
-from debate_orchestrator.providers.command import environment
+from debate_orchestrator.providers.programs import NotRun, ProgramRun, environment
 from debate_orchestrator.util.errors import BadSettings, ExternalError
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line
@@ -48,27 +45,25 @@ class TopicScreener:
         """Why a topic is refused; empty where it is accepted. Raises ModerationFailed."""
         if not self._words:
             return ""
+        deadline = asyncio.get_running_loop().time() + MODERATION_SECONDS
         try:
-            async with asyncio.timeout(MODERATION_SECONDS), self._slots:
-                return await self._ask(json.dumps(request).encode())
+            async with asyncio.timeout_at(deadline):
+                await self._slots.acquire()
+            try:
+                return await self._ask(json.dumps(request).encode(), deadline)
+            finally:
+                self._slots.release()
         except TimeoutError:
             raise ModerationFailed(f"moderation: no answer within {MODERATION_SECONDS:g} s.") from None
 
-    async def _ask(self, request: bytes) -> str:
-        pipe = asyncio.subprocess.PIPE
+    async def _ask(self, request: bytes, deadline: float) -> str:
+        run, seconds = ProgramRun(), deadline - asyncio.get_running_loop().time()
         try:
-            program = await asyncio.create_subprocess_exec(
-                *self._words, stdin=pipe, stdout=pipe, env=environment(), start_new_session=True
-            )
-        except (OSError, ValueError) as error:
-            raise ModerationFailed(f"moderation: the program can't be run ({error}).") from None
-        try:
-            output, _ = await program.communicate(request)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(program.pid, signal.SIGKILL)
-        code = program.returncode
+            await run.run(self._words, environment(), request, seconds, stderr=False)
+        except NotRun as failure:
+            raise ModerationFailed(f"moderation: the program can't be run ({failure.error}).") from None
+        code = run.code
         if code not in (0, 1):
             raise ModerationFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
-        reason = one_line(redact(output.decode("utf-8", "replace")).strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
+        reason = one_line(redact(run.stdout.decode("utf-8", "replace")).strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
         return (reason or _UNEXPLAINED) if code else ""
