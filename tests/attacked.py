@@ -22,7 +22,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 
 Texts = Callable[[str], str]
-"""A place to the text that stands there, asked in the order in which texts come to stand somewhere. Places are `topic`,
+"""A place to the text that is there, asked in the order in which texts come to stand somewhere. Places are `topic`,
 `position`, `file`, `name` (a file's), `page` (that a search found), `speech of a`, and the fields of
 structured replies: `reply of a: quote`, `clerk: checks`, `judge: feedback`."""
 

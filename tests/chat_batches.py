@@ -27,7 +27,7 @@ class ChatBatches:
         self.url = ""
 
     def upload(self, data: bytes) -> dict[str, Any]:
-        """POST /files: what stands between the lines of the form that begin with a brace is the file."""
+        """POST /files: what is between the lines of the form that begin with a brace is the file."""
         lines = [line for line in data.decode().splitlines() if line.startswith("{")]
         id = f"file-{len(self.files)}"
         self.files[id] = "\n".join(lines)

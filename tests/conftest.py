@@ -219,7 +219,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """What is there before the first test is there after the last: the collector need not look through it. It looks
     through the rest more rarely than it would in a program that runs for long, since a test leaves little
-    behind, and more often than while many debates run, which is told apart."""
+    after, and more often than while many debates run, which is told apart."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 Item = TypeVar("Item")
 NextText = Callable[[], str]
-"""Gives each place of a debate the text that stands there."""
+"""Gives each place of a debate the text that is there."""
 SIZE = 12
 """How many texts a debate is given: as many as two rounds have speeches, so that each is a speech, too."""
 

@@ -61,7 +61,7 @@ class Site:
         return f"http://{name}:{self.port}{path}"
 
     def fetcher(self, resolver: Any = None, **terms: Any) -> Fetcher:
-        """A fetcher that may connect to this site, which stands at every name, and to nothing else."""
+        """A fetcher that may connect to this site, which is at every name, and to nothing else."""
         return Fetcher(resolver=resolver or Names(), allowed=here, ports=frozenset({self.port}), **terms)
 
     @property

@@ -98,7 +98,7 @@ class FakeTerminal(io.StringIO):
         return iter_graphemes(text) if self._joins else text
 
     def _cut(self, line: str) -> str:
-        """What stands in a line before the cursor."""
+        """What is in a line before the cursor."""
         if line.isascii():
             return line[: self.column]
         kept, used = "", 0

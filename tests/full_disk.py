@@ -42,7 +42,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
     seats = dict.fromkeys(("a", "b", *current.state.judges), speaker)
     try:
         asyncio.run(run())
-    except PermanentFailure:  # before a call: it is gone on with when there is room
+    except PermanentFailure:  # before a call: it is continued when there is room
         make_room()
         asyncio.run(run())
     reading = read(journal.path)

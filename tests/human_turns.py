@@ -83,7 +83,7 @@ def due(turn: str, **setup: Any) -> DebateState:
 
 
 def taken(turn: str, prompter: Any, folder: Path, debate: DebateState | None = None, **setup: Any) -> PersonTurn:
-    """That turn, taken by the person who stands there."""
+    """That turn, taken by the person who is there."""
     debate = debate or due(turn, **setup)
     one = schedule.turn(debate, turn)
     return PersonTurn(debate, one, brief(debate, one), prompter, Drafts(str(folder / "r.drafts")))

@@ -25,7 +25,7 @@ def rules(**more: Any) -> SiteRules:
 
 
 class PublicVisitor:
-    """A browser at an address of the network, behind the site's proxy."""
+    """A browser at an address of the network, after the site's proxy."""
 
     def __init__(self, client: TestClient, site: Site, log: list[str]):
         self.client, self.site, self.log = client, site, log

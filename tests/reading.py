@@ -35,7 +35,7 @@ def parser(reader: str = READERS[0]) -> MarkdownIt:
 
 
 def _bare_address(state: StateInline, silent: bool) -> bool:
-    """GitHub's rule: an address is all up to a blank or `<`, outside of the text of a link."""
+    """GitHub's rule: an address is all up to a space or `<`, outside of the text of a link."""
     found = re.compile(r"(?:(?:https?|ftp)://|www\.)[^\s<]+", re.IGNORECASE).match(state.src, state.pos)
     if found is None or silent or state.linkLevel:
         return False
@@ -76,7 +76,7 @@ def forged(markdown: str, reader: str = READERS[0]) -> list[str]:
 
 
 def between(markdown: str, reader: str = READERS[0]) -> tuple[str, ...]:
-    """The markup of the headings and paragraphs around a piece that stands in a report, if it stays within them."""
+    """The markup of the headings and paragraphs around a piece that is in a report, if it stays within them."""
     tokens = parsed(f"#### before\n\n{markdown}\n\n#### after", reader)
     first, *_, opened, inside, closed = tokens
     return (first.markup, tokens[1].content, opened.type, inside.content, closed.type, str(opened.level))

@@ -112,5 +112,5 @@ def refusal(reason: str) -> dict[str, Any]:
 
 
 def section(text: str, title: str) -> str:
-    """What stands under a heading of the second level."""
+    """What is under a heading of the second level."""
     return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0].removesuffix("\n---\n").strip("\n")

@@ -299,7 +299,7 @@ def test_a_clerk_fetches_unless_another_is_named() -> None:
 
 
 def test_sides_must_differ() -> None:
-    """Positions that are the same but for case, blanks and a full stop are not two sides."""
+    """Positions that are the same but for case, spaces and a full stop are not two sides."""
     [said] = refused(RULES, positions={"a": "Use tabs.", "b": "use  TABS"})
     assert said == "positions: both sides argue 'Use tabs.'. Try: two positions that differ."
 

@@ -31,7 +31,7 @@ from debate_orchestrator.util.errors import BadReply
 
 
 class Document(NamedTuple):
-    """What stands between a line that opens a document and the line that ends it."""
+    """What is between a line that opens a document and the line that ends it."""
 
     word: str
     """What it is, by the line that opens it."""
@@ -229,7 +229,7 @@ def due(name: str, *, judging: bool) -> tuple[DebateState, Turn]:
 
 @pytest.mark.parametrize("name", ["adversarial", "panel", "question", "claim"])
 def test_no_judge_says_what_an_attack_says(name: str) -> None:
-    """An attack is not a ballot and changes none that it stands beside."""
+    """An attack is not a ballot and changes none that it is beside."""
     debate, turn = due(name, judging=True)
     shape = debate.shape(turn)
     assert shape is not None

@@ -42,7 +42,7 @@ def test_the_work_of_markup_grows_with_the_text(shown: Callable[[str], object], 
 
 
 def test_white_space_in_a_stream_costs_no_more_than_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    """White space that may stand within a key is passed on after some hundred characters."""
+    """White space that may be within a key is passed on after some hundred characters."""
     monkeypatch.setenv("DEBATE_KEY_MINE", "sk-a1B2c3D4e5F6g7H8")
 
     def take(pieces: int) -> None:

@@ -94,7 +94,7 @@ def fences(text: str) -> list[str]:
 
 
 def block_of(text: str, turn_id: str) -> str:
-    """What stands in the block of a turn."""
+    """What is in the block of a turn."""
     _, _, rest = text.partition(f"<<< {turn_id} {CODE} ")
     return rest.partition("\n")[2].partition(f"\nEND {CODE} >>>")[0]
 
@@ -141,7 +141,7 @@ def test_no_speech_leaves_its_block(text: str) -> None:
 
 def test_no_speaker_has_seen_the_code_of_its_own_block() -> None:
     """What a seat is shown before it speaks holds neither the nonce nor the code of the block that its speech, or its
-    reply that can't be used, stands in afterwards; and that code stays the same for all who hear it."""
+    reply that can't be used, is in afterwards; and that code stays the same for all who hear it."""
     events = play_events(hostile_script("calm", rounds=2), rounds=2)
     sent = {turn.id: made.model_dump_json() for _, turn, made in all_briefs(events)}
     assert not [turn for turn, text in sent.items() if NONCE in text]

@@ -110,7 +110,7 @@ def shown_when_due(events: list[Event]) -> dict[str, str]:
 
 
 def test_those_it_is_put_to_find_it() -> None:
-    """It stands in every later brief of a seat it was put to, as new in the first, and in no other brief."""
+    """It is in every later brief of a seat it was put to, as new in the first, and in no other brief."""
     briefs = shown_when_due(asked(WHY, "a", "judge"))
     with_it = {turn for turn, text in briefs.items() if WHY in text}
     later = {turn for turn in briefs if not turn.endswith(".b") and ".opening." not in turn}
@@ -123,7 +123,7 @@ def test_those_it_is_put_to_find_it() -> None:
 
 
 def test_what_was_sent_before_is_sent_again() -> None:
-    """It stands in the last part of a brief, so that everything before it stays what caches have."""
+    """It is in the last part of a brief, so that everything before it stays what caches have."""
     plain, with_it = (
         fold(play_events(until="1.challenge.a")),
         fold(asked()[: len(play_events(until="1.challenge.a")) + 1]),
@@ -187,7 +187,7 @@ def test_what_travels_is_rendered(tmp_path: Path) -> None:
 
 
 def test_a_system_text_of_ones_own(tmp_path: Path) -> None:
-    """A system.md.j2 in the format's folder stands in place of the shared one."""
+    """A system.md.j2 in the format's folder is in place of the shared one."""
     assert first(write_format(tmp_path / "mine", **{"system.md.j2": "Hello, {{ topic }}\n"})).system == (
         "Hello, Whether a stand-in has a point."
     )
@@ -214,7 +214,7 @@ def test_templates_in_journals_keep_the_names_that_they_use(tmp_path: Path, form
 
 @pytest.mark.parametrize("history", ["transcript", "dialogue"])
 def test_only_what_was_looked_up_has_a_tag_with_its_marker(history: str) -> None:
-    """A tag that says what a look-up found has the marker of the block that it stands in. No topic, position, file or
+    """A tag that says what a look-up found has the marker of the block that it is in. No topic, position, file or
     speech has one, whatever its tags look like: neither a guess nor the marker of an earlier speech is that marker."""
     first = opened_with_quotes()
     nonce = first.nonce
@@ -247,7 +247,7 @@ def test_only_what_was_looked_up_has_a_tag_with_its_marker(history: str) -> None
 
 
 def test_each_tag_that_templates_name_says_where_its_marker_stands() -> None:
-    """The texts that travel with a debate name the tags as they stand in briefs."""
+    """The texts that travel with a debate name the tags as they are in briefs."""
     debate = fold([opened_with_quotes()])
     assert briefs.quote_tags(debate.format).verified == "v_quote MARKER"
     assert "with the word MARKER" in brief(debate, debate.due[0]).system

@@ -58,7 +58,7 @@ def test_positions_change_names_and_keep_their_sides() -> None:
 
 
 def test_every_speech_is_under_the_others_name() -> None:
-    """What A said stands in a block of B's, with B's tag and id, and its own words call it so."""
+    """What A said is in a block of B's, with B's tag and id, and its own words call it so."""
     said = {f"_1_opening_{side}": f"I, {NAMES[side]}, say so in 1.opening.{side}." for side in "ab"}
     original, other = (parts(made) for made in pair(say=script_of(**said), rounds=1))
     assert (
@@ -129,8 +129,8 @@ def test_concessions_and_refusals_change_names(side: str) -> None:
 
 
 def test_both_presentations_say_that_names_in_quotes_are_the_sources() -> None:
-    """A judge is told so behind a speech whose quote has a side's name or letter in it, whichever presentation it
-    reads, and behind no other."""
+    """A judge is told so after a speech whose quote has a side's name or letter in it, whichever presentation it
+    reads, and after no other."""
     quote, note = "In the trial B was better than A.", f"{CODE}: what is quoted above from a source has its names"
     opening = opened_event(rounds=1, mirror=True, context=(ContextFile(name="trial.md", text=quote),))
     debate = fold([opening.model_copy(update={"format": opening.format.model_copy(update={"quotes": QuoteRules()})})])

@@ -222,5 +222,5 @@ def test_what_a_format_may_leave_out_is_not_told(here: Path) -> None:
 
 
 def test_every_mark_that_a_format_may_have_can_be_told() -> None:
-    """What a reader is told of a mark stands beside the marks that a format may have."""
+    """What a reader is told of a mark is beside the marks that a format may have."""
     assert tuple(MARK_TEXTS) == MARKS

@@ -177,7 +177,7 @@ def test_what_was_left_is_gone_on_with(person: Person, journal: Path) -> None:
     ran, shown = person("ballot", J, "--as", "ada", keys=("done", "", "", *KEYS[5:]))
 
     assert left.code == 130 and there
-    assert f"Go on with `debate ballot {J} --as ada`" in left.err
+    assert f"Continue with `debate ballot {J} --as ada`" in left.err
     assert ran.code == 0, ran.err
     assert "goes on where you left it" in shown
     assert os.listdir("debate-report.ballots") == ["ada.yaml"]

@@ -1,4 +1,4 @@
-"""A debate that is watched can be paused, gone on with and left, and nothing that was answered is lost."""
+"""A debate that is watched can be paused, continued and left, and nothing that was answered is lost."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_list_of_issues_waits_for_a_look(server: Server) -> None:
     """After the rapporteur's list no side is asked until the person goes on, who sees the list then, after leaving too;
     a rehearsal does not wait."""
     with watching(*RUN[:4], "--no-brief", "--output=r.md", "--rounds=1") as viewer:
-        viewer.see_text("Enter goes on with this list, c changes it. After 2 minutes the debate goes on.")
+        viewer.see_text("Enter continues with this list, c changes it. After 2 minutes the debate goes on.")
         viewer.see_text("Enter go on · c change the list")
         assert answers() == ["start.issues.rapporteur"] and len(server.requests) == 1
         server.between = lambda request: 0.0
@@ -82,7 +82,7 @@ def test_the_list_of_issues_waits_for_a_look(server: Server) -> None:
         assert viewer.see_end() == 130
     with watching("resume", J) as viewer:
         viewer.see_text("I8. ")
-        viewer.see_text("Enter goes on with this list")
+        viewer.see_text("Enter continues with this list")
         viewer.press("\r")
         assert viewer.see_end() == 0
     with watching(*RUN[:4], "--rehearse", "--output=tried.md", "--rounds=1") as viewer:

@@ -179,7 +179,7 @@ class TestFilesOfOthers:
         assert [path.name for path in Path().iterdir()] == [name]
 
     def test_a_yes_goes_on_and_is_remembered(self, person: Person) -> None:
-        """After a yes the moderator is called, and the conversation is gone on with without the question."""
+        """After a yes the moderator is called, and the conversation is continued without the question."""
         Path("a.yaml").write_text(self.SETUP)
         first, shown = person("--answers", "a.yaml", keys=("yes", "no", CTRL_C))
         again, after = person(keys=("yes", CTRL_C))

@@ -33,7 +33,7 @@ def test_a_question_reaches_the_next_briefs(opened: Run) -> None:
         f"From the floor, to Researcher B and Judge: {WHY}\n"
         "These turns were briefed before the question and will not see it: "
     )
-    assert "1.opening.b." in ran.out and f"Go on with `debate step {J}`." in ran.out
+    assert "1.opening.b." in ran.out and f"Continue with `debate step {J}`." in ran.out
     finish(opened, opened("step", J, "--json").json, rounds=2)
     assert WHY not in brief("1.opening.b") and WHY not in brief("1.challenge.a")
     assert all(WHY in brief(turn) for turn in ("1.challenge.b", "1.verdict.judge", "2.rebuttal.b"))

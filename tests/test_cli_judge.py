@@ -27,7 +27,7 @@ def recorded(here: Path) -> Path:
 
 
 def test_a_journal_is_judged_again(debate: Run, recorded: Path) -> None:
-    """The other judge's verdict stands beside the first, in a report and a journal of its own; the old ones are as
+    """The other judge's verdict is beside the first, in a report and a journal of its own; the old ones are as
     they were. Judging twice, and judging a judging, overwrites nothing. A journal that is called something else is
     known by how it begins."""
     before = Path(OLD).read_bytes()
@@ -111,7 +111,7 @@ def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
         ((OLD, "--judge", "openrouter:v/m"), "OPENROUTER_API_KEY"),
         ((OLD, "--judge", "host", "--strictness", "cruel"), "lenient or strict"),
         ((OLD, "--judge", "host", "--topic", "Cats?"), "the topic can be given for a transcript alone"),
-        (("poem.md", "--judge", "host"), "line 1: 'Roses are red.' stands above"),
+        (("poem.md", "--judge", "host"), "line 1: 'Roses are red.' is above"),
         (("untitled.md", "--judge", "host"), "it has no topic"),
     ],
 )

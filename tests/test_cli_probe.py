@@ -104,7 +104,7 @@ def laid(spec: str) -> Path:
 
 def test_a_strangers_ballots_are_not_counted(debate: Run, few: None) -> None:
     """Ballots that this user did not make there are refused with what to do. They count once the user says so, and need
-    no further consent then; nor do the user's own, and one that has no answer yet is simply gone on with."""
+    no further consent then; nor do the user's own, and one that has no answer yet is simply continued."""
     begun = laid("")
     size = begun.stat().st_size
     assert debate("probe", "--judge=rehearse").code == 0 and begun.stat().st_size > size

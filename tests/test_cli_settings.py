@@ -148,7 +148,7 @@ def test_every_setting_has_its_texts() -> None:
 
 
 def test_a_switch_can_be_turned_off(debate: Run, answers: Path) -> None:
-    """A flag turns off what the file turns on, and what differs from the default stands in the confirmed block."""
+    """A flag turns off what the file turns on, and what differs from the default is in the confirmed block."""
     with answers.open("a", encoding="utf-8") as file:
         file.write("search: true\nfeedback: false\n")
     assert "Web search: yes" in debate("open", "--answers", "answers.yaml", "--output", "on.md").out

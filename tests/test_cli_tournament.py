@@ -141,7 +141,7 @@ def test_what_a_spec_may_do_is_asked_once(debate: Run, spec: Path) -> None:
 
 @pytest.mark.slow
 def test_a_folder_from_elsewhere_is_asked_about(debate: Run, spec: Path, server: Server) -> None:
-    """A folder that was copied here with a server in its spec is gone on with only after consent."""
+    """A folder that was copied here with a server in its spec is continued only after consent."""
     given = contests.spec_data(1, models=[f"anthropic:m@{server.url}", *contests.spec_data()["models"][:1]])
     spec.write_text(to_yaml(given), encoding="utf-8")
     assert debate("tournament", "run", "spec.yaml", "--to", "out", "--trust").code == 0

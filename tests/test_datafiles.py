@@ -91,7 +91,7 @@ def test_plain_values(here: Path, text: str, value: Any) -> None:
     ],
 )  # fmt: skip
 def test_anchors_aliases_and_tags(refused: Any, text: str) -> None:
-    """Anchors, aliases and tags are refused, known tags too, with the line they stand in."""
+    """Anchors, aliases and tags are refused, known tags too, with the line they are in."""
     said = refused(text)
     assert "(line " in said and ("anchors (&name)" in said or "tags (!name)" in said), said
 
@@ -115,7 +115,7 @@ def test_nesting_without_end(refused: Any, name: str, text: str) -> None:
     ("text", "key"), [("a: 1\na: 2", "a"), ("b: {c: 1, c: 2}", "c"), ("a: 1\n'a': 2", "a"), ("1: a\n'1': b", "1")]
 )
 def test_a_key_stands_once(refused: Any, text: str, key: str) -> None:
-    """A key that stands twice, at any depth and however quoted, is named with its place."""
+    """A key that occurs twice, at any depth and however quoted, is named with its place."""
     assert f"the key '{key}' appears twice (line " in refused(text)
 
 

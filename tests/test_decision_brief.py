@@ -252,7 +252,7 @@ def test_a_rehearsal_reads_as_no_decision(debate: Run, here: Path) -> None:
 
 
 def test_a_list_of_ones_own_stands_in_every_form(debate: Run, here: Path) -> None:
-    """No turn draws it up, so it stands before the first one: in reports, on the screen and in what reviewers read. It
+    """No turn draws it up, so it is before the first one: in reports, on the screen and in what reviewers read. It
     is in every brief, numbered and fenced, and in the journal's settings."""
     own = {**ANSWERS, "rounds": 1, "issues": QUESTIONS}
     Path("a.json").write_text(json.dumps(own), encoding="utf-8")

@@ -41,7 +41,7 @@ _MEMBER = re.compile(r"`([a-z_]+)\.(\w+)(?:\([^`]*\))?`")
 
 
 KNOWN = ({path.stem for path in SOURCES} | {path.parent.name for path in SOURCES}) - {"setup"}
-"""What may stand before a dot. `setup` is not among it: `setup.KEY` is a setting in a journal."""
+"""What may be before a dot. `setup` is not among it: `setup.KEY` is a setting in a journal."""
 
 
 def defined(path: Path) -> set[str]:
@@ -133,7 +133,7 @@ def oxford(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, st
 
 
 def test_every_block_is_a_file_or_commands() -> None:
-    """Whatever stands on the page in a block is done by these tests: nothing is shown that was not tried."""
+    """Whatever is on the page in a block is done by these tests: nothing is shown that was not tried."""
     blocks = BLOCK.findall(FORMATS.read_text(encoding="utf-8"))
 
     assert [kind for kind, text in blocks if kind != "sh" and not NAMED.match(text)] == []

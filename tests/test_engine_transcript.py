@@ -33,7 +33,7 @@ def errors(text: str) -> str:
 
 
 def document(a: str, b: str, *, rounds: bool = True, words: str = "") -> str:
-    """Four speeches under the labels of two sides; `words` stand in the midst of the first one."""
+    """Four speeches under the labels of two sides; `words` are in the midst of the first one."""
     labels, parts = cycle((a, b)), ["# T"]
     for number, (_, round, text) in enumerate(FOUR):
         parts += [f"## Round {round}"] if rounds and number % 2 == 0 else []
@@ -108,7 +108,7 @@ def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
 
 @for_each(["> ```\n> {}\n> ```", "- > {}", "> {}", "- {}", "| {} |\n|---|"])
 def test_an_example_is_no_speech(words: str) -> None:
-    """A heading in a list, a table or a quotation is a word of the speech that it stands in."""
+    """A heading in a list, a table or a quotation is a word of the speech that it is in."""
     example = words.format("### Bo (Con)")
     text = document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=example)
 
@@ -179,7 +179,7 @@ def test_what_looks_like_a_label_is_refused(line: str) -> None:
     """A line of a speech that a reader takes for a speaker's label is refused with its line, whatever its signs, in
     markdown and in JSON."""
     refusal = errors(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=line))
-    assert "line 9: " in refusal and "Begin a speech with ###, or quote the line behind `>`." in refusal
+    assert "line 9: " in refusal and "Begin a speech with ###, or quote the line after `>`." in refusal
 
     data = [entry("Ann", f"One.\r\n{line}\nMore.", side="pro"), entry("Bo", "Two.", side="con")]
     assert "speech 1, line 2: " in errors(json.dumps(data))
@@ -214,8 +214,8 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
 @for_each(
     [
         ("", "no heading names a speaker with a side"),
-        ("FOR: x\n\nAGAINST: y\n", "line 1: 'FOR: x' stands above"),
-        ("**FOR:** x\n\n**AGAINST:** y\n", "'**FOR:** x' stands above"),
+        ("FOR: x\n\nAGAINST: y\n", "line 1: 'FOR: x' is above"),
+        ("**FOR:** x\n\n**AGAINST:** y\n", "'**FOR:** x' is above"),
         ("### Ann\n\nx\n\n### Bo\n\ny\n", "line 1: 'Ann' has text below it and names no side"),
         (f"{PRO_CON}### Moderator\n\nz", "line 9: 'Moderator' has text below it"),
         (f"{PRO_CON}### Pro (Con)\n\nz", "line 9: 'Pro (Con)' has text below it"),
@@ -224,7 +224,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("### Pro\n\nx", "side A is the only side that speaks"),
         ("### Pro\n\nx\n\n### Con\n\n```\ny\n\n### Pro\n\nz", "line 7: this code block is never closed"),
         ("### Pro\n\nx\n\n### Con\n\n> ~~~\n> y\n\n### Pro\n\nz", "line 7: this code block is never closed"),
-        (f"### Pro\n\n<!-- x\n\n{PRO_CON}", "line 3: this HTML hides what stands below it"),
+        (f"### Pro\n\n<!-- x\n\n{PRO_CON}", "line 3: this HTML hides what is below it"),
         ("### Pro\n\nx\n<br>\n### Con\n\ny\n\n<br>\n### Con\n\ny", "line 9: this HTML hides"),
         (document("### Pro\n", "### Con\n").replace("Round 2", "Round 4"), "in the rounds '1, 4'"),
         (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "in the rounds '0, 1'"),
@@ -237,7 +237,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
     ]
 )
 def test_what_is_refused(row: tuple[str, str]) -> None:
-    """What stands outside a speech, and labels that are not those of two sides, are refused with their line."""
+    """What is outside a speech, and labels that are not those of two sides, are refused with their line."""
     text, error = row
     assert error in errors(text)
 

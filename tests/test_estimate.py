@@ -65,7 +65,7 @@ def test_the_cache_is_counted_on() -> None:
 
 
 def test_a_rehearsal_costs_what_the_real_one_would() -> None:
-    """Stand-ins are estimated as those for whom they stand in, though each of their calls costs nothing."""
+    """Stand-ins are estimated as those for whom they are in, though each of their calls costs nothing."""
     real = first(cast=cast(SONNET, "host", OPUS))
     rehearsed = first(cast=cast(f"rehearse:{SONNET}", "rehearse", f"rehearse:{OPUS}"))
     debate = fold([rehearsed])
@@ -75,7 +75,7 @@ def test_a_rehearsal_costs_what_the_real_one_would() -> None:
 
 
 def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
-    """Its calls are none, and no price stands beside "costs nothing"."""
+    """Its calls are none, and no price is beside "costs nothing"."""
     mixed = first(cast=cast("human", f"rehearse:{SONNET}", f"rehearse:{OPUS}"))
     judged = first(cast=cast(f"rehearse:{SONNET}", f"rehearse:{SONNET}", OPUS))
 

@@ -58,7 +58,7 @@ def test_a_page_that_repeats_its_address(site: Site) -> None:
 
 
 def test_a_short_quote_is_not_even_fetched(site: Site) -> None:
-    """A quote that could stand anywhere is not looked for, and the page is not asked for."""
+    """A quote that could be anywhere is not looked for, and the page is not asked for."""
     found = checked(site, "the sea rose")
 
     assert (found.state, found.similarity) == ("not found", None)

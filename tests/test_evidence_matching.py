@@ -42,7 +42,7 @@ VERIFIED = [
 
 
 def test_what_is_there_is_verified() -> None:
-    """A quote that stands in the text is verified, whatever its typography; an ellipsis leaves something out."""
+    """A quote that is in the text is verified, whatever its typography; an ellipsis leaves something out."""
     for quote in VERIFIED:
         found = compare(quote, TEXT)
 
@@ -63,7 +63,7 @@ def test_what_is_there_is_verified() -> None:
     ],
 )  # fmt: skip
 def test_what_is_nearly_there_is_shown(quote: str, passage: str) -> None:
-    """A quote with a word changed is a near match, shown with the passage as it stands in the text."""
+    """A quote with a word changed is a near match, shown with the passage as it is in the text."""
     found = compare(quote, TEXT)
 
     assert (found.state, found.passage) == ("near match", passage)
@@ -120,7 +120,7 @@ SHORT_QUOTES = ["", " ", "...", "the sea", "the sea rose", "a b c d e f g", "The
 
 
 def test_short_quotes_are_never_verified() -> None:
-    """Less than four words, or than twenty characters, could stand anywhere and are not looked for."""
+    """Less than four words, or than twenty characters, could be anywhere and are not looked for."""
     for quote in SHORT_QUOTES:
         assert why_unusable(quote), quote
         assert compare(quote, f"{TEXT} {quote} {quote}") == ("not found", None, "", why_unusable(quote)), quote
@@ -135,7 +135,7 @@ def test_long_quotes_are_not_looked_for() -> None:
 
 
 def test_parts_stand_in_order() -> None:
-    """What an ellipsis parts must stand in the order of the quote, and once for each time it is quoted."""
+    """What an ellipsis parts must be in the order of the quote, and once for each time it is quoted."""
     first, last = "Nobody expected it. The sea rose by", "people hardly notice what happens elsewhere"
 
     assert state(f"{first} ... {last}") == "verified"
@@ -244,7 +244,7 @@ OTHER_FIGURES = [
 
 
 def test_what_stands_beside_a_figure_belongs_to_it() -> None:
-    """A sign or letter beside a digit, also over a blank, makes another figure; brackets and quotation marks too."""
+    """A sign or letter beside a digit, also over a space, makes another figure; brackets and quotation marks too."""
     for there, quoted in OTHER_FIGURES:
         page = f"The report finds a change of {there} in one year of trade."
         assert state(f"a change of {quoted} in one year of trade", page) != "verified", (there, quoted)
@@ -328,7 +328,7 @@ def test_a_soft_hyphen_that_breaks_a_word_is_a_hyphen() -> None:
 
 
 def test_an_address_that_holds_the_quote_proves_nothing() -> None:
-    """A page may repeat what its address asks for; what stands behind `#` is not sent."""
+    """A page may repeat what its address asks for; what is after `#` is not sent."""
     quote = "people hardly notice what happens elsewhere"
     for words in (quote.replace(" ", "+"), quote.replace(" ", "%20"), quote.title()):
         found = compare(quote, f"No results for {quote}", ("", f"https://x.example/?q={words}&n=1"))

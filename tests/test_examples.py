@@ -87,7 +87,7 @@ def test_journals_that_were_shipped_once_are_still_told(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*EARLIER_JOURNALS, *EXAMPLES], ids=str)
 def test_formats_that_were_shipped_once_need_no_consent(path: Path) -> None:
-    """To go on with a debate by a format as an earlier version shipped it asks for no consent to its prompts."""
+    """To continue with a debate by a format as an earlier version shipped it asks for no consent to its prompts."""
     opened = read(path).events[0]
     assert isinstance(opened, Opened)
     assert "format" not in {risk.where for risk in risks.of_debate(opened, opened.cast)}

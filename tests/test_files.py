@@ -242,7 +242,7 @@ def test_moving_aside_overwrites_nothing(here: Path) -> None:
 
 
 def test_a_folder_of_our_own_is_no_link(here: Path) -> None:
-    """Where a link stands in the place of a folder of ours, nothing is written to where it points."""
+    """Where a link is in the place of a folder of ours, nothing is written to where it points."""
     os.mkdir("elsewhere")
     os.symlink("elsewhere", "own")
     for name in ("own", "own/"):

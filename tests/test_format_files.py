@@ -156,7 +156,7 @@ def test_no_format_extends_itself(shelf: Path) -> None:
     ("said", "name"), [("research", "research"), ("rubric.yaml", "mine"), ("hard.yaml", "hard"), (INLINE, "mine")]
 )
 def test_a_rubric_is_named_or_given(here: Path, said: str, name: str) -> None:
-    """A rubric is a shipped one by name, a file beside the format, or stands in it; it has a name in each case."""
+    """A rubric is a shipped one by name, a file beside the format, or is in it; it has a name in each case."""
     text = FORMAT.replace("rubric: rubric.yaml", f"rubric: {said}")
     draft = source.read_source(str(write_format(here / "mine", format_yaml=text, **{"hard.yaml": RUBRIC})))
     assert draft.format is not None

@@ -13,8 +13,8 @@ T = "topic: Tabs are good.\n"
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("topic: Tabs\npositions:\n\ta: x\n", "indent with blanks, not with tabs."),
-        ("topic: Tabs\n\trounds: 1\n", "Try: indent with blanks, not with tabs."),
+        ("topic: Tabs\npositions:\n\ta: x\n", "indent with spaces, not with tabs."),
+        ("topic: Tabs\n\trounds: 1\n", "Try: indent with spaces, not with tabs."),
         ("topic: Tabs\nrounds 3\n", "Try: write every line as `key: value`; a colon may be missing on"),
         (T + "  rounds: 3\n", "; or indent line 2 as the lines that it belongs with"),
         (T + "cast:\n  a: host\n   b: host\n", "; or indent line 4 as the lines that it belongs with"),

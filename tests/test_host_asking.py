@@ -133,7 +133,7 @@ def test_a_file_that_a_person_wrote_is_kept(debate: Run, here: Path) -> None:
 
 
 def test_a_key_that_is_typed_is_not_written(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key of the environment that an answer holds stands in no file that ask writes: neither answers nor briefs."""
+    """A key of the environment that an answer holds is in no file that ask writes: neither answers nor briefs."""
     key = "sk-ant-q7Zp0aXk93Lm"
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
     told = ask(debate, f"topic=is {key} a good key?")

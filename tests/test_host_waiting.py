@@ -71,7 +71,7 @@ def test_one_step_takes_what_was_given_before_and_during_its_wait(
 def test_a_journal_that_was_cut_during_a_wait(
     debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A step does not go on with a journal that lost the reply it accepted."""
+    """A step does not continue with a journal that lost the reply it accepted."""
     turn, whole = opened["turns"][0]["turn"], Path(J).read_bytes()
     Path("given.md").write_text("From a file.", encoding="utf-8")
     monkeypatch.setattr(step, "wait", lambda *_: Path(J).write_bytes(whole))

@@ -159,7 +159,7 @@ def test_a_pipe_is_no_journal(here: Path) -> None:
 
 @pytest.mark.parametrize("how", ["deleted", "moved", "replaced", "moved and copied", "linked and replaced"])
 def test_a_journal_that_is_gone_is_not_written_on(here: Path, how: str) -> None:
-    """A journal that no longer stands at its path is not written on, also where the file has another name: a run
+    """A journal that no longer is at its path is not written on, also where the file has another name: a run
     would end well, and what it had paid for would be missing where it is looked for."""
     whole = ten_lines(here / "j.jsonl")
     with JournalWriter("j.jsonl") as writer:

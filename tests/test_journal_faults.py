@@ -45,7 +45,7 @@ DRAWN = 0 if "CI" in os.environ else random.randrange(10_000)
 
 @pytest.mark.slow
 def test_a_journal_that_is_cut_is_its_whole_lines(tmp_path: Path) -> None:
-    """Cut at the end of a line or at each 13th byte, a journal reads as its whole lines, and is gone on with there."""
+    """Cut at the end of a line or at each 13th byte, a journal reads as its whole lines, and is continued there."""
     path, events = tmp_path / "j.jsonl", every_kind()
     data = write_journal(path, events)
     ends = line_ends(data)
@@ -64,7 +64,7 @@ def test_a_journal_that_is_cut_is_its_whole_lines(tmp_path: Path) -> None:
 
 
 def test_a_journal_cut_in_its_first_line_is_none(tmp_path: Path) -> None:
-    """Cut at each 15th byte before its first newline, a journal can't be read or gone on with, but begun again."""
+    """Cut at each 15th byte before its first newline, a journal can't be read or continued, but begun again."""
     path = tmp_path / "j.jsonl"
     data = write_journal(path, every_kind())
     end = line_ends(data)[0]

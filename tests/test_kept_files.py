@@ -73,7 +73,7 @@ def test_a_link_is_no_reply(here: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["turns", "evidence", "ballots", "drafts"])
 def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
-    """Where a link stands in the place of a debate's own folder, nothing is written to where it points."""
+    """Where a link is in the place of a debate's own folder, nothing is written to where it points."""
     os.mkdir("elsewhere")
     os.symlink("elsewhere", f"r.{kind}")
     case = review_form(adversarial_entries(rounds=1))

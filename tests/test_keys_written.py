@@ -1,4 +1,4 @@
-"""A key that stands in any place of a journal, of imported rows, or of a tournament stands in nothing that is made of
+"""A key that is in any place of a journal, of imported rows, or of a tournament is in nothing that is made of
 them: no file, no page, no line that is printed."""
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ VERBS = (
 
 
 def _other_texts(opened: Opened) -> Opened:
-    """An opening whose texts all go on, behind a line break, with a line of the program's."""
+    """An opening whose texts all go on, after a line break, with a line of the program's."""
     setup, format, name = opened.settings, opened.format, forging("x")
     positions = {side: forging(text) for side, text in setup.positions.items()}
     opened = opened.with_settings(topic=forging(setup.topic), positions=positions, output=name, context=(name,))
@@ -113,7 +113,7 @@ def test_each_verb_on_a_journal(debate: Run, here: Path, changed: Callable[[Open
 
 def test_a_model_is_named_on_one_line(debate: Run, here: Path) -> None:
     """A spec with a line break, or with what hides or reorders text, is refused, in a journal too; that one can still
-    be read, and goes on with another model."""
+    be read, and continues with another model."""
     for wrong in (*(forging("rehearse:replay:q", breaks) for breaks in BREAKS), "command:cat\n", "replay:\u202ex"):
         assert "unprintable" in (spec_problem(wrong) or ""), wrong
     Path("a.yaml").write_text(yaml.safe_dump(ANSWERS), encoding="utf-8")
@@ -143,7 +143,7 @@ def test_a_file_s_name_before_the_debate_begins(here: Path) -> None:
 
 @pytest.mark.parametrize("breaks", BREAKS)
 def test_a_terminal_shows_a_line_as_one(breaks: str) -> None:
-    """The prompter shows each line that it is given as one, and keeps the blanks that indent it."""
+    """The prompter shows each line that it is given as one, and keeps the spaces that indent it."""
     stream = StringIO()
     output = Vt100_Output(stream, lambda: Size(rows=24, columns=200), term="dumb")
     Prompter(DummyInput(), output).tell(forging("  One:", breaks), Line(forging("Two:", breaks), True))

@@ -159,7 +159,7 @@ def test_a_reply_to_a_journal_that_was_moved_is_named_as_lost(here: Path) -> Non
 
 
 def test_no_report_is_written_of_a_journal_that_is_gone(here: Path) -> None:
-    """Where the journal no longer stands at its path, a report would tell of what can't be checked there."""
+    """Where the journal no longer is at its path, a report would tell of what can't be checked there."""
     with create_debate(opened_event(cast=STAND_INS), FILES) as session:
         asyncio.run(drive(session, seat_providers(session)))
         Path(J).rename("moved")

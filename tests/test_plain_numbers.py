@@ -40,6 +40,6 @@ def test_flags_take_no_other_digits(debate: Run, command: tuple[str, ...], text:
 
 @pytest.mark.parametrize(("text", "value"), [("2", 2.0), (" 2.50 ", 2.5), ("1e1", 10.0), (".5", 0.5), ("+3.", 3.0)])
 def test_plain_numbers_are_taken(text: str, value: float) -> None:
-    """Decimals, signs, exponents and blanks around a number are its usual forms."""
+    """Decimals, signs, exponents and spaces around a number are its usual forms."""
     assert cap(text) == from_text("max_cost", text) == value
     assert flags.whole_number(" -7 ") == -7

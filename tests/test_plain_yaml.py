@@ -72,7 +72,7 @@ def test_without_libyaml() -> None:
 
 
 def test_a_character_that_is_refused_is_told_with_its_line() -> None:
-    """Lines are counted in characters, whatever stands above."""
+    """Lines are counted in characters, whatever is above."""
     with pytest.raises(InvalidYaml) as refused:
         load("ä: ü\nb: ö\nc: \x07\n")
     assert refused.value.line == 3

@@ -104,7 +104,7 @@ def test_a_cast_names_any_server(debate: Run, server: Server, monkeypatch: pytes
 
 
 def test_search(server: Server) -> None:
-    """Where debaters may search, pages are kept with the speech, an answer that pauses is gone on with, and no
+    """Where debaters may search, pages are kept with the speech, an answer that pauses is continued, and no
     citation is ever sent back."""
     result = {"type": "web_search_result", "url": "https://x/1", "title": "T", "encrypted_content": "e"}
     block = {"type": "web_search_tool_result", "tool_use_id": "t", "content": [result]}
@@ -129,7 +129,7 @@ def test_search(server: Server) -> None:
 
 
 def test_what_came_before_a_pause_is_kept(server: Server) -> None:
-    """Where the request that goes on with a paused answer fails, the error brings what was answered and paid for."""
+    """Where the request that continues with a paused answer fails, the error brings what was answered and paid for."""
     server.problem = lambda request, n: {"text": "First. ", "stop": "pause_turn"} if n == 0 else {"status": 529}
     with pytest.raises(TransientError) as raised:
         ask("anthropic:m", search=True)

@@ -63,14 +63,14 @@ def gemma(body: dict[str, Any]) -> tuple[int, str] | None:
 
 
 def openrouter(body: dict[str, Any]) -> tuple[int, str] | None:
-    """No server behind the router takes all that is asked, and it does not say what."""
+    """No server after the router takes all that is asked, and it does not say what."""
     if "response_format" in body:
         return error(404, "No endpoints found that can handle the requested parameters.", code=404)
     return None
 
 
 def openai_reasoning(body: dict[str, Any]) -> tuple[int, str] | None:
-    """The vendor's newer models behind a gateway, which refuse the older field."""
+    """The vendor's newer models after a gateway, which refuse the older field."""
     if "max_tokens" in body:
         message = "Unsupported parameter: 'max_tokens' is not supported with this model."
         return error(400, f"{message} Use 'max_completion_tokens' instead.", param="max_tokens")

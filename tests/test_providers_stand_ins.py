@@ -116,7 +116,7 @@ PLAIN = st.one_of(
 
 @st.composite
 def shapes(draw: st.DrawFn, depth: int = 2) -> Shape:
-    """Shapes with fields that depend on others, before and behind them, and with records within."""
+    """Shapes with fields that depend on others, before and after them, and with records within."""
     made: Shape = draw(st.dictionaries(st.sampled_from("pqrs"), PLAIN, min_size=1))
     made["seen"] = Field(kind="flag")
     made["winner"] = Field(kind="choice", of=("a", "b", "tie"))

@@ -118,7 +118,7 @@ def test_a_step_does_not_wait_for_a_full_disk(here: Path, monkeypatch: pytest.Mo
         with pytest.raises(PermanentFailure) as raised:
             step(path, replies)
     assert raised.value.problems == [
-        "Can't write. Try: make room on the disk.", f"{path}: 0 replies saved. Go on with `debate step {path}`."
+        "Can't write. Try: make room on the disk.", f"{path}: 0 replies saved. Continue with `debate step {path}`."
     ]  # fmt: skip
     assert [reply.turn for reply in step(path, replies).accepted] == [*replies]
 
@@ -156,7 +156,7 @@ def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
 
 def test_risks_are_the_same_wherever_settings_come_from(here: Path) -> None:
     """Answers, the settings that they make and the journal that these open run the same program; only consent that is
-    passed lets a library call go on with that journal."""
+    passed lets a library call continue with that journal."""
     given = SETTINGS | {"cast": {"a": "command:cat -u", "b": "rehearse", "judge": "rehearse"}}
     settings = make_settings(given, load_format("adversarial"), "r.md")
     files = asyncio.run(open_debate(settings))

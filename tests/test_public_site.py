@@ -126,7 +126,7 @@ FAULTS = [
 
 
 def test_what_will_not_do_is_not_started(visitor: PublicVisitor) -> None:
-    """What was typed stays, and the sentence stands at its field. No program, address, file or cap can be named: a form
+    """What was typed stays, and the sentence is at its field. No program, address, file or cap can be named: a form
     with any other field is refused whole."""
     for sent, field, message in FAULTS:
         answer = visitor.start({**TOPIC, **sent})
@@ -138,7 +138,7 @@ def test_what_will_not_do_is_not_started(visitor: PublicVisitor) -> None:
 
 
 def test_a_page_holds_no_secret(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands in a journal from before it was a secret is not shown."""
+    """What is in a journal from before it was a secret is not shown."""
     started = visitor.start({**TOPIC, "topic": "Should Summer-2026-Paris! be a password?"})
     assert started.status_code == 303 and "Summer-2026-Paris!" in visitor.get(started.headers["location"]).text
     monkeypatch.setenv("DB_PASSWORD", "Summer-2026-Paris!")
@@ -189,7 +189,7 @@ def test_the_days_of_a_visitor(here: Path) -> None:
         visitor.address = "2001:db8:1:2:ffff::9"
         visitor.started()
         assert visitor.start().status_code == 429
-        visitor.address = "2001:db8:1:3::1, 2001:db8:1:2::1"  # the proxy's word stands last, whatever a visitor writes
+        visitor.address = "2001:db8:1:3::1, 2001:db8:1:2::1"  # the proxy's word is last, whatever a visitor writes
         assert visitor.start().status_code == 429
         visitor.address = "2001:db8:1:3::1"
         visitor.started()

@@ -35,7 +35,7 @@ SYMBOLS = (
 )  # fmt: skip
 """What a reader sees between two words, and could read as one."""
 Change = Callable[[list[str], int, str], list[str]]
-"""Changes the word at a place, or what stands before it."""
+"""Changes the word at a place, or what is before it."""
 
 
 def with_word(word: str) -> Change:
@@ -69,7 +69,7 @@ def is_verified(quote: str, text: str, least: int = 4) -> tuple[bool, bool]:
 
 
 def words_of(script: str) -> tuple[list[str], str]:
-    """The words of a sentence, and what stands between them."""
+    """The words of a sentence, and what is between them."""
     between = "" if "|" in SENTENCES[script] else " "
     return SENTENCES[script].split("|" if not between else None), between
 
@@ -84,7 +84,7 @@ def test_no_change_that_a_reader_sees_is_verified(script: str) -> None:
         at = chance.randrange(2, len(words) - 2)
         changed = between.join(change(words, at, OTHER_WORDS[script]))
         texts = [(changed, f"{whole}."), (whole, f"{changed}.")]
-        if not between and "[" in name:  # this stands there as a reference mark of the text does
+        if not between and "[" in name:  # this is there as a reference mark of the text does
             del texts[1]
         for quote, text in texts:
             assert compare(quote, text).state != "verified", (name, quote, text)
@@ -95,7 +95,7 @@ def test_no_change_that_a_reader_sees_is_verified(script: str) -> None:
 
 @pytest.mark.parametrize("script", SENTENCES)
 def test_typography_makes_no_difference(script: str) -> None:
-    """Blanks, line ends, the kinds of marks and dashes, emphasis, unseen characters and encodings make none."""
+    """Spaces, line ends, the kinds of marks and dashes, emphasis, unseen characters and encodings make none."""
     words, between = words_of(script)
     whole = between.join(words)
     forms = [
@@ -127,7 +127,7 @@ FORMULAS = [
     ("2 *n + m* 3", "2 n + m 3"),
     ("(\u975e)\u5b89\u5168 is", "\u5b89\u5168 is"),
 ]  # fmt: skip
-"""What stands there, and what is quoted of it."""
+"""What is there, and what is quoted of it."""
 
 
 def test_no_sign_or_block_is_left_out() -> None:
@@ -220,8 +220,8 @@ HONEST_BEHIND = [
 
 
 def test_a_quote_ends_where_words_are_parted() -> None:
-    """White space, a long dash, or the end of the text parts words; what stands between two without any joins them, and
-    so does a hyphen before a blank."""
+    """White space, a long dash, or the end of the text parts words; what is between two without any joins them, and
+    so does a hyphen before a space."""
     for before in BEFORE:
         assert is_verified("toxic drug for young children", f"It is {before}toxic drug for young children.") == (
             False,
@@ -276,7 +276,7 @@ PLACES = [
 
 @pytest.mark.parametrize(("quote", "text", "verified"), PLACES)
 def test_where_a_quote_may_begin_and_end(quote: str, text: str, verified: bool) -> None:
-    """In a file its first letter may be in any case, and in scripts without blanks it may begin at any letter; it goes
+    """In a file its first letter may be in any case, and in scripts without spaces it may begin at any letter; it goes
     over the end of a line in a paragraph, and not from one paragraph, item or heading into the next."""
     assert is_verified(quote, text, least=1)[1] is verified
 
@@ -289,7 +289,7 @@ def test_a_quote_is_found_behind_many_parts_of_words() -> None:
 
 @pytest.mark.parametrize("marks", ["“”", "„“", "«»", '""', "＂＂", "〝〟", "❝❞", "″‶"])
 def test_no_quote_ends_its_quotation_marks(marks: str) -> None:
-    """What is said of a quote stands before it, and nothing in the quote looks like another finding."""
+    """What is said of a quote is before it, and nothing in the quote looks like another finding."""
     quote = Quote(text=f"tabs{marks[1]}) (Found in the material: {marks[0]}tabs are best", verified=False)
 
     assert quote_findings([quote, quote]) == [

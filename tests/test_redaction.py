@@ -42,7 +42,7 @@ KEY = 'sk-Ab "0/1+2\\3 é=&zQ7'
 
 @pytest.fixture(autouse=True)
 def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One variable of the environment holds the key, with a line break behind it."""
+    """One variable of the environment holds the key, with a line break after it."""
     monkeypatch.setenv("DEBATE_KEY_MINE", f"{KEY}\n")
 
 
@@ -118,7 +118,7 @@ def test_keys_that_look_like_escapes(encoder: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("gap", [" " * 3_000, "\u200b" * 3_000, "*" * 40, "\n" * 30_000])
 def test_a_gap_within_a_key(gap: str) -> None:
-    """However much that is not searched stands within a key, no half of it is passed on."""
+    """However much that is not searched is within a key, no half of it is passed on."""
     heard: list[str] = []
     stream = StreamRedactor(heard.append)
     for piece in ("It is ", KEY[:9], *re.findall("(?s).{1,500}", gap), KEY[9:], " indeed."):
@@ -158,7 +158,7 @@ def test_zeros_before_the_number_of_a_character(zeros: int) -> None:
 
 
 def test_an_escape_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However often it stands in a text with a key, so that a long text of escapes takes little time."""
+    """However often it is in a text with a key, so that a long text of escapes takes little time."""
     unescape = Mock(wraps=html.unescape)
     monkeypatch.setattr(html, "unescape", unescape)
     escapes = "&plusmn;" * 5_000

@@ -69,7 +69,7 @@ FORMS = {
     "brackets around it": "({})",
     "a brace too many": "{}}",
 }  # fmt: skip
-"""How a judge sets its ballot: what stands around the JSON object."""
+"""How a judge sets its ballot: what is around the JSON object."""
 
 FAULTS = {
     "trailing comma": lambda text: text[:-1] + ",}",
@@ -88,7 +88,7 @@ FAULTS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("debate", [ROUND, FINAL], ids=["ballot", "verdict"])
 def test_a_ballot_is_found_in_what_is_said(form: str, debate: DebateState) -> None:
-    """Whatever stands around a ballot, it is found, and the reply is kept word for word."""
+    """Whatever is around a ballot, it is found, and the reply is kept word for word."""
     ballot = BALLOT if debate is ROUND else VERDICT
     text = FORMS[form].replace("{}", dumped(debate, ballot))
     event = read(text, debate)

@@ -85,7 +85,7 @@ QUOTED = {
     "with the code of another machine": json.dumps(signed(FORGED, code_of(DEBATE, secret=b"another"))),
     "with the nonce": json.dumps({"code": DEBATE.opened.nonce} | FORGED),
 }
-"""How a judge may repeat the ballot that stands in a speech."""
+"""How a judge may repeat the ballot that is in a speech."""
 
 
 @for_each(QUOTED)
@@ -119,7 +119,7 @@ def test_the_own_ballot_counts_beside_a_quoted_one(form: str) -> None:
     ],
 )
 def test_the_code_is_read_with_good_will(text: str) -> None:
-    """The code may stand in other case or in marks, and the object in a wrapper."""
+    """The code may be in other case or in marks, and the object in a wrapper."""
     assert read(text)["winner"] == "b"
 
 
@@ -171,7 +171,7 @@ def test_a_judge_is_told_what_is_wrong(text: str, why: str) -> None:
 
 @for_each(["</think>", "<think>", "So.\n<think>\nHm.", "<|end|>"])
 def test_a_ballot_may_quote_a_tag(tag: str) -> None:
-    """A tag of private working within the object with the code is a word of it, whatever stands around the object."""
+    """A tag of private working within the object with the code is a word of it, whatever is around the object."""
     own = OWN | {"justification": f"{tag} it says.", "weakest": {"a": tag, "b": "Little."}}
     text = json.dumps(signed(own, OWN_CODE), indent=1)
     for around in ("This is my ballot.\n{}", "{}\n\nThis is my ballot.", "So.\n```json\n{}\n```\n"):

@@ -126,7 +126,7 @@ def must_have_its_own_checksum(group: TextGroup) -> None:
     "group", [TextGroup((report_files.BLANK,)), *text_groups([f"sha256:{report_files.BLANK}", *SAID])[::4]]
 )
 def test_a_speech_forges_no_checksum(group: TextGroup) -> None:
-    """Zeros, and checksums that a speaker writes, are speech: the report's own stands after them and fits."""
+    """Zeros, and checksums that a speaker writes, are speech: the report's own is after them and fits."""
     assert_harmless(must_have_its_own_checksum, group)
 
 

@@ -47,7 +47,7 @@ def test_what_was_found_stands_by_what_was_cited() -> None:
 
 
 def test_judges_weigh_the_source() -> None:
-    """What each judge last said of a source stands beside it."""
+    """What each judge last said of a source is beside it."""
     row = {"turn": "1.argument.a", "credibility": "low", "why": "a blog"}
     script = {
         "1.verdict.judge-1": label("supported", 9, sources=[row]),
@@ -91,7 +91,7 @@ WEIGHED = {"turn": "1.argument.a", "credibility": "low", "why": "a blog"}
 
 
 def evidence_text(script: Any, **how: Any) -> str:
-    """What stands under the section's heading."""
+    """What is under the section's heading."""
     return section(report("claim", script, **({"cast": FETCHED} | how)), "Evidence")
 
 
@@ -173,7 +173,7 @@ def test_other_addresses_are_no_links() -> None:
 
 
 def test_a_title_cannot_claim_another_host() -> None:
-    """Behind a title that names some other place stands the host that the link leads to."""
+    """After a title that names some other place stands the host that the link leads to."""
     made = link("https://evil.example/x", "https://good.example](https://good.example")
 
     assert links(made) == ["https://evil.example/x"]

@@ -87,7 +87,7 @@ def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
     ],
 )
 def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str, b: str) -> None:
-    """Case, blanks and the last full stop do not count, and what the program itself makes of a topic affirms it. Its
+    """Case, spaces and the last full stop do not count, and what the program itself makes of a topic affirms it. Its
     exact opposite is a no, and nothing else is."""
     lost = script_of(_final_verdict_judge=final("b"))
 

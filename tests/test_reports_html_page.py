@@ -89,7 +89,7 @@ def test_nothing_from_outside() -> None:
 
 def test_the_first_screen_comes_in_its_order() -> None:
     """What the debate is, its question, the answer, how firm, why, what is open, what to do and what was not checked
-    stand before everything else, in that order."""
+    are before everything else, in that order."""
     page = must_be_whole(render(adversarial(rounds=2)))
     head = page.text.partition("Each claim, what each side holds")[0]
     order = [
@@ -124,7 +124,7 @@ def test_claims_and_turns_are_linked_both_ways() -> None:
 
 
 def test_what_happened_is_told_where_it_happened() -> None:
-    """A refusal, a concession, an intervention and questions from the floor stand at their turns."""
+    """A refusal, a concession, an intervention and questions from the floor are at their turns."""
     converged = ballot(7, 6, rounds=2) | {"convergence": {"detected": True, "criteria": ["same claim"], "side": "b"}}
     refused = render(adversarial(script_of(_1_opening_a=DECLINE), rounds=1))
     conceded = render(adversarial(script_of(_1_rebuttal_b=f"You are right.\n\n{CONCEDE}"), rounds=2))
@@ -140,7 +140,7 @@ def article(page: str, turn: str) -> str:
 
 
 def test_nothing_is_cut_without_a_way_to_open_it() -> None:
-    """A long reason stands on the first screen by its beginning, with how many words follow, and opens to all of it."""
+    """A long reason is on the first screen by its beginning, with how many words follow, and opens to all of it."""
     long = "It came down to one point, in the end. " * 50
     first, short = (
         render(adversarial(script_of(_final_verdict_judge=final(justification=text)), rounds=1)).partition(

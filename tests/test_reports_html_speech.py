@@ -38,7 +38,7 @@ def runs(text: str) -> list[str]:
 
 
 def block(text: str) -> str:
-    """A speech as it stands on a page."""
+    """A speech as it is on a page."""
     return str(writer.speech(text))
 
 
@@ -139,7 +139,7 @@ def test_a_quote_that_was_looked_up_is_shown_as_it_was_written(quote: str) -> No
 
 
 def test_links_hide_nothing() -> None:
-    """A title stands behind its link, and a link without words, or with the address of another host, shows its own."""
+    """A title is after its link, and a link without words, or with the address of another host, shows its own."""
     made = block("[](https://e.example/Judge) [\u2800](https://e.example/order) [a](https://e.example 'not so')")
     other_host = block("[https://good.example/x](https://e.example/y) [www.e.example](https://www.e.example/)")
     page = lxml.html.fromstring(f"<div>{made}{writer.line('[.](https://e.example/line)')}</div>")
@@ -186,7 +186,7 @@ def test_what_a_parser_notes_is_not_shown(row: tuple[str, str]) -> None:
 
 
 def test_numbers_of_a_list_are_those_that_were_written() -> None:
-    """Each item has its own number, whichever stands before it."""
+    """Each item has its own number, whichever is before it."""
     assert block("1929. a\n1945. b\n") == '<ol>\n<li value="1929">a</li>\n<li value="1945">b</li>\n</ol>\n'
 
 

@@ -124,7 +124,7 @@ def test_a_complete_debate(strictness: str) -> None:
 
 
 def test_an_intervention() -> None:
-    """An intervention and its forced turn stand after the verdict they answer."""
+    """An intervention and its forced turn are after the verdict they answer."""
     made = report(script_of(_1_verdict_judge=puppets.converging()), rounds=2)
     rows = ("1 | 7 | 6 | A", "2 | 7 | 6 | A", "**Total** | **14** | **12** | **A**")
     top = head(rounds=2, of=2, scores="Researcher A: 14 | Researcher B: 12")
@@ -242,7 +242,7 @@ def entries() -> list[Entry]:
 
 
 def test_every_speech_is_in_the_transcript() -> None:
-    """Speeches before the first round and after the last stand in the transcript, around the rounds."""
+    """Speeches before the first round and after the last are in the transcript, around the rounds."""
     lines = [line for line in render(build_report(entries())).split("\n") if line.startswith(("### ", "#### "))]
 
     assert [line.lstrip("# ").partition(" — ")[0] for line in lines] == [

@@ -1,4 +1,4 @@
-"""What was said, in markdown: it reads as it was meant, and can't forge what stands around it."""
+"""What was said, in markdown: it reads as it was meant, and can't forge what is around it."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ ADDRESSES = (
     "http://a.example/`<b>`",
     "Www.a.example/<b>",
 )
-"""To readers that link bare addresses, what follows these up to a blank or `<` is part of the address."""
+"""To readers that link bare addresses, what follows these up to a space or `<` is part of the address."""
 
 
 ENVIRONMENT = template_environment("reports", {}, markdown_text)

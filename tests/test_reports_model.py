@@ -188,4 +188,4 @@ def test_the_unknown_is_told() -> None:
     assert {row[-1] for row in made.table.rows} == {literal("unknown")}
     assert {row[3:-1] for row in made.table.rows} == {(literal("–"),) * 4}
     assert "The price of 5 calls is unknown and in none of the sums." in made.notes
-    assert "A dash stands where tokens were not counted." in made.notes
+    assert "A dash means that tokens were not counted." in made.notes

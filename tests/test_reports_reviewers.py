@@ -1,4 +1,4 @@
-"""Reviewers stand beside the judges in the report, with how far they agree; the panel's verdict never changes."""
+"""Reviewers are beside the judges in the report, with how far they agree; the panel's verdict never changes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_ballots_that_do_not_count_are_told() -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_format_shows_its_reviewers(name: str) -> None:
-    """Whatever judges vote on, reviewers stand beside them, and the tables are as wide as their heads."""
+    """Whatever judges vote on, reviewers are beside them, and the tables are as wide as their heads."""
     made = entries_of(name)
     asked = review_form(made)
     found = build_report(made, gather_reviews(asked, ballot_for(asked), ballot_for(asked, "bob", side="b"))).reviewers

@@ -22,7 +22,7 @@ PASSAGE = "The sky was green that morning, the captain wrote."
 
 
 def judged(name: Any, script: Any = None, **how: Any) -> str:
-    """What stands under the section's heading."""
+    """What is under the section's heading."""
     return section(report(name, script, **how), "How It Was Judged")
 
 
@@ -46,7 +46,7 @@ def test_a_panel_tells_every_vote() -> None:
 
 
 def test_a_mirrored_vote_is_told_twice() -> None:
-    """Both ballots stand side by side, with whether they say the same; how many changed is said."""
+    """Both ballots are side by side, with whether they say the same; how many changed is said."""
     script = {
         "final.verdict.judge-1": {"winner": "a", "probability": 0.75},
         "final.verdict.judge-1.mirrored": {"winner": "b", "probability": 0.75},

@@ -11,7 +11,7 @@ from scripted_debates import label, panel_scores, report, section
 
 
 def verdict(name: Any, script: Any = None, **how: Any) -> str:
-    """What stands under the verdict's heading."""
+    """What is under the verdict's heading."""
     return section(report(name, script, **how), "Final Verdict")
 
 

@@ -67,7 +67,7 @@ def test_names_are_names(name: str) -> None:
 
 @given(st.sampled_from(list(ballot_for(ASKED))), values)
 def test_nothing_hostile_breaks_a_check(key: str, value: Any) -> None:
-    """Whatever stands in a field, there are complaints about it or there is a ballot of it."""
+    """Whatever is in a field, there are complaints about it or there is a ballot of it."""
     made = ballot_for(ASKED) | {key: value}
 
     if not ASKED.problems(made):
@@ -201,7 +201,7 @@ def test_an_empty_form_lacks_its_answers_alone(name: str, tmp_path: Path) -> Non
 
 
 def test_a_form_filled_in_will_do() -> None:
-    """Who writes behind each colon has a ballot."""
+    """Who writes after each colon has a ballot."""
     asked = review_form(adversarial_entries(rounds=1))
     text = form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04", "ada")
     for key, said in (

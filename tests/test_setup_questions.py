@@ -243,7 +243,7 @@ class TestRefusals:
 
 
 def test_issues_of_the_users_own_are_confirmed_as_text() -> None:
-    """A list of the user's own stands in the block as its questions."""
+    """A list of the user's own is in the block as its questions."""
     lines = block_lines({"issues": ("What does it cost?", "Who runs it?")}, loader.load("adversarial"))
     assert lines == ["List of issues: What does it cost?; Who runs it?"]
 

@@ -151,7 +151,7 @@ def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: 
                 process.signal(sign)
             ended = process.end(within=30)
         assert ended.code == 130 and "Traceback" not in ended.err
-        assert f"interrupted; 0 replies saved. Go on with `debate resume {J}`." in ended.err
+        assert f"interrupted; 0 replies saved. Continue with `debate resume {J}`." in ended.err
         server.held = requests + 1
     server.held = 0
     with started("resume", J, "--quiet") as process:
@@ -176,7 +176,7 @@ def test_one_interrupt_of_a_step_awaits_what_is_paid_for(server: Server) -> None
     """The first Ctrl-C in `open` and in `step` makes no further call, and saves the reply under way."""
     for requests, command in ((1, OPEN), (2, ("step", J))):
         said = interrupt_once(server, requests, command)
-        assert f"{'1 reply' if requests == 1 else '2 replies'} saved. Go on with `debate resume {J}`." in said
+        assert f"{'1 reply' if requests == 1 else '2 replies'} saved. Continue with `debate resume {J}`." in said
 
 
 @pytest.mark.parametrize("usable", [True, False])
@@ -189,7 +189,7 @@ def test_one_interrupt_awaits_the_positions(usable: bool, server: Server) -> Non
     if usable:
         (opened,) = [event for event in read(J).events if isinstance(event, Opened)]
         assert len(opened.derived) == 1
-        assert f"0 replies saved. Go on with `debate resume {J}`." in said
+        assert f"0 replies saved. Continue with `debate resume {J}`." in said
     else:
         assert "1 reply did not give positions." in said and "no debate was opened, and nothing is saved." in said
         assert not Path(J).exists()
@@ -223,4 +223,4 @@ def test_paid_positions_are_kept(
     assert ran.code == 130
     (opened,) = [event for event in read(J).events if isinstance(event, Opened)]
     assert len(opened.derived) == 1
-    assert f"interrupted; 0 replies saved. Go on with `debate resume {J}`." in ran.err
+    assert f"interrupted; 0 replies saved. Continue with `debate resume {J}`." in ran.err

@@ -114,7 +114,7 @@ def launched(script: Path, folder: Path, *, python: str = "") -> subprocess.Comp
 
 @pytest.mark.parametrize("name", ["bin/debate", "skill/debate-orchestrator/scripts/debate"])
 def test_the_launcher_runs_the_installed_command(tmp_path: Path, name: str) -> None:
-    """Where `debate` is installed a launcher runs it, also behind the plugin's own on the PATH and through a link."""
+    """Where `debate` is installed a launcher runs it, also after the plugin's own on the PATH and through a link."""
     link = tmp_path / "link"
     link.symlink_to((ROOT / name).parent)
     (tmp_path / "bin").mkdir()

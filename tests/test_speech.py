@@ -47,7 +47,7 @@ def test_tamed_text_hides_and_reorders_nothing(text: str) -> None:
 
 @given(st.text(st.characters(categories=("L", "M", "N", "P", "S", "Zs")), max_size=80))
 def test_what_can_be_seen_is_left(text: str) -> None:
-    """Letters, marks, digits, signs and spaces of every script come through unchanged, but for blanks and variants."""
+    """Letters, marks, digits, signs and spaces of every script come through unchanged, but for spaces and variants."""
     blanks = "\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef\u115f\u1160\u17b4\u17b5\u3164\uffa0"
     text = re.sub(f"[{blanks}]", "", text)
 
@@ -96,7 +96,7 @@ def test_one_line_is_one(text: str) -> None:
 
 
 def test_a_block_is_closed_by_its_own_code_alone() -> None:
-    """Every place has a code of its own, which is taken out of the text that stands there, and out of no other."""
+    """Every place has a code of its own, which is taken out of the text that is there, and out of no other."""
     own, other = (sanitize.block_marker(NONCE, place) for place in ("1.opening.a", "1.opening.b"))
 
     assert own != other and own == sanitize.block_marker(NONCE, "1.opening.a")
@@ -121,7 +121,7 @@ def test_normalizing_changes_nothing_else(form: Literal["NFC", "NFD", "NFKC", "N
 
 @pytest.mark.parametrize("undrawn", ["\u200c", "\u200d", "\ufe0f", "\U000e0041", "\u180b", "\u200d\ufe0f" * 3])
 def test_what_is_not_drawn_parts_no_marks(undrawn: str) -> None:
-    """The ninth mark on a letter goes with all behind it, whatever stands between; after eight, what joins stays."""
+    """The ninth mark on a letter goes with all after it, whatever is between; after eight, what joins stays."""
     marks = "\u0301" * 8
     assert sanitize.few_combining_marks(f"Is e{(marks + undrawn) * 30} so?") == f"Is e{marks}{undrawn} so?"
     assert sanitize.few_combining_marks(f"e{marks}{undrawn}x") == f"e{marks}{undrawn}x"

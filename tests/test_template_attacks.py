@@ -81,7 +81,7 @@ def hostile(debate: Run, here: Path, attack: str) -> str:
 
 
 def test_a_template_in_a_journal_runs_nothing(debate: Run, ran: Path, hostile: str) -> None:
-    """A journal's templates run nothing, whichever verb goes on with it, trusted or not."""
+    """A journal's templates run nothing, whichever verb continues with it, trusted or not."""
     for trusted in ([], ["--trust"]):
         for words in (
             ["step"],

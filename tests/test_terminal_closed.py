@@ -19,7 +19,7 @@ CONVERSATION, BALLOT = ("--rehearse",), ("ballot", JOURNAL)
 
 
 def asked(master: int, question: bytes) -> None:
-    """Returns once a question, and the sign behind which it is answered, are shown on a terminal."""
+    """Returns once a question, and the sign after which it is answered, are shown on a terminal."""
     shown, until = b"", time.monotonic() + PATIENCE
     while b">" not in shown.partition(question)[2]:
         assert time.monotonic() < until, f"not seen: {shown[-2000:]!r}"

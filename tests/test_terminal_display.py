@@ -65,7 +65,7 @@ def test_the_scroll_back_is_whole(steps: list[tuple[int, int, int, int]]) -> Non
 
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_finished_rows_wait_while_it_is_released(forgotten: bool) -> None:
-    """Behind another job nothing is printed; what has waited is printed later, unless it is forgotten."""
+    """After another job nothing is printed; what has waited is printed later, unless it is forgotten."""
     terminal = FakeTerminal()
     display = held(terminal)
     display.release()

@@ -84,7 +84,7 @@ def test_the_setup(here: Path, key: str) -> None:
 
 
 def test_a_speech_is_kept(tmp_path: Path) -> None:
-    """Going back from a speech has nowhere to go: the speech stays, and is gone on with."""
+    """Going back from a speech has nowhere to go: the speech stays, and is continued."""
     with standing("Tabs are", BACK, " one key." + HAND_IN + ENTER) as (terminal, screen):
         assert run(SpeechEditor(taken("1.opening.a", terminal, tmp_path)).take()) == "Tabs are one key."
     assert "No question comes before this one." in screen.text

@@ -19,7 +19,7 @@ from debate_orchestrator.util.terminal_text import Back
 SHORT = ("7 6 8", "5 5.5 4", "a", "A was better.", "more of it, A", "more of it, B")
 """An answer to every question that is asked of a strict ballot in the first of two rounds."""
 MORE = ("start of A", "start of B", "end of A", "end of B", "", "no", "")
-"""Answers to the questions behind `more`."""
+"""Answers to the questions after `more`."""
 NOTHING = "(not given)"
 
 
@@ -173,7 +173,7 @@ def test_a_winner_against_the_scores_is_asked_about(here: Path) -> None:
 
 
 def test_what_is_half_typed_is_on_the_disk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands in a field and was not entered is on the disk soon, and lies in the line for the next process."""
+    """What is in a field and was not entered is on the disk soon, and lies in the line for the next process."""
     monkeypatch.setattr(drafts, "SAVE_DELAY", 0)
     on_disk = dict[Path, bytes]()
 

@@ -33,7 +33,7 @@ from debate_orchestrator.terminal.display import SIDES
 
 @pytest.mark.parametrize("columns", [40, 80, 160])
 def test_everything_is_shown(columns: int) -> None:
-    """All announcements stand there word for word, in their order, and every speech below its heading: both sides
+    """All announcements are there word for word, in their order, and every speech below its heading: both sides
     beside each other where there is room."""
     ballots = {f"_{n}_verdict_judge": puppets.converging() for n in (1, 2)}
     shown, lines = whole(columns, say=debates.script_of(**ballots))
@@ -283,7 +283,7 @@ def test_a_streamed_speech_says_nothing_of_its_quotes() -> None:
 
 @pytest.mark.parametrize("line", [debates.CONCEDE, debates.DECLINE])
 def test_the_code_of_a_reserved_line_is_not_shown(line: str) -> None:
-    """A recorded speech is shown as others hear it: a line that counts stands there without its code."""
+    """A recorded speech is shown as others hear it: a line that counts is there without its code."""
     shown = Shown()
     shown.ask("1.opening.a")
     made = Reply(text=f"It is so.\n\n{line} [BCDFGH]", brief_digest="0" * 64, spec="anthropic:m")

@@ -152,14 +152,14 @@ def strangers_setup(**progress: Any) -> None:
 
 
 def test_the_setup_of_another_is_not_taken_up_by_enter(moderator: Moderator) -> None:
-    """A setup that the user did not begin, and that goes on with a paid call, is taken up after a yes alone."""
+    """A setup that the user did not begin, and that continues with a paid call, is taken up after a yes alone."""
     strangers_setup()
     held = run_setup("", "\x03", found=FOUND, goes_on=True, agreed=lambda path, calls: not calls)
 
     assert not moderator.server.requests
     assert held.conversation.kept.path != ".debate-setup.yaml" and Path(".debate-setup.yaml").exists()
     run_setup("", "\x03", found=FOUND, goes_on=True)
-    assert moderator.server.requests, "the user's own is gone on with"
+    assert moderator.server.requests, "the user's own is continued"
 
 
 class Asked:
@@ -207,7 +207,7 @@ def test_the_model_of_a_file_that_would_be_called_is_agreed_to(moderator: Modera
 
 @pytest.mark.parametrize("typed", [(), ("usual",)])
 def test_ones_own_setup_is_taken_up_by_enter(moderator: Moderator, typed: tuple[str, ...]) -> None:
-    """A setup that the user began is gone on with by Enter, with the models that were chosen and without."""
+    """A setup that the user began is continued by Enter, with the models that were chosen and without."""
     left = run_setup("Should we?", *typed, CTRL_C, found=FOUND)
     wanted = left.conversation.calls()
     held = run_setup("", CTRL_C, found=FOUND, goes_on=True, agreed=lambda path, calls: {*calls} <= {*wanted})

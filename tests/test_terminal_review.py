@@ -104,7 +104,7 @@ def test_the_vote_before_stands_once_the_debate_was_read() -> None:
 
     for one in (made, again):
         assert one.ballot is not None and one.ballot["before"] == "a"
-        assert "The vote before reading stands" in one.text
+        assert "The vote before reading stays" in one.text
 
 
 def test_what_will_not_do_is_asked_again() -> None:

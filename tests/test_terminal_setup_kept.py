@@ -1,4 +1,4 @@
-"""A setup conversation that is left: what is kept, and how it is gone on with, at a terminal or by a host."""
+"""A setup conversation that is left: what is kept, and how it is continued, at a terminal or by a host."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_giving_up_is_told(here: Path, line: str, told: str) -> None:
 
 
 def test_a_line_that_does_not_count_is_told(here: Path) -> None:
-    """A speaker whose reserved line stands in a quotation, or is not the last, is told so before handing in."""
+    """A speaker whose reserved line is in a quotation, or is not the last, is told so before handing in."""
     _, script = spoken(here, f'She wrote: "It is so.\n{CONCEDE}', "e", f"So.\n\n{CONCEDE}", "", turn="1.opening.b")
     first, last = ("\n".join(script.asked[n].lines) for n in (1, 3))
 

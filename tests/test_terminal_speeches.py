@@ -79,7 +79,7 @@ def test_nothing_is_lost(text: str, cuts: list[int], widths: list[int]) -> None:
     ],
 )
 def test_how_it_is_laid_out(text: str, rows: list[str]) -> None:
-    """Words stay whole where they fit, blank lines count once, code keeps its blanks, and all of it is indented."""
+    """Words stay whole where they fit, blank lines count once, code keeps its spaces, and all of it is indented."""
     assert streamed(text, [], [16])[2:] == rows
 
 
@@ -131,7 +131,7 @@ def test_speech_is_indented() -> None:
 @pytest.mark.parametrize("joins", [True, False])
 @pytest.mark.parametrize("said", hostile_texts.WIDER_THAN_THEY_LOOK, ids=itertools.count())
 def test_no_speech_leaves_its_column(said: str, joins: bool) -> None:
-    """However wide a terminal draws a speech, it is indented, in its own column, and the other one stands in its
+    """However wide a terminal draws a speech, it is indented, in its own column, and the other one is in its
     place."""
     for columns in (80, 130):
         first, second = challenges()

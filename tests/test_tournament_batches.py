@@ -121,7 +121,7 @@ def test_the_cap_counts_half(server: Server) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("cancel", [False, True])
 def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) -> None:
-    """A run that leaves while its batches are under way is gone on with by one that takes their results: no call is
+    """A run that leaves while its batches are under way is continued by one that takes their results: no call is
     paid for twice, and each has one `CallIntended`."""
     held = contests.tournament(topics=1, rehearse=False)
     first = stopped(held, server, cancel=cancel)
@@ -314,7 +314,7 @@ def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.slow
 def test_a_killed_process_takes_its_batches(server: Server, here: Path) -> None:
-    """A command that is killed between the creation of its batches and their results is gone on with by `resume`, and
+    """A command that is killed between the creation of its batches and their results is continued by `resume`, and
     no call is paid for twice; the cluster is refused."""
     Path("spec.json").write_text(json.dumps(contests.spec_data(1)))
     server.batches_open = True

@@ -128,7 +128,7 @@ def test_everything_wrong_is_said_at_once() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"topics": [{"id": "x", "motion": "Y.", "category": "c"}] * 2}, "the topic id x stands 2 times"),
+        ({"topics": [{"id": "x", "motion": "Y.", "category": "c"}] * 2}, "the topic id x occurs 2 times"),
         (
             {"topics": [{"id": n, "motion": m, "category": "c"} for n, m in (("x", "So."), ("y", "so"))]},
             "the topics x, y have the same text in motion",

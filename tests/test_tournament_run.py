@@ -88,7 +88,8 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
 
 
 def test_changed_prompts_are_noted(here: Path) -> None:
-    """A debate that goes on with other prompts than it began with says so in its journal; one that begins does not."""
+    """A debate that continues with other prompts than it began with says so in its journal; one that begins does
+    not."""
     held = contests.tournament(topics=1)
     first = held.schedule[0]
     opened = held.make_opened(first)
@@ -250,7 +251,7 @@ def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Pa
 
 
 def test_a_strangers_seat_is_refused(here: Path) -> None:
-    """A journal in which someone from outside the tournament was put into a seat is not gone on with."""
+    """A journal in which someone from outside the tournament was put into a seat is not continued."""
     held = contests.tournament(**{**PAIR, "rehearse": True})
     with JournalWriter.create(held.journal_path(held.schedule[0].id), held.make_opened(held.schedule[0])) as journal:
         journal.append(Reassigned(seat="judge", specs=("command:touch marker", "rehearse:anthropic:claude-opus-5")))

@@ -29,7 +29,7 @@ def test_kappas_are_worked_as_by_hand() -> None:
 
 
 def test_agreement_takes_a_tie_for_a_label(debate: Run) -> None:
-    """Two ties agree, a tie and a win do not, a missing vote is not a pair, and each pair stands once, in either
+    """Two ties agree, a tie and a win do not, a missing vote is not a pair, and each pair occurs once, in either
     order."""
     votes = {"d1": ("tie", "tie"), "d2": ("tie", "pro"), "d3": ("con", "con"), "d4": ("pro", "")}
     rows = []

@@ -96,7 +96,7 @@ def test_values_of_another_kind(answers: dict[str, Any]) -> None:
 
 
 def forged() -> str:
-    """A command line of which a terminal would make rows of its own, by blanks alone."""
+    """A command line of which a terminal would make rows of its own, by spaces alone."""
     gap = " " * 200
     return f"sh -c 'touch marker'{gap}" + gap.join(
         [
@@ -109,7 +109,7 @@ def forged() -> str:
 
 
 def test_blanks_are_shown(here: Path) -> None:
-    """More blanks than one in a row, which could be taken for the end of a line, are shown by their code and number,
+    """More spaces than one in a row, which could be taken for the end of a line, are shown by their code and number,
     also in what a file calls a seat; a line that is cut says so; and such a command line is refused."""
     (one,) = risks.of_settings({"cast": f"command:{forged()}"})
     (two,) = risks.of_settings({"cast": "command:sh  -c 'x y'"})
@@ -124,7 +124,7 @@ def test_blanks_are_shown(here: Path) -> None:
 
 
 def test_a_list_of_risks(here: Path) -> None:
-    """The most serious stand last, each as an item; of many files the first few are told and the others counted, of
+    """The most serious are last, each as an item; of many files the first few are told and the others counted, of
     programs every one."""
     context = [f"/x/{n}.md" for n in range(60)]
     cast = {"a": "command:cat", "b": "openai:m@https://x/v1", "judge": [f"command:cat {n}" for n in range(9)]}
@@ -202,7 +202,7 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
 
 
 def test_more_rounds_than_the_format_takes_need_consent() -> None:
-    """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
+    """Continuing with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
     rules = loader.load("adversarial")
     most = opened_event(rounds=rules.rounds.maximum_if_insisted)
     more = most.with_settings(rounds=most.settings.rounds + 1)
@@ -243,7 +243,7 @@ def test_a_path_without_end_is_refused(debate: Run, here: Path, answer: str) -> 
 
 @pytest.mark.parametrize("place", ["seats", "rubric"])
 def test_the_order_of_a_format_is_part_of_it(place: str) -> None:
-    """A format whose seats, shapes or criteria stand in another order is not the shipped one: briefs follow it."""
+    """A format whose seats, shapes or criteria are in another order is not the shipped one: briefs follow it."""
     first = opened_event()
     data = first.model_dump(mode="json")
     holder, key = (data["format"], place) if place != "rubric" else (data["format"]["rubric"], "criteria")

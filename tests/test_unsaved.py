@@ -107,7 +107,8 @@ def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server:
     assert "Traceback" not in ended.err
     for turn in JUDGES:
         assert f"Lost: {turn}: its reply" in ended.err, turn
-    assert f"interrupted; 3 replies lost, as named above. 2 replies saved. Go on with `debate resume {J}`." in ended.err
+    saved = f"2 replies saved. Continue with `debate resume {J}`."
+    assert f"interrupted; 3 replies lost, as named above. {saved}" in ended.err
     assert read(J).torn_bytes == 0 and asked() == ["1.opening.a", "1.opening.b", *JUDGES]
     with started("resume", J) as process:
         assert process.end().code == 0

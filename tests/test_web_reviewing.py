@@ -174,7 +174,7 @@ def test_a_link_opens_its_review_alone(reviewer: Visitor, link: str, here: Path)
 
 def test_the_desk_has_the_links_of_reviewers(here: Path) -> None:
     """The page of a finished debate has the link for reviewers. Who has begun a review, here or at a terminal, stands
-    there with the link that goes on with it."""
+    there with the link that continues with it."""
     shutil.copy(resources.folder("examples") / "friday-deploys" / JOURNAL, JOURNAL)
     with visiting() as dashboard:
         address = re.findall(r'href="(/review/[^"]+)"', dashboard.get("/debates/debate-report").text)[0]

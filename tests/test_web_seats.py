@@ -163,7 +163,7 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
 
 def test_a_speech_that_is_not_taken_stays_with_its_writer(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """An empty speech is refused, and the turn waits on. One that concedes the debate is handed in only once its writer
-    has ticked that it is meant so. One that comes too late stands on the page, from which it can be copied."""
+    has ticked that it is meant so. One that comes too late is on the page, from which it can be copied."""
     address, links = begun(visitor, **{"cast.a": "human"})
     (link,) = links.values()
 

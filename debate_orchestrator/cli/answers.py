@@ -18,7 +18,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import to_yaml
 
 _REHEARSED = re.compile(r"\.rehearsed(-\d+)?(?=\.)")
-"""What the name of a rehearsal's report has before its suffix."""
+"""The part that a rehearsal adds to the name of its report, before the suffix."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
     """The answers that make the same debate again; of a rehearsal, the debate that was rehearsed. Settings that few
-    debates have stand only where they differ from the default."""
+    debates have appear only if they differ from the default."""
     opened = debate.opened
     cast = opened.cast
     if model_spec.is_rehearsal(cast) or any(note.note == "estimate" for note in debate.notes):

@@ -105,7 +105,8 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
 
 
 def _locations_of_keys(path: str | None) -> Callable[[str], str]:
-    """Tells where a key of an answers file stands: `PATH:LINE`. The file is read for the first key."""
+    """Returns a function from a key of an answers file to its place, `PATH:LINE`. The file is read for the first
+    key."""
 
     @cache
     def lines() -> dict[tuple[str, ...], int]:
@@ -224,7 +225,7 @@ def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
         else f"the question `{next_item.key}` is open"
     )
     raise BadSettings(
-        f"{path} holds a setup conversation in which {open_questions}. Go on with `{command('ask', path)}`."
+        f"{path} holds a setup conversation in which {open_questions}. Continue with `{command('ask', path)}`."
     )
 
 

@@ -203,7 +203,7 @@ def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: s
 
 
 def _head(form: ReviewForm, journal: str) -> Iterator[str]:
-    """What the form is on, and what its fields may hold."""
+    """The comment lines of the form: its debate, and the values that its fields may have."""
     texts, format, setup = reviews.review_texts(), form.debate.format, form.debate.opened.settings
     yield from (line.format(journal=one_line(journal)) for line in texts.form)
     yield f"Topic: {setup.topic}"
@@ -230,7 +230,7 @@ def _fields(form: ReviewForm, shape: Shape) -> dict[str, Any]:
 
 
 def hint(field: Field, form: ReviewForm) -> str:
-    """What a field may hold: `a, b or tie: who won the round`."""
+    """The values that a field may have: `a, b or tie: who won the round`."""
     if field.kind == "number":
         bounded = field.least is not None and field.most is not None
         values = f"{field.least:g} to {field.most:g}" if bounded else "a number"

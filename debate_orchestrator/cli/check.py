@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[str, Any]:
-    """What there is to say of a journal, as JSON."""
+    """The findings on a journal, as JSON."""
     due = [turn.id for turn in debate.due]
     return {
         "journal": path,

@@ -25,5 +25,5 @@ def run(arguments: argparse.Namespace) -> int:
     say(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
     for sentence in wording.unheard(debate):
         say(sentence)
-    say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")
+    say(f"Continue with `{wording.next_command(debate, arguments.journal)}`.")
     return 0

@@ -52,7 +52,7 @@ class ConsentSubject(NamedTuple):
 
     name: str
     key: str
-    """What consent is remembered by; empty if the file has no identity, so that nothing is remembered."""
+    """The key under which consent is remembered; empty if the file has no identity, so that nothing is remembered."""
 
 
 def source_of_file(path: str) -> ConsentSubject:

@@ -41,7 +41,7 @@ lost."""
 
 
 class Mode(Enum):
-    """What the keys are for."""
+    """The purpose of the keys."""
 
     RUN = auto()
     CONFIRM = auto()
@@ -62,7 +62,7 @@ class Key(NamedTuple):
 
 
 class Controls:
-    """What the keys and interrupts do to a debate that runs. A pause lets the replies under way come in and starts no
+    """Applies keys and interrupts to a running debate. A pause lets the replies under way come in and starts no
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
     def __init__(
@@ -243,7 +243,7 @@ class Controls:
         for number, issue in enumerate(current_issues(self._debate) if print_list else (), start=1):
             self._message(f"I{number}. {issue}")
         minutes = _OFFER_SECONDS // 60
-        self._message(f"Enter goes on with this list, c changes it. After {minutes} minutes the debate goes on.")
+        self._message(f"Enter continues with this list, c changes it. After {minutes} minutes the debate goes on.")
         self.pause()
 
     def _go_on(self) -> None:

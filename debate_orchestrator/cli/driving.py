@@ -87,7 +87,7 @@ def write_brief(folder: TurnsFolder, debate: DebateState, turn: Turn, brief: Bri
 
 
 def spending_line(debate: DebateState) -> str:
-    """What the calls have cost, in a line; empty if there were none."""
+    """The cost of the calls, in a line; empty if there were none."""
     costs = costs_of(debate)
     total = costs.total
     if not total.calls:
@@ -121,7 +121,7 @@ def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:
 
 
 def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
-    """Why a reply does not count or a call failed. The problem may quote a reply that must stay hidden."""
+    """The reason that a reply does not count or a call failed. The problem may quote a reply that must stay hidden."""
     if isinstance(event, Rejected) and rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn_id)):
         return f"  {event.turn_id}: the reply was rejected: it is not what was asked for."
     if isinstance(event, Rejected):
@@ -282,7 +282,7 @@ def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Nam
 
 
 _VERDICT_FIELDS = ("winner", "strength", "label", "score", "probability", "votes", "swing", "totals")
-"""What a program is told of a verdict, by its names in the JSON report."""
+"""The verdict for programs, with the names of the JSON report."""
 
 
 def outcome(report: ReportModel) -> dict[str, Any]:

@@ -24,13 +24,13 @@ def add_journal(parser: argparse.ArgumentParser, which: str = "") -> None:
 
 
 def add_waiting(parser: argparse.ArgumentParser, purpose: str) -> None:
-    """How long a host's command waits for replies."""
+    """Adds the option for how long a host's command waits for replies."""
     about = f"wait for {purpose}, up to that many seconds (110 unless given), and take what is there then"
     parser.add_argument("--wait", nargs="?", type=_seconds, const=110.0, metavar="SECONDS", help=about)
 
 
 def add_schemas(parser: argparse.ArgumentParser) -> None:
-    """How much is printed of a turn."""
+    """Adds the option for how much of a turn is printed."""
     parser.add_argument("--schemas", action="store_true", help="print the schemas of replies; briefs hold them too")
 
 
@@ -101,7 +101,7 @@ def settings_from_flags(arguments: argparse.Namespace, *names: str) -> dict[str,
 
 
 def add_permissions(parser: argparse._ActionsContainer) -> None:
-    """What the user permits to the models and programs that are called. No answers file can permit it."""
+    """Adds the options that permit something to the called models and programs. No answers file can permit it."""
     add_insecure(parser)
     parser.add_argument(
         "--command-env",
@@ -145,14 +145,14 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
 
 
 def add_progress(parser: argparse.ArgumentParser) -> None:
-    """How much is printed while a debate runs."""
+    """Adds the options for how much is printed while a debate runs."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--quiet", action="store_true", help="print nothing but errors and the closing line")
     group.add_argument("--events", action="store_true", help="print each event on stderr, one JSON object a line")
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
-    """Where the report of a replay goes, and how fast it plays."""
+    """Adds the options for the report of a replay and its speed."""
     from debate_orchestrator.reports.report_files import suffixes
 
     parser.add_argument("--to", metavar="FILE", help=f"write its report to a file that ends in {suffixes()}")

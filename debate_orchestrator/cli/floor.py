@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(wording.user_event_text(debate, question_event) or "")
     if briefed_turns:
         say(f"These turns were briefed before the question and will not see it: {', '.join(briefed_turns)}.")
-    say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")
+    say(f"Continue with `{wording.next_command(debate, arguments.journal)}`.")
     return 0
 
 

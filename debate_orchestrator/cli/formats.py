@@ -103,7 +103,7 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
 
 
 def _setting_flag(setting: str, value: bool) -> str:
-    """When a phase takes place that depends on a setting, by its flag."""
+    """The condition of a phase that depends on a setting, in terms of its flag."""
     flag = setting.replace("_", "-")
     return f"unless --no-{flag}" if value else f"only with --{flag}"
 
@@ -118,7 +118,7 @@ def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:
 
 
 def _rules(format: Format) -> Iterator[str]:
-    """How many rounds there may be, how judges vote, and what wins."""
+    """The rules on rounds, votes and winning, one sentence each."""
     limits = format.rounds
     more_if_insisted = (
         f", up to {limits.maximum_if_insisted} with --insist" if limits.maximum_if_insisted > limits.maximum else ""

@@ -1,4 +1,4 @@
-"""What Ctrl-C, SIGTERM and SIGHUP do to calls that run: nothing more is begun, or all is cancelled."""
+"""Ctrl-C, SIGTERM and SIGHUP during calls: the first lets running calls finish, the next cancels them."""
 
 from __future__ import annotations
 

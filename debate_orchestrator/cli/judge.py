@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, Any]:
-    """How the judges are called, as far as flags say. Raises BadSettings with every problem."""
+    """The settings of the judges' calls that flags give. Raises BadSettings with every problem."""
     from_flags = flags.settings_from_flags(arguments, *CALL_SETTINGS)
     problems: list[str] = []
     if arguments.max_cost is not None:

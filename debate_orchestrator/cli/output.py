@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.core.format import Format
 
 _OTHER_FLAGS = {"insecure": "--insecure", "rehearse": "--rehearse"}
-"""What is not a setting and has a flag, by the name that it has in Python."""
+"""The flags that set no setting, by their names in Python."""
 _flags_of_verb: set[str] = set()
 """The flags of the verb that runs, by their names in the arguments."""
 
@@ -114,7 +114,7 @@ def print_document(text: str) -> None:
 
 
 def print_status(*lines: str) -> None:
-    """Prints progress or advice, each of the lines as one, on stderr, behind the results before it where both go into
+    """Prints progress or advice, each of the lines as one, on stderr, after the results before it where both go into
     one pipe. Where stderr can't be written to, the work goes on."""
     with suppress(OSError):
         sys.stdout.flush()
@@ -149,7 +149,7 @@ def print_problems(problems: Iterable[str]) -> None:
 
 @contextmanager
 def printing_problems(problems: Iterable[str]) -> Iterator[None]:
-    """Prints problems behind the results, also where these can't be printed."""
+    """Prints problems after the results, also where these can't be printed."""
     try:
         yield
     finally:

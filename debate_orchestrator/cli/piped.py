@@ -1,4 +1,4 @@
-"""What comes on standard input as a reply (`TURN=-`) or an answer (`KEY=-`). There may be no other copy of it, so it is
+"""Reads a reply (`TURN=-`) or an answer (`KEY=-`) from standard input. There may be no other copy of it, so it is
 written to a file as it comes, and the file is removed once it is taken."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PIECE_SIZE = 1_000_000
 
 
 class _Input:
-    """What has come on standard input under one name: in memory, and in a file where that can be written."""
+    """The standard input read for one name: in memory, and in a file if that can be written."""
 
     def __init__(self, name: str, folder: TurnsFolder):
         self.name, self.data, self.is_whole, self.is_cut = name, bytearray(), False, False
@@ -42,14 +42,14 @@ class _Input:
 
     @property
     def part(self) -> str:
-        """What of the reply or answer this is, for a sentence."""
+        """Which part of the reply or answer this is, for a sentence."""
         if self.is_cut:
             return f"the beginning, cut off at {_MAX_SIZE:,} bytes, of the"
         return "the" if self.is_whole else "the part that had come of the"
 
     @property
     def remedy(self) -> str:
-        """What is to be done to it before it can be handed in, for a hint."""
+        """The hint on what to do before it can be handed in."""
         return "shorten it: " if self.is_cut else "" if self.is_whole else "complete it: "
 
     @property
@@ -104,12 +104,12 @@ class Piped:
         """`noun` says what they are, in a word; `hand_in` makes the command that hands in the one of that name from
         that file, both quoted for a shell."""
         self.folder = os.curdir
-        """Where they are kept."""
+        """The file that keeps them."""
         self.hand_in = hand_in
         self._noun, self._pending = noun, list[_Input]()
 
     def read(self, name: str) -> bytes:
-        """What is on standard input, which now has this name. Raises BadFile if that can't be read."""
+        """Reads standard input under this name. Raises BadFile if that can't be read."""
         piped_input = _Input(name, TurnsFolder(self.folder))
         if sys.stdin is None:  # it is closed
             return b""
@@ -148,7 +148,7 @@ class Piped:
         return sentences
 
     def kept_on_failure(self, work: Callable[[], Result], problems: list[str]) -> Result:
-        """What `work` returns. Where it fails, what is left is kept, and the `problems` until then are told too.
+        """Returns the result of `work`. If it fails, the rest is kept, and the `problems` until then are reported too.
 
         No signal interrupts this once `work` was interrupted or has failed for good, however soon it follows. While an
         error of this program waits for room on a full disk, the first one ends the wait.

@@ -42,7 +42,7 @@ from debate_orchestrator.util.numbers import plural
 FOLDER = "judge-probe"
 MAX_REPEATS = 20
 _BALLOT = (Risk(kind="recording", where="--output", what="a ballot of `debate probe`"),)
-"""What is remembered of a ballot's journal that the user made, or agreed to count."""
+"""The record of a ballot's journal that the user made, or agreed to count."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -174,5 +174,5 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
 
 def _saved_sentence(run: ProbeRun) -> str:
     saved_count = len(run.tasks) - len(run.pending())
-    next_step = "to go on with the others" if run.pending() else "for the scorecard"
+    next_step = "to get the others" if run.pending() else "for the scorecard"
     return f"{saved_count} of {len(run.tasks)} ballots are saved. Run the same command again {next_step}."

@@ -103,7 +103,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 def _real_debate(arguments: argparse.Namespace, real_settings: Settings) -> str:
-    """What the real debate of a rehearsal takes: a key, where one is missing, and its command."""
+    """What the real debate needs: a key if one is missing, and the command."""
     model_specs = [spec for specs in model_spec.unrehearsed_cast(real_settings.cast).values() for spec in specs]
     missing_variables = list(dict.fromkeys(filter(None, map(discovery.variable_to_set, model_specs))))
     first = (

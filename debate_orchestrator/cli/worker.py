@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         say(f"{plural(progress.completed, 'debate')} completed here, with {plural(progress.calls, 'call')}.")
     if interrupted:
-        raise Interrupted(f"{saved_but_for(lost)} Other workers go on with the debates under way.")
+        raise Interrupted(f"{saved_but_for(lost)} Other workers continue with the debates under way.")
     if problems:
         print_problems(problems)
         return exit_code(PermanentFailure(problems))

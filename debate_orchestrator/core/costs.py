@@ -1,4 +1,4 @@
-"""What a debate has cost so far, added up from the replies on record. What is unknown stays unknown."""
+"""The cost of a debate so far, added up from the replies on record. Unknown amounts stay unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has happened, as frozen past-tense values. Nothing in here reads a clock or makes up an id.
+"""Events: frozen values in the past tense. Nothing in here reads a clock or makes up an id.
 
 Some kinds have older names in journals than their classes have here: `asked` is CallIntended, `voted`
 StructuredReplyGiven (a ballot, or what the rapporteur or a clerk was asked for), `spoiled` Rejected, `unanswered`
@@ -63,7 +63,7 @@ Score = Annotated[float, Field(ge=0, le=MAX_SCORE * (MAX_ROUNDS + 1))]
 
 
 class EarlierRound(FrozenModel):
-    """What a panel made of a round."""
+    """A panel's result for a round."""
 
     scores: dict[str, Score]
     winner: str
@@ -101,7 +101,7 @@ class EarlierQuestion(FrozenModel):
     before: str
     """The slot id of the first turns that could hear it."""
     stage: Count = 0
-    """Which stage of that slot they are, from 0."""
+    """The index of their stage in that slot, from 0."""
 
 
 class EarlierDebate(JournaledModel):
@@ -123,9 +123,9 @@ class EarlierDebate(JournaledModel):
     speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
     notes: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """What weakens that debate, in sentences."""
+    """The weaknesses of that debate, in sentences."""
     judges: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """Who judged it before; empty if it was not judged."""
+    """Its earlier judges; empty if it was not judged."""
     rounds: dict[int, EarlierRound] = {}
     winner: str | None = None
     strength: str | None = None
@@ -162,7 +162,7 @@ class EarlierDebate(JournaledModel):
 
 
 _NAMES_OF_0_1 = {"course": "recording", "patience": "retry_for", "leader_first": "share_cache"}
-"""What journals of version 0.1 call fields of an opening and settings, and their names since."""
+"""The names that fields of an opening and settings had in journals of version 0.1, to their names since."""
 
 
 class Opened(JournaledModel):
@@ -187,7 +187,7 @@ class Opened(JournaledModel):
     """The debate that is judged again; None where a debate runs for the first time."""
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)
     nonce: str = Field(pattern=NONCE_PATTERN)
-    """What fences speech in every brief of this debate."""
+    """The nonce that fences speech in every brief of this debate."""
     speech_rules: Literal[1, 2] = 2
     """The version of the rules for reading speeches that the program had. All speeches are read by those of today."""
     mark_rules: Literal[1, 2] = Field(default=1, exclude_if=lambda version: version == 1)
@@ -268,7 +268,7 @@ class Opened(JournaledModel):
         return self
 
     def _turn_problem(self) -> str | None:
-        """What makes the turns of the debate more than can be held, or its votes more than can be counted."""
+        """The reason if the debate has more turns than can be taken, or more votes than can be counted."""
         judges, turns = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[Section]()
         votes = Counter(slot.section for slot in self.slots if self.format.is_vote(slot.phase))
         if votes and votes.most_common(1)[0][1] > 1:
@@ -320,7 +320,7 @@ class StructuredReplyGiven(JournaledModel):
     data: Annotated[dict[str, Any], FREE_TEXT] = Field(alias="ballot")
     reply: Reply
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """How `data` differs from the reply as it was written, one short line for each change."""
+    """The changes from the reply as it was written to `data`, one short line each."""
 
 
 _FORMER_SENTENCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."

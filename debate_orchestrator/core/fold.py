@@ -42,7 +42,7 @@ from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPositio
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 MAX_REOPENED = 100
-"""How often a debate may be reopened: each time its schedule is worked out again."""
+"""The maximum number of reopenings of a debate: each time its schedule is worked out again."""
 MAX_TURN_EVENTS = 5_000
 """After this many events of a turn no further call is made in it. One more event may record how a call under way ended,
 and the reply that ends the turn is always recorded. A day of failed calls is fewer than 4,000 events."""

@@ -53,8 +53,8 @@ from debate_orchestrator.core.shape_rules import (
 from debate_orchestrator.core.values import FrozenModel, PrintableKey, Text
 
 _TRIGGER_FIELDS = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
-"""What can trigger a phase, to the field of a reply that says so and the section of the format in which both must
-be."""
+"""The triggers of phases, each with the field of a reply that reports it and the section of the format in which both
+must be."""
 
 
 class InvalidFormat(ValueError):
@@ -76,9 +76,10 @@ class Format(FrozenModel):
     seats: dict[str, Seat]
     rounds: RoundLimits = RoundLimits()
     history: Literal["transcript", "dialogue"] = "transcript"
-    """How earlier turns are shown: as one growing transcript, or the seat's own ones as an assistant's messages."""
+    """The form in which earlier turns are shown: as one growing transcript, or the seat's own ones as an assistant's
+    messages."""
     context_heard_by: tuple[str, ...] = DEBATING_SEATS
-    """Who may read the context files."""
+    """The seats that may read the context files."""
     tells_rounds: bool = True
     """Whether debaters know how many rounds there are."""
     mirror: bool = False
@@ -89,7 +90,7 @@ class Format(FrozenModel):
     """The tag around a speaker's private working, which is shown to no one else; none if empty."""
     quotes: QuoteRules | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
-    """What a speaker must not do: it is on record as a fault where it is seen."""
+    """Things a speaker must not do; each one seen is recorded as a fault."""
     after_decline: Literal["goes on", "verdict"] = PydanticField(default="goes on", alias="after_refusal")
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
@@ -99,12 +100,12 @@ class Format(FrozenModel):
     judged_by: str = PydanticField(default="", pattern=rf"{NAME_PATTERN}|^$")
     """The format in which a debate of this one, which has no judge of its own, is judged later."""
     report: Literal["report", "transcript"] = "report"
-    """What is written of a debate: a report, or only the transcript."""
+    """The document written about a debate: a report, or only the transcript."""
     before: tuple[Phase, ...] = ()
     round: tuple[Phase, ...]
     after: tuple[Phase, ...] = ()
     shapes: dict[PrintableKey, Shape] = {}
-    """What structured replies look like. Some names mean something to the engine. A judge's shape with
+    """The shapes of structured replies. Some names have a meaning for the engine. A judge's shape with
     `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
     scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
     ballot, whose `feedback`, `convergence` (`detected`, `side`, `criteria`) and `conceded` are acted on; one
@@ -116,7 +117,7 @@ class Format(FrozenModel):
     announcements: AnnouncementTexts = PydanticField(default=AnnouncementTexts(), alias="labels")
     lines: ReservedLines = ReservedLines()
     judge_count: int = PydanticField(default=1, ge=1, le=9, alias="panel")
-    """How many judges there are unless the setup says otherwise."""
+    """The number of judges unless the setup says otherwise."""
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -159,13 +160,13 @@ class Format(FrozenModel):
         return self.quotes.checked_tags if self.quotes else ()
 
     def name_of(self, seat: str) -> str:
-        """What a seat is called: `Researcher A`; `Judge 2` for `judge-2`."""
+        """The name of a seat: `Researcher A`; `Judge 2` for `judge-2`."""
         role, _, number = seat.partition("-")
         name = self.seats[role].name
         return f"{name} {number}" if number else name
 
     def tag_of(self, turn: Turn) -> str:
-        """How a turn is marked on record: `[R1 - ROUND 1 - OPENING]`, `[JUDGE - FINAL VERDICT]`."""
+        """The tag of a turn in the record: `[R1 - ROUND 1 - OPENING]`, `[JUDGE - FINAL VERDICT]`."""
         _, _, number = turn.seat.partition("-")
         seat = self.seats[turn.role].tag + (f" {number}" if number else "")
         parts = [seat, f"ROUND {turn.round}", turn.phase.tag] if turn.round else [seat, turn.phase.tag]
@@ -198,7 +199,7 @@ class Format(FrozenModel):
         return format
 
     def _count_problems(self) -> Iterator[LocatedProblem]:
-        """What the format has more of than any debate uses. Every brief looks through these."""
+        """Problems with parts of which the format has more than any debate uses. Every brief looks through these."""
         counts: list[tuple[tuple[str | int, ...], int, int]] = [
             (("shapes",), len(self.shapes), MAX_PHASES),
             (("winner_of",), len(self.winner_of), MAX_ITEMS),

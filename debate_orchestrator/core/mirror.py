@@ -22,7 +22,7 @@ from debate_orchestrator.core.shape import Field, Shape
 
 _T = TypeVar("_T")
 _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
-"""What may stand between the words of a name: spaces, or the end of a line."""
+"""The separators of the words of a name: spaces, or the end of a line."""
 
 
 class Mirror:
@@ -158,7 +158,7 @@ def _letters(first: str, second: str) -> dict[str, str]:
 def _pattern(
     names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...], letters: tuple[str, ...], verified: str
 ) -> re.Pattern[str]:
-    """What finds verified quotes, turn ids, tags, names and single letters in a text."""
+    """A pattern for verified quotes, turn ids, tags, names and single letters in a text."""
     quote = f"(?P<quote>{f'<{verified}>[^<]*+</{verified}>' if verified else '(?!)'})"
     same_word_count = len({len(name.split()) for name in names}) < 2
     name_patterns = [
@@ -183,7 +183,7 @@ _LABEL = re.compile(
 )
 """A noun before the letter that makes it a label."""
 _WITHIN = re.compile(r"[a-z0-9)\]’”\"'%][,;]?(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)[\"“‘'(\[*_]*\Z")
-"""The end of what stands before a letter within a sentence."""
+"""The end of the text before a letter within a sentence."""
 _LINE_START = re.compile(r"(?:^|\n)[\s>*_#(-]*\Z")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _LOWER_CASE = re.compile(r"[*_]*\s+[a-z']")
@@ -195,8 +195,8 @@ _NAME_BEFORE = re.compile(
     r"[a-z]+[^aiosu']s|(?:[a-z]+ed|found|held|kept|made|put)\s+(?:an?|all|for|her|his|it|its|my|no|only|our|that|the|their|this|to|your)"
     r")(?![\w'])"
 )
-"""What follows a name at the beginning of a sentence, mostly verbs. An article has a noun or an adjective after it,
-which is seldom one of these."""
+"""Words that follow a name at the beginning of a sentence, mostly verbs. An article has a noun or an adjective after
+it, which is seldom one of these."""
 
 
 def _names_a_side(match: re.Match[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What a format is made of: seats, phases, rubric, announcement texts. `format.Format` puts them together."""
+"""The parts of a format: seats, phases, rubric, announcement texts. `format.Format` puts them together."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.values import FREE_TEXT, INVALID_LINE, DisplayName, FrozenModel, PrintableKey, Text
 
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,40}$"
-"""What a name may be that becomes part of a turn's id, and so of a file's name."""
+"""A name that becomes part of a turn's id, and so of a file's name."""
 TAG_PATTERN = r"^[a-z][a-z0-9_]{0,40}$"
-"""The name of a tag, which stands between < and > in a speech."""
+"""The name of a tag, which is between < and > in a speech."""
 JUDGE = "judge"
 CLERK = "clerk"
 """Looks up what the sides cite; takes no part in the argument and has no vote."""
@@ -28,7 +28,7 @@ SEATS = (*DEBATING_SEATS, CLERK, RAPPORTEUR)
 ISSUES, DECISION_BRIEF = "issues", "brief"
 """The options of the phases in which the rapporteur takes its turns."""
 VOTE_FIELDS = {"scores", "winner", "label"}
-"""What makes a judge's shape a vote."""
+"""The fields that make a judge's shape a vote."""
 TIE = "tie"
 CONSENSUS = "consensus"
 NO_DECISION = "no decision"
@@ -47,9 +47,9 @@ MAX_SCORE = 1_000_000
 """The highest end of a scale, and the highest weight of a criterion."""
 MAX_FORMAT_LINE_LENGTH = 200
 OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
-"""What a vote may be for instead of a side."""
+"""The alternatives to a side in a vote."""
 MIRRORED = ".mirrored"
-"""What the id of a mirrored turn ends in."""
+"""The suffix of the id of a mirrored turn."""
 
 Section = tuple[int | None, bool]
 """A part of a debate: its round, None before the first and after the last, and whether it is after the rounds."""
@@ -58,7 +58,7 @@ AFTER_ROUNDS: Section = (None, True)
 
 
 def _line(text: str) -> str:
-    """What is announced in prompts, in reports and on terminals."""
+    """A text announced in prompts, in reports and on terminals."""
     if not text.isprintable() or len(text) > MAX_FORMAT_LINE_LENGTH:
         raise PydanticCustomError(INVALID_LINE, f"a line of text, of at most {MAX_FORMAT_LINE_LENGTH} characters")
     return text
@@ -68,17 +68,17 @@ Line = Annotated[Text, AfterValidator(_line)]
 
 
 class Seat(FrozenModel):
-    """What a seat is called in briefs and reports. The name is neutral: no model is named here."""
+    """The name of a seat in briefs and reports. The name is neutral: no model is named here."""
 
     name: DisplayName
     side: DisplayName = ""
     """Pro or Con, for a debater."""
     tag: DisplayName
-    """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
+    """The seat in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
 
 
 class RoundLimits(FrozenModel):
-    """How many rounds there may be."""
+    """The allowed numbers of rounds."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
@@ -97,7 +97,7 @@ class Phase(FrozenModel):
     title: DisplayName
     tag: DisplayName
     seats: tuple[str, ...]
-    """Who takes a turn: `a`, `b`, `judge`."""
+    """The seats that take a turn: `a`, `b`, `judge`."""
     order: Literal["in turn", "at once"] = "in turn"
     """In turn, the second speaker has heard the first; at once, neither hears the other."""
     with_previous: bool = False
@@ -105,7 +105,7 @@ class Phase(FrozenModel):
     voters: Literal["every judge", "first judge"] = PydanticField(default="every judge", alias="panel")
     when: Condition = PydanticField(default_factory=Condition)
     triggered_by: Literal["convergence", "findings"] | None = PydanticField(default=None, alias="on")
-    """What triggers it: `convergence`, where the ballots of the round find that sides converge and an intervention
+    """Its trigger: `convergence`, if the ballots of the round find that sides converge and an intervention
     follows; `findings`, where the check of the decision brief found faults. None: it needs no trigger."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
@@ -123,7 +123,7 @@ class Phase(FrozenModel):
     least_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
     """A speech of fewer is asked for again, once."""
     most_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
-    """What others hear of a speech ends after so many; the record keeps it whole."""
+    """Others hear a speech up to this many; the record keeps it whole."""
     template: str = PydanticField(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME_PATTERN[1:]}|^$")
     """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
     phase's name if empty."""
@@ -135,7 +135,7 @@ class Criterion(FrozenModel):
     title: Line
     about: Text
     weight: float = PydanticField(default=1, gt=0, le=MAX_SCORE)
-    """How much it counts in the mean, beside the others."""
+    """Its weight in the mean."""
     least: float | None = PydanticField(default=None, le=MAX_SCORE)
     most: float | None = PydanticField(default=None, le=MAX_SCORE)
     """A scale of its own; the rubric's where it has none."""
@@ -151,7 +151,7 @@ class Strictness(FrozenModel):
 
 
 class Rubric(FrozenModel):
-    """What a round is judged by, and on what scale."""
+    """The criteria and the scale by which a round is judged."""
 
     name: Text
     least: float = PydanticField(le=MAX_SCORE)
@@ -183,7 +183,7 @@ class QuoteRules(FrozenModel):
 
 
 class Intervention(FrozenModel):
-    """What happens when a round's ballots find that the sides converge."""
+    """The rule for a round whose ballots find that the sides converge."""
 
     most_in_a_row: int = PydanticField(default=1, ge=0, le=MAX_ROUNDS)
     """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
@@ -201,7 +201,7 @@ def filled_announcement(text: str, *, round: int, rounds: int | None = None) -> 
 
 
 class AnnouncementTexts(FrozenModel):
-    """What is announced, word for word, `labels` in a format; {round} and {rounds} are filled in (see
+    """The announcements, word for word, `labels` in a format; {round} and {rounds} are filled in (see
     `filled_announcement`)."""
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -210,7 +210,7 @@ class AnnouncementTexts(FrozenModel):
     intervention: Line = "[INTERVENTION - ROUND {round}]"
     divergence: Line = "[FORCED DIVERGENCE]"
     converged_again: Line = PydanticField("The sides converged again right after an intervention.", alias="persisted")
-    """What is said where they did: see `tally.converged_again`."""
+    """The text if they did: see `tally.converged_again`."""
     final: Line = "[JUDGE - FINAL VERDICT]"
 
 
@@ -225,10 +225,10 @@ class ReservedLines(FrozenModel):
         return ReservedLines(concede=f"{self.concede} [{code}]", decline=f"{self.decline} [{code}]")
 
     def advice(self, ignored: str, *, lacks_code: bool = False) -> str:
-        """What to tell a speaker whose reserved line does not count, or counts only with the code of its turn."""
+        """The remark to a speaker whose reserved line does not count, or counts only with the code of its turn."""
         effect = "declines" if ignored == self.decline else "concedes"
         if lacks_code:
-            return f'"{ignored}" does not count here: it {effect} only with the code that stands in the brief.'
+            return f'"{ignored}" does not count here: it {effect} only with the code in the brief.'
         return (
             f'"{ignored}" does not count here: it {effect} only as the last line, exactly so, below an empty line, '
             "and outside of quotations, code and lists."
@@ -288,7 +288,7 @@ class Slot(FrozenModel):
 
     @property
     def id(self) -> str:
-        """What the ids of its turns begin with: `2.rebuttal.`, `final.verdict.`, `start.verdict.`."""
+        """The prefix of the ids of its turns: `2.rebuttal.`, `final.verdict.`, `start.verdict.`."""
         prefix = str(self.round) if self.round is not None else "final" if self.after_rounds else "start"
         return f"{prefix}.{self.phase.name}."
 

@@ -21,7 +21,7 @@ _SHOULD = re.compile(
 _YES_OR_NO = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|might|must|need)\b", re.IGNORECASE
 )
-"""How a question begins whose answer is yes or no."""
+"""The beginning of a question whose answer is yes or no."""
 _CHOICE = re.compile(r"\b(?:or|vs|versus|whether)\b", re.IGNORECASE)
 """Words of a topic that names several options."""
 _OR_NOT = re.compile(r",? or not ?\??\Z", re.IGNORECASE)
@@ -55,7 +55,7 @@ def positions_for_transcript(topic: str, sides: Sequence[str]) -> dict[str, str]
 
 def affirms(topic: str, position: str) -> bool:
     """Whether a position surely says yes to a topic: it is the topic word for word, or the plain position for it. Case,
-    blanks and the last full stop do not count."""
+    spaces and the last full stop do not count."""
     is_question = topic.strip().endswith(_QUESTION_MARKS)
     return _is_plain(topic, position, "a") or (not is_question and _words(position) == _words(topic))
 

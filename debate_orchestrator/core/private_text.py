@@ -1,6 +1,6 @@
 """Private working, left out of a reply: a model's thoughts before and between what it says to others.
 
-A format may name a tag of its own and tell its speakers so. That tag is private wherever it stands, to the end of the
+A format may name a tag of its own and tell its speakers so. That tag is private everywhere, to the end of the
 text where it is not closed.
 
 Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`, ...), which a speech may mention:
@@ -12,7 +12,7 @@ Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`,
 - In a closed code fence none counts. Working ends at its closing tag, also in code: its fences pair with none outside.
 - A pair of tags of the form `<think>` has one name.
 
-All this is about speeches, and about what stands around the object of a structured reply. Within its texts tags are
+All this is about speeches, and about the text around the object of a structured reply. Within its texts tags are
 words: only a pair with which a text begins is left out, once, when the reply is read.
 """
 
@@ -63,9 +63,9 @@ _TOKENS = {"channel", "half", "token"}
 _FORMAT_TAG, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _TAG_START = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
-"""The end of what stands before a tag that begins a line, or follows the end of a sentence."""
+"""The end of the text before a tag that begins a line, or follows the end of a sentence."""
 _MAX_PAIRINGS = 20
-"""How often the code fences of a text are paired again after private working that contains one."""
+"""The maximum number of times the code fences of a text are paired again after private working that contains one."""
 _CONTEXT_LENGTH = 40
 """Characters beside a tag, and at the beginning of its line, that are looked at."""
 _UNFINISHED = re.compile(r"[<◁\[][^\n▷\]]{0,300}\Z")
@@ -73,7 +73,7 @@ _UNFINISHED = re.compile(r"[<◁\[][^\n▷\]]{0,300}\Z")
 
 
 class PublicText(NamedTuple):
-    """What of a reply is meant for others."""
+    """The part of a reply that is meant for others."""
 
     text: str
     private: bool = False
@@ -85,7 +85,7 @@ class PublicText(NamedTuple):
 
 
 def public_text(text: str, tag: str = "") -> PublicText:
-    """What of a reply, sanitized already, is meant for others; `tag` is the format's own."""
+    """The part of a sanitized reply that is meant for others; `tag` is the format's own."""
     public = _scan(text, tag, is_complete=True)
     return public._replace(text=public.text.strip()) if public.private else public
 
@@ -113,7 +113,7 @@ class PrivateFilter:
         self._tag, self._pieces, self._public = tag, list[str](), ""
         self._length = self._scan_at = 0
         self.restarts = 0
-        """How often text that was returned turned out to be private."""
+        """The number of times that returned text turned out to be private."""
 
     def feed(self, piece: str) -> str:
         """Adds a piece and returns the new public text. If `restarts` grew, what was returned before was private: drop
@@ -172,7 +172,7 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
 
 
 def _code_blocks(text: str) -> list[tuple[int, int]]:
-    """Where the closed code fences of a text begin and end."""
+    """The start and end of each closed code fence of a text."""
     blocks, opening, start, at = list[tuple[int, int]](), "", 0, 0
     for line in text.split("\n") if "```" in text or "~~~" in text else ():
         fence = _FENCE.fullmatch(line)
@@ -186,7 +186,7 @@ def _code_blocks(text: str) -> list[tuple[int, int]]:
 
 
 def with_code_blanked(text: str) -> str:
-    """The text with blanks for its code blocks, in which no tag counts."""
+    """The text with spaces for its code blocks, in which no tag counts."""
     parts, at = list[str](), 0
     for start, end in _code_blocks(text):
         parts += [text[at:start], " " * (end - start)]
@@ -195,7 +195,7 @@ def with_code_blanked(text: str) -> str:
 
 
 def _begins(before: str) -> bool:
-    """Whether a tag behind this text begins a line, or follows the end of a sentence."""
+    """Whether a tag after this text begins a line, or follows the end of a sentence."""
     return not before.strip() or _TAG_START.search(before) is not None
 
 
@@ -209,19 +209,19 @@ def _stands_alone(text: str, tag: re.Match[str]) -> bool:
 
 class _Tags(NamedTuple):
     either: re.Pattern[str]
-    """What finds a tag that opens or closes private working."""
+    """A pattern for a tag that opens or closes private working."""
     closing: dict[str, re.Pattern[str]]
     """Kind to what closes it."""
 
     def closing_of(self, opening: re.Match[str]) -> re.Pattern[str]:
-        """What closes the working that a tag opens."""
+        """A pattern for the end of the working that a tag opens."""
         name = opening["name"]
         return _closing_named(name.casefold()) if name else self.closing[str(opening.lastgroup)]
 
 
 @lru_cache(maxsize=64)
 def _closing_named(name: str) -> re.Pattern[str]:
-    """What closes the working that a tag of this name opens."""
+    """A pattern for the end of the working that a tag of this name opens."""
     return re.compile(rf"<\s{{0,8}}/\s{{0,8}}{_PREFIX}{re.escape(name)}\s{{0,8}}>", re.IGNORECASE)
 
 

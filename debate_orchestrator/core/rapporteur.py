@@ -20,7 +20,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words
 
 UNTOUCHED = "untouched"
-"""What a ballot says of an issue that neither side has dealt with."""
+"""A ballot's word for an issue that neither side has dealt with."""
 OTHERWISE = "otherwise"
 """The condition of a last case that a decision brief may have: it repeats the recommendation."""
 NOT_ARGUED = "not argued"
@@ -30,18 +30,18 @@ NOT_CHALLENGED = "not challenged"
 _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 """A number that was written before a question."""
 _WORD_TOLERANCE = 1.1
-"""How many times the words asked for a whole decision brief it may have before it is sent back."""
+"""A whole decision brief longer than this many times the words asked for is sent back."""
 
 
 class IssueList(FrozenModel):
-    """What a careful decider needs answered."""
+    """The questions that a careful decider needs answered."""
 
     cases: tuple[str, ...] = ()
     """The kinds of decider for whom the answer may differ."""
     issues: Mapping[str, str]
     """Id to question, the weightiest first: I1, I2, ..."""
     unknowns: tuple[str, ...] = ()
-    """What no one in the debate can measure."""
+    """Facts that no one in the debate can measure."""
 
 
 def issue_list(debate: DebateState) -> IssueList | None:
@@ -132,7 +132,7 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
 
 
 def decision_brief_findings(debate: DebateState) -> list[Any]:
-    """What the check of the decision brief found wrong in it, in the order of the check."""
+    """The findings of the check of the decision brief, in its order."""
     return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
 
 
@@ -176,7 +176,7 @@ def _is_default(case: Mapping[str, Any]) -> bool:
 
 def _length_problems(shape: Shape, phase: Phase, reply: Mapping[str, Any]) -> Iterator[str]:
     repeated = sum(count_words(case["then"]) for case in reply.get("by_case") or () if _is_default(case))
-    words = _words(shape, {**reply, "changed": ""}) - repeated  # what the debate changed stands behind the report
+    words = _words(shape, {**reply, "changed": ""}) - repeated  # the report shows `changed` further down
     if phase.words and words > _WORD_TOLERANCE * phase.words:
         yield f"the reply: it has {words} words; write at most {phase.words}, and drop what carries least."
 
@@ -195,7 +195,7 @@ def _words(shape: Shape, record: Mapping[str, Any]) -> int:
 
 
 def decision_brief_problems(debate: DebateState) -> list[str]:
-    """What is wrong with the decision brief as it was written last; empty if there is none (yet)."""
+    """The problems of the latest decision brief; empty if there is none (yet)."""
     brief_reply = decision_brief(debate)
     return (
         []
@@ -249,7 +249,7 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
 
 
 def _why_impossible(debate: DebateState, mark: str, side: str, *, challenged: bool) -> str:
-    """Why no point of a side can have a mark."""
+    """The reason that no point of a side can have a mark."""
     other = _other(debate, side)
     if mark == NOT_CHALLENGED:
         return f"{side} conceded its whole position"

@@ -54,14 +54,14 @@ class FoundPage(FrozenModel):
     url: Text
     title: Text = ""
     quote: Text = ""
-    """What the speech cites of it; empty for a page that was only found."""
+    """The passage of it that the speech cites; empty for a page that was only found."""
 
 
 class RecordedOutcome(JournaledModel):
-    """What a recorded debate made of a reply."""
+    """A recorded debate's treatment of a reply."""
 
     problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(default=(), alias="complaints")
-    """Why it could not be used; empty if it could."""
+    """The reason that it could not be used; empty if it could."""
     data: Annotated[dict[str, Any] | None, FREE_TEXT] = Field(default=None, alias="ballot")
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """As in `StructuredReplyGiven`; None and empty for a speech."""
@@ -81,33 +81,33 @@ EstimatedCost = Annotated[float | None, Field(default=None, ge=0, le=MAX_COST, e
 
 
 class Reply(JournaledModel):
-    """What came back for a turn, verbatim."""
+    """The answer to a turn, verbatim."""
 
     text: Annotated[Text, AfterValidator(short_enough)]
     brief_digest: str = Field(alias="brief")
     """The digest of the brief that it replies to: `Brief.digest`."""
     spec: str = Field(alias="by")
-    """Who was asked: `host`, or the cast's name for a provider."""
+    """The speaker: `host`, or the cast's name for a provider."""
     model: Annotated[str | None, FREE_TEXT] = None
     """The model that replied, as the provider says; None if it does not say."""
     usage: Usage | None = None
     stop_reason: Annotated[str | None, FREE_TEXT] = Field(default=None, alias="stop")
-    """How the reply ended, in the provider's own word."""
+    """The way the reply ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
-    """What that word means: cut is cut short by a limit of tokens."""
+    """The meaning of that word: `cut` is cut short by a limit of tokens."""
     cost: float | None = Field(default=None, ge=0, le=MAX_COST)
     """US dollars, by the prices known when it was given; None if they are unknown."""
     estimated_cost: EstimatedCost = None
-    """Where `cost` is None: US dollars that a cap counts."""
+    """US dollars that a cap counts if `cost` is None."""
     called: bool = False
     """Whether it came back from a call of ours, which may be paid for."""
     found_pages: tuple[FoundPage, ...] = Field(default=(), alias="found")
     unsupported: tuple[str, ...] = Field(default=(), alias="lacked")
-    """What was asked of the provider that it does not support: `structured output`, `search`."""
+    """Requested features that the provider does not support: `structured output`, `search`."""
     received: Annotated[int | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
     """Characters that came, with thinking; None if only the text is known. It is in no journal."""
     asked_code: Annotated[str | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
     """The reply code (see docs/judging.md) that the call asked for, if an earlier run made the call, perhaps on another
     machine, with another code than the current brief. It is in no journal."""
     recorded_outcome: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
-    """What its journal made of a reply that a `replay:` source gives again. It is in no journal."""
+    """The treatment of a replayed reply in the journal of its `replay:` source. It is in no journal."""

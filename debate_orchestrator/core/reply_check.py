@@ -29,14 +29,14 @@ MAX_TEXT_LENGTH = 20_000
 """Characters that one text of a structured reply may have."""
 MAX_URL_LENGTH = 2_000
 _WORD_TOLERANCE = 1.5
-"""How many times the words asked for a text it may have before it is sent back."""
+"""A text longer than this many times the words asked for is sent back."""
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 _TEXT = Field(kind="text")
 
 
 def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: str = "") -> Iterator[str]:
-    """What in a reply that passes `check` is longer or shorter than was asked for: the items of its lists, and the
-    words of its texts. That alone makes no reply useless."""
+    """The parts of a reply that passes `check` which are longer or shorter than was asked for: the items of its lists,
+    and the words of its texts. That alone makes no reply useless."""
     for name in present_fields(shape, value):
         field, field_value, path = shape[name], value[name], f"{where}{name}"
         if field.kind == "list" and isinstance(field_value, list):
@@ -64,7 +64,7 @@ def _name_of_record(where: str) -> str:
 
 
 def _record(shape: Mapping[str, Field], value: Any, where: str, context: ShapeContext) -> Iterator[str]:
-    """The problems of a value as an object of the fields that are asked for; `where` stands before their names."""
+    """The problems of a value as an object of the fields that are asked for; `where` is before their names."""
     fields = fields_asked(shape, context)
     if not isinstance(value, dict):
         yield _mismatch(_name_of_record(where), value, "a JSON object")
@@ -186,7 +186,7 @@ def _all_of(value: Any, options: frozenset[str]) -> bool:
 
 
 def _expected(field: Field, context: ShapeContext) -> str:
-    """What a field must hold."""
+    """The description of a field's valid values."""
     each, keys = _expected_value(field, context), field.keys(context)
     return f"an object with the keys {join_names(keys)}, each {each}" if keys else each
 
@@ -218,7 +218,7 @@ def _expected_value(field: Field, context: ShapeContext) -> str:
 
 
 def in_words(field: Field) -> str:
-    """What a text, the address of a page or a number must be, for models and people alike."""
+    """The requirement on a text, the address of a page or a number, for models and people alike."""
     match field.kind:
         case "number":
             least, most = (field.least, -MAX_NUMBER), (field.most, MAX_NUMBER)
@@ -237,7 +237,7 @@ def _condition(field: Field, word: str) -> str:
 
 
 def _why_empty(field: Field, record: Mapping[str, Any]) -> str:
-    """Why a field must be empty, as in `since refused is true`."""
+    """The condition under which a field must be empty, as in `since refused is true`."""
     exclusions = [
         f"{other} is {_literal(excluded)}" for other, excluded in field.unless.items() if record.get(other) == excluded
     ]

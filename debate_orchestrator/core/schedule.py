@@ -32,7 +32,7 @@ class FloorQuestion(NamedTuple):
 
 
 def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
-    """The stage after those that were reached, whose turns are all taken, and the cursor behind it; an empty stage at
+    """The stage after those that were reached, whose turns are all taken, and the cursor after it; an empty stage at
     the end of the debate."""
     slots, (slot_index, stages_reached, ended) = debate.plan.slots, debate.cursor
     while slot_index < len(slots):
@@ -123,7 +123,7 @@ def _turn(slot: Slot, seat: str) -> Turn:
 
 
 def max_turns(debate: DebateState) -> int:
-    """How many turns the debate may have, with those that answer something found."""
+    """The maximum number of turns of the debate, including those that answer something found."""
     plan = debate.plan
     stages = (slot.stages(plan.speaking_order, plan.judges, mirror=debate.mirrors(slot.phase)) for slot in plan.slots)
     return sum(len(seats) for slot in stages for seats in slot)
@@ -200,8 +200,8 @@ def can_change_issues(debate: DebateState) -> bool:
 
 
 def will_hear(debate: DebateState, seat: str) -> bool:
-    """Whether a seat, `judge` for all judges, has a turn yet, as things stand, in which it would hear a question that
-    is put now."""
+    """Whether a seat, `judge` for all judges, still has a turn, by the events so far, in which it would hear a question
+    that is put now."""
     if not debate.due:
         return False
     slots, due = debate.plan.slots, debate.plan.slot_indexes[debate.due[0].slot_id]
@@ -335,7 +335,7 @@ def own_ballot_turns(debate: DebateState, turn: Turn) -> list[Turn]:
 
 
 def shape_context(debate: DebateState, turn: Turn, *, with_turns: bool = True) -> ShapeContext:
-    """What the fields of that turn's shape refer to; the ids of turns only `with_turns`."""
+    """The values that the fields of that turn's shape refer to; the ids of turns only `with_turns`."""
     rubric, turn_ids = debate.format.rubric, [earlier.id for earlier in turns_heard(debate, turn)] if with_turns else []
     issues = rapporteur.issue_list(debate)
     return ShapeContext(

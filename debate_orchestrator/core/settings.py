@@ -26,7 +26,7 @@ from debate_orchestrator.util.errors import short_repr, with_hint
 from debate_orchestrator.util.numbers import plural
 
 AnswerOrigin = Literal["user", "file", "flag", "default", "derived"]
-"""Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
+"""The source of an answer; `derived` is a moderator's work that the user confirmed or asked for."""
 MODERATOR = "moderator"
 """The seat that derives the positions where none are given, before the debate. It has no turn in the debate."""
 DEFAULT_FORMAT = "adversarial"
@@ -44,21 +44,22 @@ _TIMES = (
     r"|first|second|third|fourth|last|half|quarter|week|month|year|[qh][1-4]|bce?|ce|ad|\d{1,4}(?:st|nd|rd|th|s)?"
 )
 _DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{{4}})?) *,", re.IGNORECASE)
-"""How a dated topic begins. Only words for a time count: what follows "as of" is put into the speakers' tasks."""
+"""The beginning of a dated topic. Only words for a time count: the text after "as of" goes into the speakers' tasks."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a user may choose, beyond the type of the setting. Its texts are in `setup/answers.py`."""
+    """The limits of a setting, beyond its type. Its texts are in `setup/answers.py`."""
 
     expected: str | Callable[[Format], str] = "true or false"
-    """What its value has to be, for an error message."""
+    """The expected value, for an error message."""
     limits: tuple[float, float] | None = None
     """The smallest and the largest value that a user may choose."""
     format_default: Callable[[Format], Any] | None = None
     """Its default, where that depends on the format."""
     rejudge_group: Literal["", "votes", "calls"] = ""
-    """What it is about, where judging a debate again may change it: how judges vote, or how models are called."""
+    """The subject of a setting that may change when a debate is judged again: how judges vote, or how models are
+    called."""
     keeps_source: bool = False
     """Whether the journal says where its value came from."""
 
@@ -67,7 +68,7 @@ _Switch = Annotated[bool, Strict()]
 
 
 class Settings(FrozenModel):
-    """What a setup ends with: flags, an answers file, the setup conversation and an agent host fill it, and a journal
+    """The result of a setup: flags, an answers file, the setup conversation and an agent host fill it, and a journal
     begins with it.
 
     In a journal `output` and `context` hold bare names, and `format` is `./NAME` for a format that was not shipped.
@@ -166,7 +167,7 @@ class Settings(FrozenModel):
     """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False
     sources: dict[str, AnswerOrigin] = {}
-    """Where some of the answers came from."""
+    """The sources of some of the answers."""
 
     @property
     def as_of(self) -> str | None:
@@ -218,7 +219,7 @@ class Settings(FrozenModel):
 
 
 def setting(info: FieldInfo) -> Setting | None:
-    """What a field of `Settings` was declared with; None if no user sets it."""
+    """The declared limits of a field of `Settings`; None if no user sets it."""
     return next((declared for declared in info.metadata if isinstance(declared, Setting)), None)
 
 
@@ -286,7 +287,7 @@ def line_problems(name: str, text: str) -> list[str]:
 
 
 def duplicate_positions(positions: Mapping[str, str]) -> list[str]:
-    """The problem of positions that are the same but for case, blanks and full stops; none where they differ."""
+    """The problem of positions that are the same but for case, spaces and full stops; none where they differ."""
     texts = {sanitize.normalize_unicode(sanitize.one_line(text)).casefold().rstrip(" .") for text in positions.values()}
     if len(texts) == len(positions):
         return []
@@ -295,7 +296,7 @@ def duplicate_positions(positions: Mapping[str, str]) -> list[str]:
 
 
 def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) -> Iterator[str]:
-    """What is wrong with a value of the right type; `others` are the valid ones of the settings before it."""
+    """The problems of a value of the right type; `others` are the valid ones of the settings before it."""
     limits = SETTINGS[name].limits if name in SETTINGS else None
     if limits and not limits[0] <= value <= limits[1]:
         yield value_problem(name, value, format)

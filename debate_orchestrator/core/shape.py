@@ -59,10 +59,11 @@ class Field(FrozenModel):
     """`scores`: a number for each side and criterion of the rubric; `turn`: a turn's id; `turns`: a list of turn ids;
     `url`: the address of a page."""
     title: DisplayName = ""
-    """What a person's form calls the field; where it is empty, its name."""
+    """The label of the field in a person's form; its name if empty."""
     about: Text = ""
     empty: Text = ""
-    """When the field is null, as in `unless detected`: appended to `about` for models, and not shown to people."""
+    """The condition under which the field is null, as in `unless detected`. It is appended to `about` for models and
+    not shown"""
     of: tuple[PrintableKey, ...] = ()
     """The options of a choice; empty means the sides."""
     fields: dict[PrintableKey, Field] = {}
@@ -101,7 +102,7 @@ class Field(FrozenModel):
 
     @property
     def description(self) -> str:
-        """What the field is about, and when it is null, as a model reads it."""
+        """The description of the field, and when it is null, as a model reads it."""
         return "; ".join(filter(None, (self.about, f"null {self.empty}" if self.empty else "")))
 
     @property
@@ -114,7 +115,7 @@ Shape = dict[PrintableKey, Field]
 
 
 class ShapeContext(FrozenModel):
-    """What the fields of a shape refer to: the sides, the criteria and their scales."""
+    """The values that the fields of a shape refer to: the sides, the criteria and their scales."""
 
     sides: tuple[str, ...]
     criteria: tuple[str, ...]
@@ -129,7 +130,7 @@ class ShapeContext(FrozenModel):
     issues: tuple[str, ...] = ()
     """The ids of the list of issues: I1, I2, ..."""
     options: tuple[str, ...] = ()
-    """What the setup asks for, by the names that conditions have for it."""
+    """The options that the setup asks for, by the names that conditions have for them."""
 
     @cached_property
     def turn_ids(self) -> frozenset[str]:

@@ -14,7 +14,7 @@ from debate_orchestrator.core.phases import MAX_WORDS, OUTCOMES
 from debate_orchestrator.core.shape import MAX_DEPTH, MAX_FIELDS, MAX_ITEMS, MAX_NUMBER, Condition, Field, Shape
 
 MARKS = ("held", "granted", "weakened", "not challenged", "not argued")
-"""What the debate made of a consideration of the decision brief."""
+"""The marks for what became of a consideration in the debate."""
 _SIDES = "sides"
 """An option that is replaced by the sides of the format."""
 
@@ -40,7 +40,7 @@ class ReservedField(NamedTuple):
     items: Literal["texts", "records", ""] = ""
     """The kind of a list's items; any if empty."""
     fields: Mapping[str, ReservedField] = {}
-    """The reserved fields of a record, or of each item of a list. Others may stand beside them."""
+    """The reserved fields of a record, or of each item of a list. Others may be beside them."""
 
 
 _TEXT = ReservedField("text")
@@ -177,7 +177,7 @@ def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequenc
 
 
 def _condition_problems(name: str, rule: ReservedField, field: Field) -> Iterator[LocatedProblem]:
-    """Where a field may be null or absent, and must not be."""
+    """The problem with a field that may be null or absent, and must not be."""
     keys = []
     if field.may_be_null and not rule.nullable:
         keys += [key for key in ("optional", "only_if", "unless") if getattr(field, key)]
@@ -230,7 +230,7 @@ def _problem_within(shape: Shape, where: Keys, shape_name: str, depth: int, side
 
 
 def _field_count(shape: Shape) -> int:
-    """How many fields there are, those per side counted twice."""
+    """The number of fields, those per side counted twice."""
     return sum((1 + field.per_side) * (1 + _field_count(field.fields)) for field in shape.values())
 
 
@@ -248,7 +248,7 @@ def _size(shape: Shape, sides: int, criteria: int) -> int:
 
 
 def _limit_problem(field: Field, sides: int) -> LocatedProblem | None:
-    """What is wrong with a field by itself: the keys within it, and the end of a sentence."""
+    """The problems of a field by itself: the keys within it, and the end of a sentence."""
     if len(field.of) > MAX_ITEMS:
         return ("of",), f"has {len(field.of):,} options; at most {MAX_ITEMS}"
     if len(set(field.of)) < len(field.of):

@@ -1,9 +1,9 @@
 """The rules by which speeches are read: what other seats hear of one, and which reserved lines in it count.
 
 A reserved line counts only as a speech's own last line, in a paragraph of its own: not in code, a quotation, a comment
-or private working, not behind a colon, and in no speech that is cut short. If a seat is shown its lines with the code
+or private working, not after a colon, and in no speech that is cut short. If a seat is shown its lines with the code
 of its turn, only a line with that code counts. No other text has that code, so a line that a side quotes or repeats
-decides nothing. People and stand-ins have no code: their line does not count behind an open quotation mark either.
+decides nothing. People and stand-ins have no code: their line does not count after an open quotation mark either.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
 _CODE = re.compile(r" {0,2}\[\w{1,12}\]\.?(?P<emphasis>[*_]{0,3})\.?\Z")
-"""What may be the code of a turn, at the end of a speech."""
+"""A possible code of a turn, at the end of a speech."""
 _FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
 _CITATION_FIELDS = ("url", "quote")
 """The fields of what a side cites, as a clerk looks it up."""
@@ -35,7 +35,7 @@ _QUOTATION_MARKS = '"“”„«»「」『』'
 
 
 def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
-    """What others hear of the speech of a turn."""
+    """The speech of a turn as others hear it."""
     visible = debate.speeches.get(turn.id)
     return visible_text(debate, debate.reply(turn).text, turn.phase) if visible is None else visible
 
@@ -61,7 +61,7 @@ def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict
 
 
 def visible_as_quoted(debate: DebateState, text: str, phase: Phase) -> VisibleText:
-    """What others hear of a text, with quotes in the tags that the speaker wrote: none is looked up."""
+    """A text as others hear it, with quotes in the tags that the speaker wrote: none is looked up."""
     return make_visible(text, phase, private=debate.format.private)
 
 
@@ -134,7 +134,7 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "
 
 
 def without_code(debate: DebateState, text: str) -> str:
-    """A speech without what may be the code of its turn, behind a reserved line at its end."""
+    """A speech without what may be the code of its turn, after a reserved line at its end."""
     bare, lines = _CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.lines
     sentences = (line.removesuffix(".") for line in (lines.concede, lines.decline))
     return bare if any(sentence in _last_line(bare) for sentence in sentences) else text
@@ -183,7 +183,7 @@ def _line_pattern(line: str) -> re.Pattern[str]:
 
 def ends_with_line(text: str, line: str, code: str = "") -> bool:
     """Whether a sanitized text ends with that line in a paragraph of its own, and says it itself. A line with a code
-    may be emphasised, also without the code, and end with a full stop before or behind it, or with none."""
+    may be emphasised, also without the code, and end with a full stop before or after it, or with none."""
     text_above, _, last = text.rstrip(" \t\n").rpartition("\n")
     pattern = re.escape(line)
     if code:

@@ -66,17 +66,17 @@ class DebatePlan:
 
 
 class SlotPosition(NamedTuple):
-    """How far the slots have been worked through."""
+    """The position in the slots."""
 
     slot_index: int = 0
     stages_reached: int = 0
-    """How many stages of that slot were reached."""
+    """The number of stages reached in that slot."""
     ended: bool = False
     """Whether the rounds are over."""
 
 
 class JudgedRound(NamedTuple):
-    """What the ballots of a round come to, once its whole panel has had its turns."""
+    """The result of a round, once its whole panel has had its turns."""
 
     convergence: Convergence
     result: RoundResult | None
@@ -94,12 +94,12 @@ class DebateState:
     opened: Opened
     plan: DebatePlan = field(compare=False)
     cast: Mapping[str, tuple[str, ...]]
-    """Who fills the seats now."""
+    """The specs that fill the seats now."""
     max_cost: float | None
     retry_for: float
     """Seconds that a turn's calls may be silent or retried now before the debate is paused."""
     reopened: int = 0
-    """How often the debate was reopened."""
+    """The number of times the debate was reopened."""
     ended_after: str | None = None
     """The id of the slot after which only the last turns follow, where the debate was ended early."""
     turn_events: Mapping[str, Sequence[TurnEvent]] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class DebateState:
     questions: Sequence[QuestionAsked] = ()
     """The questions from the floor."""
     earlier_question_count: int = 0
-    """How many of them were put in the earlier debate that is judged again."""
+    """The number of them from the earlier debate that is judged again."""
     question_counts: Mapping[str, int] = field(default_factory=dict)
     """Turn id to how many questions had been asked when the turn began; only turns that have begun, in that order. All
     turns of a stage begin together: when the first of their briefs is sent, or the first reply is given."""
@@ -219,7 +219,7 @@ def spec_in(debate: DebateState, seat: str) -> str:
 
 
 def make_plan(opened: Opened) -> DebatePlan:
-    """What the event `Opened` decides for the whole debate."""
+    """The parts of the state that the event `Opened` decides for the whole debate."""
     settings, format = opened.settings, opened.format
     slots = tuple(opened.slots)
     judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.active_seats() else ()

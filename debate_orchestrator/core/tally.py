@@ -46,8 +46,8 @@ def _ballots(debate: DebateState, all_votes: Sequence[Vote]) -> list[StructuredR
 
 
 def judge_findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
-    """What each judge who is not absent finds in a round: convergence, a concession, no new ground. A judge who saw the
-    debate twice finds only what both ballots say. Empty before the whole panel has voted."""
+    """The findings of each judge who is not absent in a round: convergence, a concession, no new ground. A judge who
+    saw the debate twice finds only what both ballots say. Empty before the whole panel has voted."""
     return [_vote_findings(debate, vote) for vote in votes(debate, round) if not vote.absent]
 
 
@@ -63,7 +63,7 @@ def _vote_findings(debate: DebateState, vote: Vote) -> dict[str, Any]:
 
 
 def _comparable(name: str, ballot: Mapping[str, Any]) -> Any:
-    """What two ballots must have in common to say the same: of convergence, whether it is there and who moves."""
+    """The part of a finding that two ballots must share to agree: of convergence, whether it is there and who moves."""
     if name != "convergence":
         return ballot.get(name)
     convergence = ballot.get(name) or {}
@@ -113,7 +113,7 @@ def _vote(debate: DebateState, judge_turns: JudgeTurns) -> Vote:
 
 
 def _parsed_ballot(debate: DebateState, shape: Shape, turn_id: str) -> ParsedBallot | None:
-    """What a ballot says of the sides as they are; None if none counts."""
+    """A ballot's vote with the sides as they are; None if none counts."""
     if (ballot := debate.structured_reply(turn_id)) is None:
         return None
     return read_ballot(
@@ -249,7 +249,7 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
 
 
 def flipped_votes(debate: DebateState) -> tuple[int, int]:
-    """How many votes flipped on the mirrored debate, and how many were cast on it too."""
+    """The number of votes that flipped on the mirrored debate, and of those that were also cast on it."""
     pairs = [
         vote for slot_votes in debate.votes.values() for vote in slot_votes if vote.shown_mirrored and not vote.absent
     ]

@@ -26,7 +26,7 @@ class TranscriptEntry(FrozenModel):
     turn: Turn
     """As it is called there: a mirrored judge sees A's turns as B's."""
     text: str
-    """What is heard of it; of a structured reply, its fields, a line each."""
+    """The text that is heard; of a structured reply, its fields, a line each."""
     declined: bool = False
     cut: bool = False
     """Whether a limit of tokens cut it short."""
@@ -45,7 +45,7 @@ class TranscriptEntry(FrozenModel):
 
 
 def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
-    """What the seat of a turn has heard before it, in the order in which it is shown."""
+    """The entries that the seat of a turn has heard before it, in the order in which they are shown."""
     turns = schedule.turns_heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
@@ -150,7 +150,7 @@ def _labelled_lines(label: str, lines: Sequence[str]) -> list[str]:
 
 
 def _value_lines(field: Field, value: Any) -> list[str]:
-    """What a field holds, in lines; the first one is empty if they begin under its label."""
+    """The value of a field, in lines; the first one is empty if they begin under its label."""
     if (field.per_side or field.per_issue) and isinstance(value, Mapping):
         single = field.single
         return [

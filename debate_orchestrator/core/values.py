@@ -21,7 +21,7 @@ _MARKUP = frozenset("<>[]`*_|\\#~")
 
 
 def _display_name(name: str) -> str:
-    """What a seat, a phase or a field may be called: it heads speeches in prompts and reports, and stands in forms."""
+    """A name of a seat, a phase or a field. It heads speeches in prompts and reports, and appears in forms."""
     if not name.isprintable() or len(name) > 80 or _MARKUP & set(name):
         raise PydanticCustomError(INVALID_LINE, "a line of text, of at most 80 characters, without markdown or HTML")
     return name
@@ -30,11 +30,11 @@ def _display_name(name: str) -> str:
 DisplayName = Annotated[Text, AfterValidator(_display_name)]
 MAX_KEY_LENGTH = 200
 _STRUCTURE = re.compile(r"<(?=[A-Za-z/!?])|[\[\]`|\\]")
-"""What HTML, links, images, code and tables begin with. A lone sign as in `C#` or `<50%` is none of that."""
+"""The beginnings of HTML, links, images, code and tables. A lone character, as in `C#` or `<50%`, is not one."""
 
 
 def _printable_key(key: str) -> str:
-    """What an option or a key of a format may be: prompts, forms and reports show it as it is written."""
+    """An option or a key of a format. Prompts, forms and reports show it as it is written."""
     if not key.isprintable() or len(key) > MAX_KEY_LENGTH or _STRUCTURE.search(key):
         expected = f"a line of text, of at most {MAX_KEY_LENGTH} characters, without markdown or HTML"
         raise PydanticCustomError(INVALID_LINE, expected)
@@ -62,7 +62,7 @@ class FrozenModel(BaseModel):
 
 
 class JournaledModel(FrozenModel):
-    """Values that stand in journals, where some of their fields have other names than here."""
+    """Values that are written to journals, in which some of their fields have other names."""
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 

@@ -1,13 +1,13 @@
-"""Quotes that stand in a text word for word.
+"""Looks for quotes in a text, word for word.
 
 Quote and text are brought into one form. Only typography may differ: white space, the kinds of quotation marks,
 apostrophes and dashes, emphasis in pairs, unseen characters, raised and lowered digits, ligatures, letters that Unicode
-encodes twice, and the case of the first letter. All else is compared as it stands, with its case and punctuation.
+encodes twice, and the case of the first letter. Everything else is compared as it is, with its case and punctuation.
 
-A line ends a paragraph, an item of a list, a heading or a cell. A quote goes on behind one only where a sentence ends.
+A line ends a paragraph, an item of a list, a heading or a cell. A quote continues after one only where a sentence ends.
 
 The marks of notes, as in "so[3]", are none of the words: they are kept beside the words, with their places. A quote may
-leave them out; where it has one, the text must have it too. Behind a figure, a unit or a single letter a number in
+leave them out; where it has one, the text must have it too. After a figure, a unit or a single letter a number in
 brackets may be a raised part of it ("10[6]"), so that it is one of the words there.
 """
 
@@ -27,9 +27,9 @@ ALONE = (
 )
 """Scripts that set no spaces between words, without their digits."""
 RAISED, LOWERED = "^", "\u02c5"
-"""What stands before raised and lowered letters and digits."""
+"""The characters written before raised and lowered letters and digits."""
 MAX_PLACES = 1_000
-"""Places of a part of a quote at which it is seen whether it stands there whole."""
+"""Places of a part of a quote at which it is checked whether all of it is there."""
 _TYPOGRAPHY = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f", '"')
@@ -46,17 +46,17 @@ _NOTES = re.compile(
     rf"(?:(?![\w\[])|(?=[{ALONE}]))",
     re.IGNORECASE,
 )
-"""Marks behind a word or a sentence, without a blank. What stands alone in brackets is a word."""
+"""Marks after a word or a sentence, without a space. Text in brackets by itself is a word."""
 _TYPED_NOTE = re.compile(rf"(?<=[^\s(\[\]]) (?=\[{NOTE_LABEL}\])")
 """A blank before a mark, as some write it."""
 _MAY_HAVE_POWER = re.compile(
     r"(?:\d[\"')\]]*[.,;:!?]?[\"')\]]*|[)}|^*\u02c5\u2032]|"
     r"(?<![^\W\d_'])(?:[kcdmn\u00b5\u03bc]?m|ft|yd|mi|in|ha|kg|mol|sin|cos|tan|log|ln|exp|(?![aAI])[A-Za-z\u0370-\u03ff]))\Z"
 )
-"""What a number in brackets may be a raised part of."""
+"""The text that a number in brackets may be a raised part of."""
 _YEAR = re.compile(r"(?<![\d.,])[12]\d{3}[\"')]*[.,;:]?[\"')]*\Z")
 _EMPHASIS = re.compile(r"(?<![\w*_`])([*_]{1,3}|`)(?=[^\W\d_][^\s\d*_`])([^*_`\n]*[^\s\d*_`(\[]{2})\1(?![\w*_`])")
-"""A pair of marks around words of two letters or more: the signs of a formula are none."""
+"""A pair of marks around words of two letters or more. The operators of a formula are not such marks."""
 _DASHES = re.compile(r"(?<=[^\W\d_]{2})--(?=[^\W\d_]{2})")
 _SENTENCE_END = re.compile("""([.!?]["')\\]]?(?:\\[[\\w ,;^-]{1,40}\\])*)\n(?=["'(]?[^\\W\\d_]{2})""")
 _SENTENCE_END_ALONE = re.compile("(?<=[\u3002\uff01\uff1f\u300d\u300f])\n")
@@ -69,41 +69,41 @@ _BLOCK_QUOTE = re.compile(r"\A\s*(?:>\s?)+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2}|\s*\Z)"
 """The marks of a block quote, which are not signs of a figure."""
 _STRUCK = re.compile(r"~~|(?<![\w/:])~(?=\w)[^~\n]*(?<=\w)~(?!\w)")
 _CELLS = re.compile(r"(?<=\S)[^\S\n]*\t[^\S\n]*(?=\S)")
-"""What keeps the cells of a table in plain text apart."""
+"""The separator of the cells of a table in plain text."""
 _MARKS = "\"'\u00ab\u00bb"
 _STOPS = ".\u0964\u0965\u06d4"
-"""Full stops of scripts that set blanks between sentences."""
+"""Full stops of scripts that put spaces between sentences."""
 
 _WIDE_PUNCTUATION = "\u3001\u3002\uff0c\uff1a\uff1b\uff01"
 _BEFORE = re.compile(
     rf"(?:(?<![^\s-][-\u00ac\uff0d])[\s\u2014]|[{_WIDE_PUNCTUATION}\u300c\u300e\uff08])[{_MARKS}(\[\u00bf\u00a1\u2022]*\Z"
 )
-"""What stands before the first word of a quote: no word that goes on, nor its hyphen."""
+"""The text before the first word of a quote must not be an unfinished word or its hyphen."""
 _AFTER = re.compile(
     rf"(?:[{_MARKS})\]{_STOPS},;:!\u2020*]|\[\d{{1,3}}\])*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
 )
-"""What stands behind the last word. The words of a question are not a statement, so there is no question mark."""
+"""The text after the last word. The words of a question are not a statement, so a question mark is excluded."""
 _ASKS = re.compile(
     rf"(?:[\s{_MARKS}.!)\]\u201d\u2019\u300d\u300f]|[\[(](?=[?!]))*"
     "[?\uff1f\u061f\u203d\u2047-\u2049\u2e2e\u055e\u1367]"
 )
-"""The mark of a question, in any script, behind the last word."""
+"""The mark of a question, in any script, after the last word."""
 _ASKS_IN_GREEK = re.compile(rf"[\s{_MARKS})\]]*;")
 _GREEK = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
 _GOES_ON = re.compile(r"\s?n?['\"\u00b4`\u2032\u2035\u055a]\s?(?:t|s|d|ll|re|ve|m)\b", re.IGNORECASE)
-"""What goes on with the last word, as in "can 't" and "could n't"."""
+"""A continuation of the last word, as in "can 't" and "could n't"."""
 _ALONE = re.compile(f"[{ALONE}]")
 _BEGINS = re.compile(r"(?:(?<!\d)[!?;]\s|[\u3002\uff01\uff1f\uff1b])[\"'(]*\Z")
-"""What begins a sentence, right before a figure. A full stop may be that of an abbreviation: "approx. 5"."""
+"""The beginning of a sentence, right before a figure. A full stop may be that of an abbreviation: "approx. 5"."""
 _ENDS = re.compile(r"\n?\Z|;(?:[\"')]|\[\d{1,3}\])*\s(?!\d)|,\s(?=[^\W\d_]{2})|[\u3002\uff1b]")
-"""What ends the text or a clause, right behind a figure."""
+"""The end of the text or a clause, right after a figure."""
 _ENDS_SENTENCE = re.compile(r"\.(?:[\"')]|\[\d{1,3}\])*\s(?!\d)")
 _ENDS_TEXT = re.compile(r"\.(?:[\"')]|\[\d{1,3}\])*\n?\Z")
 _MAY_BE_ORDINAL = re.compile(r"(?<![\d.,'])\d{1,3}\Z")
-"""A figure that is an ordinal with a full stop behind it, as in "19. Jahrhundert"."""
+"""A figure that is an ordinal with a full stop after it, as in "19. Jahrhundert"."""
 _SIGN_BEFORE = re.compile(r"[^\w\s.,;:!?\"'()\[\]\u2014]\s?\Z")
 _SIGN_BEHIND = re.compile(r"\s?[^\w\s.,;:?)\]\u2014]")
-"""What may make another term of a single letter: `n!`, `f'`."""
+"""Characters that may make another term of a single letter: `n!`, `f'`."""
 _NEIGHBOURS = 30
 """Characters beside a quote that are looked at."""
 
@@ -141,7 +141,7 @@ def comparable(text: str) -> str:
 
 
 def _small(run: re.Match[str], sign: str) -> str:
-    """Raised or lowered characters as they stand on a line."""
+    """Raised or lowered characters as they are written on a line."""
     plain = normalize_unicode(run[0].strip()).translate(_TYPOGRAPHY)
     before, behind = run.string[max(0, run.start() - 1) : run.start()], run.string[run.end() : run.end() + 1]
     if sign == LOWERED and before.isalpha() and plain.isdecimal() and not behind.isdigit():
@@ -172,18 +172,18 @@ def without_notes(text: str) -> Words:
 
 
 def may_have_power(before: str) -> bool:
-    """Whether a number behind a text may be a raised part of its end, as in "10[6]"."""
+    """Whether a number after a text may be a raised part of its end, as in "10[6]"."""
     return _MAY_HAVE_POWER.search(before) is not None and _YEAR.search(before) is None
 
 
 def readings(quote: str) -> tuple[str, ...]:
-    """A quote as it is written, and with its marks of notes right behind the words."""
+    """A quote as it is written, and with its marks of notes right after the words."""
     return tuple(dict.fromkeys((quote, _TYPED_NOTE.sub("", quote))))
 
 
 def comparable_quote(quote: str) -> Words:
     """A quote, or a part of one, in the same form, without quotation marks around it and punctuation at its end."""
-    # A quote is shown as it was written, so that each of its signs counts, also at the beginning of a line.
+    # A quote is shown as it was written, so that each of its characters counts, also at the beginning of a line.
     text = comparable("\n".join(" ".join(block.split()) for block in re.split(r"\n[^\S\n]*\n", quote)))
     words = without_notes(_unmarked(_unmarked(text).rstrip(f"{_STOPS},;: ")))
     return Words(words.text.rstrip(f"{_STOPS},;: "), words.notes)
@@ -197,18 +197,18 @@ def _unmarked(text: str) -> str:
 
 
 _RUN = re.compile(rf"[{ALONE}]|[^\s{ALONE}]+(?:\w[^\s{ALONE}]*)?")
-"""What stands between blanks. It is a word if it has a letter or a digit."""
+"""A run of characters between spaces. It is a word if it has a letter or a digit."""
 _OF_WORD = re.compile(rf"[\w{ALONE}]")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a comparable text, with the signs that touch them; each letter of a script that sets no spaces is
-    one."""
+    """The words of a comparable text, with the punctuation that touches them; each letter of a script that sets no
+    spaces is one."""
     return [run for run in _RUN.findall(text) if _OF_WORD.search(run)]
 
 
 def word_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where the words between two places of a text begin and end."""
+    """The start and end of each word between two places of a text."""
     runs = _RUN.finditer(text, start, min(end, len(text)))
     return [run.span() for run in runs if _OF_WORD.search(run[0])]
 
@@ -219,7 +219,7 @@ def is_struck(quote: str) -> bool:
 
 
 class Place(NamedTuple):
-    """Where a part of a quote stands."""
+    """The place of a part of a quote."""
 
     start: int
     end: int
@@ -234,7 +234,7 @@ class Source:
         self.text, self.notes = without_notes(f"\n{comparable(text)}\n")
 
     def find(self, part: Words, begin: int = 0) -> Place | None:
-        """Where a comparable part of a quote stands from `begin` on: the first place where it is whole, or else the
+        """The place of a comparable part of a quote from `begin` on: the first place where it is whole, or else the
         first of all; None where it is not there."""
         first = None
         for start in islice(self._starts(part, begin), MAX_PLACES):
@@ -257,14 +257,14 @@ class Source:
             place = self.text.find(part[1:], place + 1)
 
     def with_neighbours(self, span: tuple[int, int]) -> tuple[int, int]:
-        """A place in the text with the word before it and the one behind."""
+        """A place in the text with the word before it and the one after."""
         start, end = span
         before = word_spans(self.text, max(0, start - _NEIGHBOURS), start)
         after = word_spans(self.text, end, end + _NEIGHBOURS)
         return before[-1][0] if before else start, after[0][1] if after else end
 
     def with_whole_words(self, start: int, end: int) -> str:
-        """What stands at a place, with the rest of the words at its ends."""
+        """The text at a place, with the rest of the words at its ends."""
         before = re.split(r"\s", self.text[max(0, start - _NEIGHBOURS) : start])[-1]
         after = re.split(r"\s", self.text[end : end + _NEIGHBOURS], maxsplit=1)[0]
         return f"{before}{self.text[start:end]}{after}"
@@ -284,7 +284,7 @@ class Source:
 
 
 def _are_letters_alone(one: str, other: str) -> bool:
-    """Whether two letters stand side by side of which one is of a script that sets no spaces."""
+    """Whether two letters are side by side and one of them is of a script without spaces."""
     letters = all(unicodedata.category(char)[0] in "LMN" for char in one + other)
     return letters and bool(_ALONE.match(one) or _ALONE.match(other))
 

@@ -18,7 +18,7 @@ Strength                gap = |A - B| / larger total. `decisive`: gap over 20 % 
                         leads. `consensus`: the winner is consensus. `narrow`: everything else. None if the format
                         scores nothing, and where no side won.
 
-A ballot that declares what its own numbers deny stands as it is; the disagreement becomes a remark of the verdict.
+A ballot that declares what its own numbers deny is kept as it is; the disagreement becomes a remark of the verdict.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ VerdictRemark = Literal[
 
 
 class ParsedBallot(FrozenModel):
-    """What one ballot says, with the sides as they are."""
+    """The content of one ballot, with the sides as they are."""
 
     winner: str
     """A side, tie, consensus or no decision."""
@@ -56,16 +56,16 @@ class ParsedBallot(FrozenModel):
     score: Fraction | None = None
     """A single number for what is debated, such as how well a claim is supported."""
     probability: Fraction | None = None
-    """What the judge gives the winner it declares."""
+    """The probability that the judge gives the winner it declares."""
 
 
 class Vote(FrozenModel):
-    """What one judge makes of a round or of the debate, from one ballot or also from one on the mirrored debate."""
+    """One judge's vote on a round or on the debate, from one ballot or also from one on the mirrored debate."""
 
     judge: str
     turn_id: str
     original: ParsedBallot | None
-    """What the ballot on the debate as it was says; None if none counts."""
+    """The content of the ballot on the debate as it was; None if none counts."""
     mirrored: ParsedBallot | None = None
     """The same of the ballot on the mirrored debate."""
     shown_mirrored: bool = False
@@ -131,7 +131,7 @@ def score(points: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fract
 def read_ballot(
     ballot: Mapping[str, Any], sides: Sequence[str], weights: Mapping[str, Fraction], winner_of: Mapping[str, str]
 ) -> ParsedBallot:
-    """What a ballot says, whatever its shape is."""
+    """Reads a ballot of any shape."""
     scores = {side: score(ballot["scores"][side], weights) for side in sides} if "scores" in ballot else {}
     label = ballot.get("label")
     winner = ballot.get("winner") or (leader(scores) if scores else winner_of.get(str(label), NO_DECISION))
@@ -237,7 +237,7 @@ class RoundResult(FrozenModel):
 
 
 class Convergence(FrozenModel):
-    """What the ballots of one round say of convergence."""
+    """The ballots of one round on convergence."""
 
     detected: bool = False
     sides: tuple[str, ...] = ()
@@ -246,7 +246,7 @@ class Convergence(FrozenModel):
 
 
 class Verdict(FrozenModel):
-    """How the debate ended."""
+    """The way the debate ended."""
 
     winner: str
     """A side, tie, consensus, or no decision."""
@@ -265,7 +265,7 @@ class Verdict(FrozenModel):
     label: str | None = None
     score: Fraction | None = None
     probability: Fraction | None = None
-    """What the judges who voted for the winner give it, on average; None if they say nothing of it."""
+    """The mean probability that the judges who voted for the winner give it; None if they give none."""
     pre_debate_votes: tuple[Vote, ...] = ()
     """The judges' votes before the first word."""
     swing: dict[str, int] = {}
@@ -288,7 +288,7 @@ def rounds_won(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str
 
 
 def score_gap(totals: dict[str, Fraction]) -> Fraction | None:
-    """How far apart the totals are, as a share of the larger; None if no side scored."""
+    """The difference of the totals as a share of the larger; None if no side scored."""
     larger = max(totals.values())
     return (larger - min(totals.values())) / larger if larger else None
 
@@ -383,7 +383,7 @@ def final_verdict(
 
 
 def _probabilities(votes: Sequence[Vote], winner: str) -> list[Fraction]:
-    """What the ballots of the judges who vote for the winner give it, where they say."""
+    """The probabilities that the judges who vote for the winner give it, if they give one."""
     shares = [ballot.probability for vote in votes if vote.winner == winner for ballot in vote.parsed_ballots]
     return [share for share in shares if share is not None]
 
@@ -391,7 +391,7 @@ def _probabilities(votes: Sequence[Vote], winner: str) -> list[Fraction]:
 def strength_of(
     winner: str, totals: dict[str, Fraction], *, has_scores: bool
 ) -> Literal["decisive", "narrow", "consensus"] | None:
-    """How firmly, by the totals alone; None if no side won, or the format scores nothing."""
+    """The strength by the totals alone; None if no side won, or the format scores nothing."""
     gap = score_gap(totals)
     if winner == CONSENSUS:
         return "consensus"

@@ -1,12 +1,13 @@
-"""What others hear of a speech: private working left out, quotes looked up in the context, cut to the length allowed.
+"""The part of a speech that others hear: without private working, quotes looked up in the context, cut to the length
+allowed.
 
 The journal keeps a speech word for word. What others read, in a brief or in a report, is worked out from it here,
 each time the same, and sanitized before anything else: nothing that hides in a tag makes it another tag.
 
-Private working     what stands in the format's tag, if it has one, and in tags that models use: see `private_text`.
+Private working     the text in the format's tag, if it has one, and in tags that models use: see `private_text`.
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
-                    It must stand there word for word (`core.verbatim`); a quote of a few words proves nothing, and is
+                    It must be there word for word (`core.verbatim`); a quote of a few words proves nothing, and is
                     unverified. So are one with words struck out, and those after the first 200 of a speech.
 Tags                In a format with quotes every other `<` of a speech is heard as `&lt;`, so programs tell these tags
                     from words of the speaker. Models and people might not, since other characters look like them. So a
@@ -98,7 +99,7 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
 
 
 def with_marker(text: str, quotes: QuoteRules, marker: str) -> str:
-    """What is heard, with a marker in each tag of a quote that was looked up: `<v_quote MARKER>`."""
+    """The heard text with a marker in each tag of a quote that was looked up: `<v_quote MARKER>`."""
     return re.sub(rf"<(/?)({'|'.join(quotes.checked_tags)})>", rf"<\1\2 {marker}>", text)
 
 
@@ -113,19 +114,19 @@ def without_marked_tags(text: str, quotes: QuoteRules, marker: str) -> tuple[str
 
 
 def with_quotation_marks(text: str, checked_tags: Iterable[str]) -> str:
-    """What is heard, with quotation marks in place of the tags of quotes that were looked up."""
+    """The heard text with quotation marks in place of the tags of quotes that were looked up."""
     for tag in checked_tags:
         text = text.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
     return text
 
 
 def quote_findings(quotes: Iterable[Quote]) -> list[str]:
-    """What was found of quotes, a line for each that differs from the ones before it."""
+    """The results of looking up quotes, a line for each that differs from the ones before it."""
     return list(dict.fromkeys(f"{quote_finding(quote)}: “{without_quotation_marks(quote.text)}”" for quote in quotes))
 
 
 def quote_finding(quote: Quote) -> str:
-    """What was found of a quote."""
+    """The result of looking up a quote."""
     return "Found in the material" if quote.verified else "Not found in the material"
 
 

@@ -40,7 +40,7 @@ class Budget:
         self._current, self._shared_budget = current, shared_budget
 
     def check(self, turn_id: str, spec: str, turn_brief: Brief, *, batch: bool = False) -> float | None:
-        """What a call is expected to cost, alone or in a batch; None if its price is unknown. It counts from the moment
+        """The expected cost of a call, alone or in a batch; None if its price is unknown. It counts from the moment
         its `CallIntended` is on record. OverBudget if it would exceed the debate's cap or the shared one."""
         cost = cost_before_call(spec, turn_brief, batch=batch)
         check_cap(self._current.state.max_cost, self.committed, turn_id, spec, cost, _RAISE_CAP)
@@ -92,7 +92,7 @@ def check_cap(
 
 
 def _cost_of(call: BilledCall) -> float:
-    """What counts for a call. Journals of earlier versions hold no estimates."""
+    """The amount that counts for a call. Journals of earlier versions hold no estimates."""
     if call.reply is not None and call.reply.cost is not None:
         return call.reply.cost
     if call.estimated_cost is not None:

@@ -60,16 +60,16 @@ class OpenDebate:
 
     @property
     def saved_message(self) -> str:
-        """What is saved, and the command that continues."""
+        """Says what is saved, and which command continues."""
         resume_command = next_command(self.state, self.files.journal)
         if not self.journal.is_in_place():
             problem = "the journal is gone: it was deleted, moved or replaced meanwhile."
-            return f"{problem} Put it back, or a copy of it, then go on with `{resume_command}`."
+            return f"{problem} Put it back, or a copy of it, then continue with `{resume_command}`."
         lost_count = len(self.journal.unsaved)
         lost_text = f"{plural(lost_count, 'reply', 'replies')} lost, as named above. " if lost_count else ""
         replies = {event.turn_id for event in self.journal.saved_events() if isinstance(event, ReplyEvent)}
         saved_text = plural(len(replies & self.state.replies.keys()), "reply", "replies")
-        return f"{lost_text}{saved_text} saved. Go on with `{resume_command}`."
+        return f"{lost_text}{saved_text} saved. Continue with `{resume_command}`."
 
     def with_saved(self, error: ExternalError) -> ExternalError:
         """The error, extended by what is saved and how to continue."""
@@ -245,14 +245,14 @@ async def drive(session: OpenDebate, providers: Mapping[str, Provider], options:
 
 
 def _rank(failure: BaseException) -> int:
-    """Which of the failures of a stage is raised, lowest first."""
+    """The order in which failures of a stage are raised, lowest first."""
     if not isinstance(failure, Paused | ProviderFailed):
         return 0
     return 1 if isinstance(failure, ReplyPending) else 2
 
 
 def _for_the_host(debate: DebateState, journal: str) -> str:
-    """How to go on where turns of the host are due: by its replies, or with models in its seats."""
+    """The hint for a debate in which turns of the host are due: give its replies, or put models in its seats."""
     seats = dict.fromkeys(turn.role for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST)
     models = " ".join(f"--{seat} MODEL" for seat in seats)
     return (

@@ -45,7 +45,7 @@ _TIME = "2026-01-01T00:00:00.000Z"
 
 
 class Scenario(NamedTuple):
-    """How a debate goes."""
+    """The course of a debate."""
 
     name: str
     eventful: bool = False
@@ -56,7 +56,7 @@ class Scenario(NamedTuple):
 
 
 _EVENTFUL: Mapping[str, str | bool] = {"detected": True, "side": "both", "findings": True}
-"""What stand-ins find in an eventful debate."""
+"""The findings of stand-ins in an eventful debate."""
 PLAIN = Scenario("a plain debate")
 UNUSUAL = (Scenario("an eventful debate", eventful=True), Scenario("a short debate", concedes=True))
 
@@ -133,7 +133,7 @@ def trials(format: Format) -> list[tuple[int, Scenario]]:
 def _problems(
     first: Opened, scenario: Scenario, location_of: Callable[[Keys], str], check_time: Callable[[], None]
 ) -> Iterator[str]:
-    """What goes wrong in one debate. Raises _Stop for what would stop every other, as `check_time` does."""
+    """The problems of one debate. Raises _Stop for what would stop every other, as `check_time` does."""
     size = f"{scenario.name} of {plural(first.settings.rounds, 'round')} ({first.settings.strictness})"
     opened = fold([first])
     turn: Turn | None = None
@@ -173,7 +173,7 @@ def _check_time(deadline: float, seconds: Counter[str], location_of: Callable[[K
 
 
 def _unrendered(debate: DebateState, turn: Turn) -> list[str]:
-    """Why the brief of a turn can't be rendered."""
+    """The reason that the brief of a turn can't be rendered."""
     try:
         brief(debate, turn)
     except BadFormat as error:

@@ -1,4 +1,4 @@
-"""What a debate will cost, estimated before it is run.
+"""The estimate of a debate's cost before it is run.
 
 The whole debate is played in memory with stand-ins that speak at the expected length, and each call is priced as the
 real one. What a model was sent in an earlier stage counts as read from the provider's cache. What models think before
@@ -40,7 +40,7 @@ _TOKENS_A_SECOND = 35.0
 
 
 class CostEstimate(FrozenModel):
-    """What a debate, or the rest of one, is expected to take."""
+    """The expected calls, cost and time of a debate, or of the rest of one."""
 
     bill: Costs
     """A line for each seat and phase with calls; calls that are free count with $0."""
@@ -55,11 +55,11 @@ class CostEstimate(FrozenModel):
     has_people: bool = False
     """Whether a person takes turns; they cost nothing."""
     host_turns: int = 0
-    """How many turns the agent host takes; they are not calls of ours."""
+    """The number of turns that the agent host takes; they are not calls of ours."""
     positions_by: str = ""
     """The spec of the model that derives the positions first, if one does; its calls are in none of the numbers."""
     not_estimated_because: str = ""
-    """Why the debate can't be estimated, if it can't, as the end of a sentence. Then all counts are 0."""
+    """The reason that the debate can't be estimated, if it can't, as the end of a sentence. Then all counts are 0."""
 
     @property
     def calls(self) -> int:
@@ -161,7 +161,7 @@ class _PlannedCall(NamedTuple):
 def estimate_debate(
     opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: bool | None = None
 ) -> CostEstimate:
-    """What the calls still to be made will take, from the first event and those since then.
+    """The expected tokens, cost and time of the remaining calls, from the first event and those since then.
 
     With `rehearsal=True` a stand-in is priced as the model it stands for; with False it costs nothing. None means: True
     if stand-ins have every seat but the clerk's.

@@ -21,7 +21,7 @@ from debate_orchestrator.prompting import briefs, rendering
 from debate_orchestrator.util.errors import BadFormat, short_repr
 
 _ANNOUNCEMENT_FIELDS = {"round": ("round", "rounds"), "intervention": ("round",)}
-"""The names that may stand in braces in an announcement text."""
+"""The names that may be in braces in an announcement text."""
 
 
 def load(name_or_folder: str) -> Format:
@@ -50,7 +50,7 @@ def find_problems(name_or_folder: str) -> list[str]:
 
 
 def _user_paths(format_source: source.FormatSource) -> dict[str, str]:
-    """How the names of templates begin, to the path under which the user knows their folder."""
+    """The prefix of the names of templates, to the path under which the user knows their folder."""
     paths = {
         f"{'prompts/' * folder.shipped}formats/{folder.name}/": f"{folder.shown_path}/"
         for folder in format_source.folders
@@ -71,7 +71,7 @@ def _file_and_line(problem: str) -> tuple[str, int]:
 
 
 def _template_problems(format_source: source.FormatSource, bundled_templates: dict[str, str]) -> list[str]:
-    """What is wrong with the templates, those that no phase names included: their syntax, and names that no brief
+    """The problems of the templates, including those that no phase names: their syntax, and names that no brief
     provides."""
     from debate_orchestrator.engine import dry_run
 
@@ -87,7 +87,7 @@ def _template_problems(format_source: source.FormatSource, bundled_templates: di
 
 
 def _semantic_problems(format: Format) -> Iterator[LocatedProblem]:
-    """What a format may say, although no debate can be held with it."""
+    """The problems of a format that is valid, but with which no debate can be run."""
     rounds = format.rounds
     if not 1 <= rounds.default <= rounds.maximum <= rounds.maximum_if_insisted <= MAX_ROUNDS:
         numbers = f"default {rounds.default}, most {rounds.maximum}, insist {rounds.maximum_if_insisted}"
@@ -144,7 +144,7 @@ def _wording_problems(format: Format) -> Iterator[LocatedProblem]:
         if line and not any(map(str.isalnum, line)):
             yield (
                 ("lines", key),
-                f"{short_repr(line)} has no letter and no digit, so it may stand in any speech. Use words.",
+                f"{short_repr(line)} has no letter and no digit, so any speech may contain it. Use words.",
             )
     if format.lines.concede == format.lines.decline:
         yield ("lines", "decline"), f"{short_repr(format.lines.decline)} is also the line that concedes. Use another."
@@ -162,4 +162,4 @@ def _wording_problems(format: Format) -> Iterator[LocatedProblem]:
 
 def _line_problems(keys: Keys, text: str) -> Iterator[LocatedProblem]:
     if not text or text != text.strip() or not text.isprintable():
-        yield keys, f"{short_repr(text)} should be one line of text, with no blanks around it."
+        yield keys, f"{short_repr(text)} should be one line of text, with no spaces around it."

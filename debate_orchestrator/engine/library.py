@@ -50,7 +50,7 @@ class DebateResult(NamedTuple):
     files: DebateFiles
     """The paths of its journal, its report and the report as a page."""
     state: DebateState
-    """What its events add up to: `state.replies`, `state.complete`, ..."""
+    """The state after its events: `state.replies`, `state.complete`, ..."""
     report: ReportModel
     """The report model, from which every type of report file is rendered."""
 
@@ -235,7 +235,7 @@ def load_format(name: str) -> Format:
 
 
 def find_risks(source: Settings | Mapping[str, Any] | PathLike) -> tuple[risks.Risk, ...]:
-    """What a debate with these settings, or from the journal at this path, would do that needs consent: run programs,
+    """The actions that need consent in a debate with these settings, or from the journal at this path: run programs,
     call servers by address, use files elsewhere, send prompts that did not ship with this package. Nothing is done.
     `text` of each risk is a line for a person. Raises BadJournal as `read_journal`."""
     if isinstance(source, Settings | Mapping):

@@ -55,9 +55,9 @@ class ModeratorLimits(NamedTuple):
     stop: asyncio.Event
     """Once it is set no further call is made, and the reply under way is awaited."""
     outcome: str
-    """What became of the debate, for the end of an error message."""
+    """The outcome for the debate, for the end of an error message."""
     alternative: str
-    """What to do instead, for the end of an error message."""
+    """The alternative, for the end of an error message."""
 
     def hints(self) -> list[str]:
         """The last sentences of an error message."""

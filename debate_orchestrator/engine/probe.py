@@ -193,7 +193,7 @@ class ProbeRun:
         return [task for task in self.tasks if task.path not in finished_paths]
 
     def estimate(self) -> estimate.CostEstimate:
-        """What the missing ballots are expected to take. A stand-in counts as the judge it stands for."""
+        """The estimate for the missing ballots. A stand-in counts as the judge it stands for."""
         expected = [
             estimate.estimate_debate(*make_opened(task.case, task.judge), rehearsal=True) for task in self.pending()
         ]
@@ -274,7 +274,7 @@ class ProbeRun:
         return None if current is None else current.state
 
     def scorecard(self) -> Data:
-        """What the ballots so far add up to, in the shape that `reports.scorecard` describes."""
+        """The result of the ballots so far, in the shape that `reports.scorecard` describes."""
         cases = [task.case for task in self.tasks]
         probes = list(dict.fromkeys(case.probe for case in cases if case.probe))
         return {
@@ -325,7 +325,8 @@ def _checked_debate(task: BallotTask, events: Sequence[Event]) -> DebateState:
 
 
 def _names(spec: str) -> tuple[str, str]:
-    """How a scorecard calls a judge, and its folder. A digest stands for the arguments of a program, often secret."""
+    """The name of a judge in a scorecard, and of its folder. A digest stands for the arguments of a program, often
+    secret."""
     name, digest = (
         model_spec.public_name(spec),
         hashlib.sha256(spec.encode("utf-8", "surrogatepass")).hexdigest()[:8],

@@ -64,11 +64,11 @@ class Rejudging(NamedTuple):
     entries: Sequence[Entry]
     """The lines of the journal that is judged; none for a transcript."""
     notes: tuple[str, ...] = ()
-    """What readers should know about a transcript, in sentences."""
+    """Notes to readers about a transcript, in sentences."""
 
     @property
     def risks(self) -> tuple[risks.Risk, ...]:
-        """What the journal that is judged brings along, and the user has to consent to."""
+        """The actions from the judged journal that need the user's consent."""
         return risks.of_judging([entry.event for entry in self.entries]) if self.entries else ()
 
 
@@ -214,7 +214,7 @@ def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:
 
 
 def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDebate:
-    """What went on in a finished debate, and what its panel decided."""
+    """The course of a finished debate, and its panel's decision."""
     rounds = range(1, debate.rounds + 1)
     verdict, earlier = tally.verdict(debate), debate.opened.earlier_debate
     rounds_answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
@@ -243,7 +243,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
 
 
 def _weaknesses(debate: DebateState) -> list[str]:
-    """What weakens the speeches of a debate, in sentences."""
+    """The weaknesses of the speeches of a debate, in sentences."""
     weaknesses = []
     if any(note.note == "one agent" for note in debate.notes):
         weaknesses.append("In it one agent played both sides and the judge, so the two sides were not independent.")
@@ -362,14 +362,14 @@ def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -
 
 
 def output_path(source: str) -> str:
-    """Where the report of a judging goes by default: beside its source, under a name that is free."""
+    """The default path of the report of a judging: beside its source, under a name that is free."""
     stem = source.removesuffix(JOURNAL) if source.endswith(JOURNAL) else os.path.splitext(source)[0]
     stem = re.sub(r"\.judged(?:-\d+)?$", "", stem)
     return free_files(DebateFiles.of_journal(f"{stem}.judged{JOURNAL}")).report
 
 
 def panel_problems(judges: Sequence[str]) -> list[str]:
-    """What is wrong with the size of a panel."""
+    """The problem with the size of a panel."""
     if 1 <= len(judges) <= MAX_JUDGES:
         return []
     hint = "Name them as in anthropic:claude-opus-5-5; `debate models` lists who can judge."

@@ -1,4 +1,4 @@
-"""When a provider call that failed is made again: after waits that double, within a bounded time.
+"""Retries failed provider calls: after waits that double, within a bounded time.
 
 A wait costs nothing and another call may, so waits between calls double. The jitter keeps callers that were throttled
 together from coming back together. A wait that the provider asks for is honoured. If it is longer than the time left,

@@ -53,14 +53,14 @@ def as_rehearsal(settings: Settings, *, people: bool = False) -> Settings:
 def call_problems(
     cast: Mapping[str, tuple[str, ...]], *, people: bool, permissions: Permissions = NO_PERMISSIONS
 ) -> list[str]:
-    """Why a cast can't be called from here, one sentence for each reason: a spec that can't be used, people who can't
+    """The reasons that a cast can't be called from here, one sentence each: a spec that can't be used, people who can't
     be asked, a key that is missing. `people` says whether people can be asked."""
     return casting.cast_problems(cast) + people_problems(cast, people) + casting.key_problems(cast, permissions)
 
 
 def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str]:
-    """Why the people in a cast can't be asked: there is no way to ask them unless `people` is true, and none beside an
-    agent host, whose turns are taken by a step that asks no person."""
+    """The reason that the people in a cast can't be asked: there is no way to ask them unless `people` is true, and
+    none beside an agent host, whose turns are taken by a step that asks no person."""
     seats = ", ".join(seat for seat, specs in cast.items() if model_spec.HUMAN in specs)
     if seats and not people:
         return [

@@ -1,6 +1,6 @@
 """Reads a debate that was written down elsewhere: one document in, its topic and speeches out.
 
-Each speech stands below a heading that names its side:
+Each speech is below a heading that names its side:
 
     # Cats are better than dogs
     ## Round 1
@@ -43,7 +43,7 @@ HOW_TO_WRITE = (
 )
 _MAX_LISTED = 20
 _OWN_REPORT = re.compile(r"\s*# Debate (?:Report|Transcript)\s*\n")
-"""How a report or a transcript of this program begins."""
+"""The beginning of a report or a transcript of this program."""
 
 
 class TranscriptSpeech(FrozenModel):
@@ -68,7 +68,7 @@ class Transcript(FrozenModel):
     """Side to the name of its speaker, as far as the document gives them."""
     speeches: tuple[TranscriptSpeech, ...]
     notes: tuple[str, ...] = ()
-    """What a reader of the report should know about the document, in sentences."""
+    """Notes to readers of the report about the document, in sentences."""
 
     @property
     def rounds(self) -> int:
@@ -103,7 +103,7 @@ def parse(text: str, name: str) -> Transcript:
 
 
 def _speech_problems(transcript: Transcript) -> Iterator[str]:
-    """What is wrong with the speeches as a whole."""
+    """The problems of the speeches as a whole."""
     speeches = transcript.speeches
     if not speeches:
         yield "no heading names a speaker with a side."
@@ -159,7 +159,7 @@ def _side(phrase: str) -> str | None:
 
 
 def _speaker(label: str) -> _Speaker | None:
-    """Who a label such as `Alice (Pro)` or `Pro` names; None if it names no side, or both."""
+    """The side that a label such as `Alice (Pro)` or `Pro` names; None if it names no side, or both."""
     label = re.sub("[*`]", "", label).strip().removesuffix(":")
     match = _NAME_AND_SIDE.fullmatch(label)
     name, phrase = (match[1], match[2]) if match else ("", label)
@@ -192,13 +192,13 @@ _INLINE_MARKUP = re.compile(
     r"|<!--[^<>]*-->|\]\([^()]*\)|\]\[[^\[\]]*\]|[*_`~\\]",
     re.IGNORECASE,
 )
-"""Tags, addresses of links, and signs that are not seen and part no words."""
+"""Tags, addresses of links, and invisible characters that separate no words."""
 _TAG = re.compile(r"""<(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+>|<[^<>]*>""")
 _WORDS = re.compile(r"[^\W_]+|[.!?]")
 _LABEL_END = re.compile(r":|\s[-\u2013\u2014]+\s")
 _PLAIN_BEGINNING = re.compile(r"\s*(?:[^\W_]|[\"'\u2018-\u201e\u00ab])")
 _QUOTED = re.compile(r"\s*(?:[>|]|[-+*]\s)")
-"""How a line of a quotation, a table or a list begins."""
+"""The beginning of a line of a quotation, a table or a list."""
 _LOOK_ALIKES = str.maketrans(
     "\u0430\u0432\u0435\u0451\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u04cf\u0501"
     "\u051b\u051d\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u0131",
@@ -214,7 +214,7 @@ def _visible(line: str) -> list[str]:
 
 
 def _look(name: str) -> str:
-    """What a reader sees of a name, as it is compared."""
+    """The visible part of a name, in the form in which it is compared."""
     return " ".join("".join(_visible(name)).split())
 
 
@@ -244,7 +244,7 @@ def _lines_like_labels(text: str, speakers: Iterable[_Speaker]) -> Iterator[tupl
 
 def _is_label(head: str, marked: bool, names: set[str], labels: set[str], side_words: set[str]) -> bool:
     """Whether the beginning of a visible line is a label. A word that may mean a side is one only where the line is
-    `marked` by signs, and a single letter only if the labels of the transcript call a side so."""
+    `marked` by punctuation, and a single letter only if the labels of the transcript call a side so."""
     words = " ".join(_WORDS.findall(head))
     if words in labels:
         return True
@@ -259,7 +259,7 @@ def _is_label(head: str, marked: bool, names: set[str], labels: set[str], side_w
 
 
 def _label_problems(place: str, first: int, text: str, speakers: Iterable[_Speaker], advice: str) -> list[str]:
-    """A problem for each line of a speech that looks like a label; `place` stands before its number, from `first`."""
+    """A problem for each line of a speech that looks like a label; `place` is before its number, from `first`."""
     return [
         f"{place}line {first + number}: {short_repr(line, 40)} looks like a label, within a speech. {advice}"
         for number, line in _lines_like_labels(text, speakers)
@@ -292,7 +292,7 @@ def _parser() -> MarkdownIt:
 
 
 def _headings(text: str, problems: list[str]) -> list[_Heading]:
-    """The headings that stand in no code, HTML, list or quotation. A line above a rule is one only where it names a
+    """The headings outside code, HTML, lists and quotations. A line above a rule is one only where it names a
     side. Code and HTML that are never closed would hide every heading below them: that is a problem."""
     headings, tokens = list[_Heading](), _parser().parse(f"{text}\n")
     for token, following in pairwise([*tokens, Token("", "", 0)]):
@@ -306,7 +306,7 @@ def _headings(text: str, problems: list[str]) -> list[_Heading]:
         elif token.type == "fence" and token.map[1] - token.map[0] < token.content.count("\n") + 2:
             problems.append(f"{location}: this code block is never closed. Close it with a line {token.markup}.")
         elif token.type == "html_block" and _hides_headings(token.content.lstrip(" ")):
-            problems.append(f"{location}: this HTML hides what stands below it. Close it, and leave a line empty.")
+            problems.append(f"{location}: this HTML hides what is below it. Close it, and leave a line empty.")
     return headings
 
 
@@ -324,7 +324,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     topic = _read_above(lines[: headings[0].line if headings else len(lines)], 0, problems)
     speeches, number = list[TranscriptSpeech](), 0
     speakers = [speaker for heading in headings if heading.level == level and (speaker := _speaker(heading.text))]
-    advice = f"Begin a speech with {'#' * level}, or quote the line behind `>`."
+    advice = f"Begin a speech with {'#' * level}, or quote the line after `>`."
     for heading, following in pairwise([*headings, _Heading(len(lines), len(lines), 1, "")]):
         location, name = f"line {heading.line + 1}", short_repr(heading.text, 40)
         body = lines[heading.end : following.line]
@@ -353,8 +353,8 @@ def _read_above(lines: list[str], first: int, problems: list[str]) -> str | None
         if match := _TOPIC.fullmatch(line.strip()):
             topic = match[1]
         elif line.strip():
-            problem = f"line {number}: {short_repr(line.strip(), 40)} stands above the first heading that names a side."
-            problems.append(f"{problem} Only a title and a line `**Topic:** ...` may stand there.")
+            problem = f"line {number}: {short_repr(line.strip(), 40)} is above the first heading that names a side."
+            problems.append(f"{problem} Only a title and a line `**Topic:** ...` may be there.")
             break
     return topic
 
@@ -406,7 +406,7 @@ def _parse_json(text: str, problems: list[str]) -> Transcript:
             continue
         speakers.append(speaker)
         speeches.append(TranscriptSpeech(side=speaker.side, round=entry.round or 0, text=entry.text))
-    advice = "Write each speech as an object of its own, or quote the line behind `>`."
+    advice = "Write each speech as an object of its own, or quote the line after `>`."
     for number, entry in enumerate(entries, start=1):
         problems += _label_problems(f"speech {number}, ", 1, entry.text, speakers, advice)
     if len({speech.round > 0 for speech in speeches}) > 1:

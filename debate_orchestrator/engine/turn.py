@@ -56,7 +56,7 @@ OnBrief = Callable[[DebateState, Turn, Brief], None]
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a debate is run, and who is told of what happens in it."""
+    """The way a debate is run, and the listeners to its events."""
 
     on_event: OnEvent = ignore
     on_text: OnText | None = None
@@ -70,7 +70,7 @@ class RunOptions:
     budget: Budget | None = None
     """Limits the costs; by default to the debate's own cap."""
     required_judges: Literal["quorum", "all", "none"] = "quorum"
-    """Which judges the debate can't go on without: as many as its quorum, all of them, or none."""
+    """The judges that the debate needs to continue: as many as its quorum, all of them, or none."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ class _TurnRun:
         self.reply_begun = asyncio.Event()
         """Set once the reply has begun, or will not come."""
         self._pieces: list[str] = []
-        """What has come of the reply under way."""
+        """The received part of the reply under way."""
         self._show_error: BaseException | None = None
-        """What showing the reply failed with. It is raised once the reply, which was paid for, is on record."""
+        """The error from showing the reply. It is raised once the reply, which was paid for, is on record."""
 
     @property
     def _debate(self) -> DebateState:

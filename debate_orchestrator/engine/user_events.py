@@ -1,4 +1,4 @@
-"""What a user adds to a debate while it runs: a question to seats, and another list of issues."""
+"""Events that a user adds to a running debate: a question to seats, and another list of issues."""
 
 from __future__ import annotations
 

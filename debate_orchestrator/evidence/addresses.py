@@ -1,4 +1,5 @@
-"""Which URLs and IP addresses may be fetched: refuses bad URLs before any request, and addresses that are not public.
+"""Checks which URLs and IP addresses may be fetched: refuses bad URLs before any request, and addresses that are not
+public.
 
 A URL is parsed once, here, and the connection uses the parts, so no second parser can read it differently.
 """

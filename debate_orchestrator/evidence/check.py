@@ -2,10 +2,10 @@
 
 | what happens | state |
 | --- | --- |
-| the quote stands in the page's text, word for word | verified |
+| the page's text has the quote, word for word | verified |
 | a passage comes close to it, with the same figures | near match |
 | the page holds the quote, and its address words of it | near match |
-| nothing comes close, or other figures stand there | not found |
+| nothing comes close, or other figures are there | not found |
 | the quote is too short, or too long, to be looked for | not found, and nothing is fetched |
 | an address of a kind, host, port or network that is refused (`addresses`), there or after a redirect | blocked |
 | robots.txt forbids it, or is there and can't be read (429, 5xx, broken, too large) | blocked |
@@ -58,7 +58,7 @@ class QuoteCheck(FrozenModel):
     why: str = ""
     """One sentence for a reader."""
     passage: str = ""
-    """What the page says, for a near match."""
+    """The passage of the page, for a near match."""
 
 
 def libraries_missing() -> bool:

@@ -36,7 +36,7 @@ _HEADERS = {
 
 
 class Answer(NamedTuple):
-    """What a server answered."""
+    """A server's answer."""
 
     status: int
     content_type: str

@@ -1,7 +1,7 @@
 """Whether a text holds a quote, and what comes closest to it where it does not.
 
-- verified: the quote stands in the text word for word (`core.verbatim`). An ellipsis divides a quote into parts, which
-  must stand in this order.
+- verified: the quote is in the text word for word (`core.verbatim`). An ellipsis divides a quote into parts, which
+  must be in this order.
 - a near match: a passage shares `NEAR` of its characters with the quote, and has the same figures; or all is there, but
   a part is too short to count, a figure or word at an end of it may go on ("5" of "5 million"), marks in it strike
   words out, or the address holds words of it too.
@@ -44,9 +44,9 @@ CHARACTERS = 20
 MAX_LENGTH = 2_000
 """Characters that a quote may have."""
 _ELLIPSIS = re.compile(r"[\[(]\s*(?:\.\s?){2,}[\])]|\.(?:\s?\.){2,}(?!(?<=\d\.{3})\d)|\u2026")
-"""What leaves words out; "5...7" is a range."""
+"""An ellipsis, which leaves words out; "5...7" is a range."""
 _MARK_BEHIND = re.compile(r"(?<=[.,;:])(?:\[\d{1,3}\])+\Z")
-"""A mark behind the sign that ends a figure."""
+"""A mark after the character that ends a figure."""
 ECHO = 0.75
 """If an address holds words with at least this share of a quote's letters, the page may only repeat the address."""
 _DECODINGS = 4
@@ -55,21 +55,21 @@ _NAME = re.compile("[?&;][^?&;=]*=")
 """The name of a parameter in an address."""
 _ENDING = ".,;:!?\"'"
 _AROUND_FIGURE = "\"'()[]\u00ab\u00bb,;:!?*_"
-"""Punctuation on both sides of a figure. A full stop stands behind it only: ".5" is not "5"."""
+"""Punctuation on both sides of a figure. A full stop counts only after it: ".5" is not "5"."""
 
 
 class Match(NamedTuple):
-    """How far a text holds a quote."""
+    """The degree to which a text contains a quote."""
 
     state: State
     similarity: float | None
     passage: str
-    """What is closest, for a near match."""
+    """The closest passage, for a near match."""
     why: str
 
 
 def why_unusable(quote: str) -> str:
-    """Why a quote can't be looked for; "" where it can."""
+    """The reason that a quote can't be looked for; "" if it can."""
     if len(quote) > MAX_LENGTH:
         return f"the quote is too long to check (more than {MAX_LENGTH:,} characters)"
     if not any(map(_is_enough, _parts(quote))):
@@ -78,7 +78,7 @@ def why_unusable(quote: str) -> str:
 
 
 def _parts(quote: str) -> list[Words]:
-    """What stands between the ellipses of a quote, in the form in which it is compared."""
+    """A part between the ellipses of a quote, in the form in which it is compared."""
     return [part for part in map(comparable_quote, _ELLIPSIS.split(quote)) if part.text.strip(_AROUND_FIGURE + ".")]
 
 
@@ -90,7 +90,7 @@ def _is_enough(part: Words) -> bool:
 
 
 def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> Match:
-    """How far a text, each of whose lines is a block, holds `quote`. It came from `addresses`."""
+    """Looks for `quote` in a text, each of whose lines is a block. The text came from `addresses`."""
     if why := why_unusable(quote):
         return Match("not found", None, "", why)
     parts = _parts(quote)
@@ -157,7 +157,7 @@ def _letters(text: str) -> str:
 
 
 def _exact(parts: Sequence[Words], source: Source, doubt: str) -> Match | None:
-    """The match where all parts stand in the source in order; None where one does not. With a doubt it is a near
+    """The match where all parts are in the source in order; None where one does not. With a doubt it is a near
     one."""
     spans: list[tuple[int, int]] = []
     for part in parts:
@@ -232,7 +232,7 @@ def in_one_case(text: str) -> str:
 
 
 def _passage(source: Source, spans: Iterable[tuple[int, int]]) -> str:
-    """What stands in the source at these places, on one line and of limited length."""
+    """The source's text at these places, on one line and of limited length."""
     return " [...] ".join(_shortened(" ".join(source.text[start:end].split())) for start, end in spans)
 
 

@@ -1,4 +1,4 @@
-"""A page's bytes as text: its title, the date it gives, and the text that stands on it.
+"""A page's bytes as text: its title, the date it gives, and the text that is on it.
 
 Nothing of a page is run, so what its scripts would write is not there, and style sheets are not read.
 """
@@ -23,7 +23,7 @@ _ENCODINGS = re.compile(
     r"utf-8|utf-16(-[lb]e)?|iso8859-\d{1,2}|cp125\d|cp874|cp866|koi8-[ru]|mac-roman|shift_jis|cp932|euc_jp|iso2022_jp|"
     r"gb2312|gbk|gb18030|big5(hkscs)?|cp949|euc_kr|tis-620"
 )
-"""What pages are encoded in. Python knows more, among them some that are not encodings of text, or slow ones."""
+"""The encodings of pages. Python knows more, including slow ones and some that are not encodings of text."""
 _DATE = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _DATES = (
     "article:published_time", "datepublished", "citation_publication_date", "dc.date.issued", "dc.date", "date",
@@ -68,7 +68,7 @@ class Page(NamedTuple):
 
     title: str = ""
     date: str = ""
-    """When it was published, as YYYY-MM-DD, where the page says so."""
+    """The date of publication, as YYYY-MM-DD, if the page gives it."""
     text: str = ""
     """Its text in order, each block on a line of its own."""
 
@@ -125,13 +125,13 @@ def visible_text(tree: Any) -> str:
 
 
 def _citation(match: re.Match[str]) -> str:
-    """Numbers in brackets that link to places of the page, as a mark behind the word before them."""
+    """Numbers in brackets that link to places of the page, as a mark after the word before them."""
     label, before = match[1].replace(_NUMBER_LINK, ""), match.string[max(0, match.start() - 30) : match.start()]
     return _note_mark(label, before) if re.fullmatch(NOTE_LABEL, label) else match[0]
 
 
 def _note_mark(label: str, before: str) -> str:
-    """How the mark of a note is written behind a text so that it can be told from a power."""
+    """The mark of a note as it is written after a text, so that it can be told from a power."""
     return f"[note {label}]" if may_have_power(before) else f"[{label}]"
 
 
@@ -192,7 +192,7 @@ def _raises(style: dict[str, str]) -> bool:
 
 
 def _raised_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str, str]:
-    """What keeps raised or lowered text apart from what stands beside it: 10² is not 102, a note's number no digit."""
+    """Separates raised or lowered text from its neighbours: 10² is not 102, and a note's number is not a digit."""
     text = node.text_content().strip()
     if text.startswith("[") and text.endswith("]"):
         return "", ""
@@ -201,14 +201,15 @@ def _raised_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str
 
 
 def _behind(node: Any) -> str:
-    """What stands right behind an element."""
+    """The text right after an element."""
     following = node.getnext()
     return node.tail or ("" if following is None or following.tag not in _INLINE else following.text_content())
 
 
 def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[str, str]:
-    """What to write before and after raised or lowered text, so that 10\u00b2 is not read as 102. Raised digits behind
-    a word and a sign that ends it are a footnote number and get brackets; behind a figure they are a part of it."""
+    """The characters to write before and after raised or lowered text, so that 10\u00b2 is not read as 102. Raised
+    digits after a word and the punctuation that ends it are a footnote number and get brackets; after a figure they are
+    a part of it."""
     if not any(map(str.isalnum, text)):
         return "", ""
     touches, before = behind[:1].isalnum(), preceding[-1:]
@@ -235,7 +236,7 @@ def _raised_note(node: Any, before: str) -> str:
 
 
 def _end_with_word(pieces: list[str]) -> None:
-    """Drops the blanks at the end of a text, so that what is raised stands right behind its word."""
+    """Drops the spaces at the end of a text, so that raised text comes right after its word."""
     while pieces and not pieces[-1].strip(" "):
         pieces.pop()
     if pieces:

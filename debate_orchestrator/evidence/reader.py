@@ -22,7 +22,7 @@ _LINE = 1_000
 
 
 class PageReading(FrozenModel):
-    """What the reader process found in a page."""
+    """The result of the reader process for a page."""
 
     state: Literal["verified", "near match", "not found"]
     similarity: Annotated[float, Field(ge=0, le=1)] | None
@@ -31,7 +31,7 @@ class PageReading(FrozenModel):
     title: str
     date: str
     text: str
-    """The text that stands on the page."""
+    """The text that is on the page."""
 
 
 async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> PageReading:
@@ -63,7 +63,7 @@ async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> P
 
 
 def _why(out: bytes) -> str:
-    """Why the process has failed: what it printed instead of a result, if it still could."""
+    """The reason that the process failed: its output in place of a result, if there was any."""
     try:
         return _line(str(json.loads(out)["unreadable"]), _LINE)
     except (ValueError, KeyError, TypeError):

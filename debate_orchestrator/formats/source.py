@@ -158,7 +158,7 @@ def _chain(
 
 
 def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Locations]:
-    """What one format.yaml says, with its rubric in it."""
+    """The content of one format.yaml, with its rubric in it."""
     data, locations = _read_located(folder, FILE)
     name = data.pop("name", folder.name)
     if name != folder.name:

@@ -39,7 +39,7 @@ _WORDS = {
     "too_long": "a list that is not so long",
     "string_pattern_mismatch": "lower-case letters, digits and hyphens, with a letter first",
 }
-"""What the value should be, by pydantic's type of error; for other types its own message is used."""
+"""The expected value by pydantic's type of error; for other types its own message is used."""
 
 
 def key_path(keys: Sequence[str | int]) -> str:

@@ -121,7 +121,7 @@ def _initial_state(path: str, agree: Callable[[tuple[Risk, ...]], bool], *, star
     state = load(path) if os.path.exists(path) else SetupState()
     if journal := _open_debate(state, agree):
         if not starts_anew:
-            hint = f"go on with `{command('step', journal)}`, or begin another debate with topic=..."
+            hint = f"continue with `{command('step', journal)}`, or begin another debate with topic=..."
             raise BadSettings(f"{path}: the debate of these answers is open.", hint=hint)
         move_aside(path, "opened", first="-1")
         state = SetupState()

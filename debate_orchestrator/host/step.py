@@ -55,10 +55,10 @@ class Accepted(FrozenModel):
     turn: str
     words: int
     remark: str | None = None
-    """What its writer should know: a reserved line in it that does not count, or the problems that a better reply
+    """Remarks for its writer: a reserved line in it that does not count, or the problems that a better reply
     was asked for and that this one still has."""
     changes: tuple[str, ...] | None = None
-    """What was changed to read a structured reply; None if nothing was."""
+    """The changes made to read a structured reply; None if there were none."""
 
 
 class StepResult(FrozenModel):
@@ -77,7 +77,7 @@ class StepResult(FrozenModel):
 
 
 def _wrapper(text: str) -> str:
-    """What an agent host wrote around a reply; empty if nothing is seen."""
+    """The text that an agent host wrote around a reply; empty if none is seen."""
     matches = [_FIRST_LINE.match(text), *map(_LAST_LINE.match, text.splitlines()[-6:])]
     return next((match[0].strip() for match in matches if match), "")
 

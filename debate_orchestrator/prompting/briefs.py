@@ -4,7 +4,7 @@ What is sent only ever grows at its end, since prompt caches pay for a prefix th
 by all seats; the topic; one block for each turn, in the order of the schedule; and last, never repeated, the seat's
 role, its task and its own earlier ballots. Speech is only ever a value in a template, in blocks that end with a code.
 The code of a block follows from the debate's nonce and the place of the block, so a speaker has never seen the code of
-the block that its speech will stand in, and can't end it, nor write a tag that says what a look-up found: those in the
+the block that its speech will be in, and can't end it, nor write a tag that says what a look-up found: those in the
 block hold its code. A speech keeps its code in all later briefs.
 """
 
@@ -65,7 +65,8 @@ class Brief(FrozenModel):
     wants: Literal["text", "json"]
     json_schema: Annotated[dict[str, Any] | None, _REDACTED] = None
     code: ReplyCode | None = None
-    """What the reply must hold, as its schema and the last message say; of a speech, only its reserved line."""
+    """The required content of the reply, as its schema and the last message say; of a speech, only its reserved
+    line."""
     words: int | None = None
     """About how many words are asked for, if a number is given."""
     most_words: int | None = None
@@ -131,7 +132,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
 
 
 def _about_lines(debate: DebateState, text: str, code: ReplyCode) -> str:
-    """What to add to a text that mentions reserved lines: the code of the turn, and the lines that the text shows
+    """The addition to a text that mentions reserved lines: the code of the turn, and the lines that the text shows
     without it. Empty if it mentions none."""
     lines, with_code = debate.format.lines, debate.format.lines.with_code(code.text)
     pairs = (lines.concede, with_code.concede), (lines.decline, with_code.decline)
@@ -160,8 +161,8 @@ def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list
 
 
 def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | None) -> dict[str, Any]:
-    """What shows a reply that can't be used to its writer again. Its code depends on the reply, whose writer had seen
-    the codes of the brief before."""
+    """The messages that show an unusable reply to its writer again. Its code depends on the reply, whose writer had
+    seen the codes of the brief before."""
     if is_speech := debate.shape(turn) is None:
         text = speech_rules.without_private_working(debate, former.reply.text)
     else:
@@ -234,7 +235,7 @@ def known_names(debate: DebateState) -> set[str]:
 
 
 _FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
-"""What templates that travel in journals may call a value, to the name that it has now."""
+"""Older names of values in templates that travel in journals, to the names now."""
 
 
 def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = None) -> dict[str, Any]:
@@ -248,7 +249,7 @@ def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = N
 
 
 def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
-    """What every brief has from the setup, the issues and the floor."""
+    """The values in every brief from the setup, the issues and the floor."""
     format, settings, mirror = debate.format, debate.opened.settings, debate.mirror
     as_they_are = {side: side for side in format.sides}
     actual_sides = mirror.keys(as_they_are) if turn.mirrored else as_they_are
@@ -276,7 +277,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
 
 
 def _of_format(debate: DebateState) -> dict[str, Any]:
-    """What every brief has from the format."""
+    """The values in every brief from the format."""
     format = debate.format
     return {
         "sides": format.sides,
@@ -298,7 +299,7 @@ def quote_tags(format: Format) -> QuoteRules | None:
 
 
 def _of_rubric(debate: DebateState) -> dict[str, Any]:
-    """What every judge's brief has from the rubric."""
+    """The values in every judge's brief from the rubric."""
     rubric = debate.format.rubric
     return {
         "scale": {"least": f"{rubric.least:g}", "most": f"{rubric.most:g}"},
@@ -360,14 +361,14 @@ def _names(debate: DebateState) -> dict[str, str]:
 
 
 def _for_role(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
-    """What only templates of a turn's role may name."""
+    """The values that only templates of a turn's role may name."""
     if turn.role == JUDGE:
         return _for_judge(debate, turn, heard_turns)
     return _for_rapporteur(debate, heard_turns) if turn.role == RAPPORTEUR else _for_debater(debate, turn, heard_turns)
 
 
 def _for_debater(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
-    """What templates of a side's turn may name, and of a clerk's."""
+    """The values that templates of a side's turn may name, and of a clerk's."""
     other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
     theirs = [entry["turn"] for entry in heard_turns if entry["turn"]["seat"] == other]
     return {
@@ -402,7 +403,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
 
 
 def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
-    """What templates of the rapporteur's turn may name: the result, and no ballot."""
+    """The values that templates of the rapporteur's turn may name: the result, but no ballot."""
     verdict, advice = tally.verdict(debate), rapporteur.prior_advice(debate)
     return {
         "own_advice": advice.turn_id if advice else None,
@@ -424,7 +425,7 @@ def _own_ballot(debate: DebateState, turn: Turn) -> ReplyEvent:
 
 
 def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
-    """What the sides cite in a round, for a clerk to look up: the turn, the address and the quote of each."""
+    """The citations of the sides in a round, for a clerk to look up: the turn, the address and the quote of each."""
     pages = []
     for earlier in schedule.turns_heard(debate, turn):
         reply_event = debate.replies[earlier.id]

@@ -40,20 +40,20 @@ class FormQuestion(NamedTuple):
 
     field_path: FieldPath
     field: Field
-    """What is asked for, alone: of one side, whatever else was entered. Of kind `scores` it is a line of numbers, and a
-    choice for each issue is a line of choices."""
+    """The field asked for, alone: of one side, regardless of other entries. Of kind `scores` it is a line of numbers,
+    and a choice for each issue is a line of choices."""
     about: str = ""
     may_be_empty: bool = False
     """Whether nothing at all is an answer."""
     ends: bool = False
     """Whether that ends a list."""
     lacking: int = 0
-    """How many more items the list should have where it ends here."""
+    """The number of items still missing if the list ends here."""
     titles: tuple[str, ...] = ()
-    """What the parts of its place are called, as the shape has them."""
+    """The names of the parts of its place in the shape."""
 
     def options(self, shape_context: ShapeContext) -> tuple[str, ...]:
-        """What may be chosen."""
+        """The choices."""
         match self.field.kind:
             case "choice" | "choices":
                 return self.field.of or shape_context.sides
@@ -70,7 +70,7 @@ class FormQuestion(NamedTuple):
 
     @property
     def default(self) -> str | None:
-        """What is entered where the question is not asked; None where only the person can know."""
+        """The value if the question is not asked; None if only the person can know."""
         if self.may_be_empty:
             return ""
         return {"flag": "no", "text": NOT_GIVEN}.get(self.field.kind)
@@ -87,7 +87,7 @@ def form_questions(shape: Shape, shape_context: ShapeContext, entries: EnteredAn
 
 
 def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
-    """What the parts of a place are called: a field by its title, if it has one, and anything else by its name."""
+    """The names of the parts of a place: a field by its title, if it has one, and anything else by its name."""
     for part in field_path:
         field = shape.get(part)
         yield (field.title if field else "") or transcript_entries.title(part)
@@ -95,13 +95,13 @@ def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
 
 
 def form_value(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> dict[str, Any] | None:
-    """What was entered, as a structured reply; None while something is missing."""
+    """The entries as a structured reply; None while something is missing."""
     reply = _run(_Form(shape_context, entries).record(shape, ()))
     return None if reply is _MISSING else reply
 
 
 def with_defaults(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> dict[FieldPath, str]:
-    """What was entered, with the defaults of all questions that have one and were not answered."""
+    """The entries, with the defaults of all unanswered questions that have one."""
     full = dict(entries)
     while missing := {
         question.field_path: question.default
@@ -206,7 +206,7 @@ def answer_text(answer: Any) -> str:
 
 
 def typed_hint(question: FormQuestion, shape_context: ShapeContext) -> str:
-    """What kind of text is expected; empty for a choice among options."""
+    """The kind of text that is expected; empty for a choice among options."""
     field = question.field
     match field.kind:
         case _ if field.per_issue:
@@ -229,7 +229,7 @@ def typed_hint(question: FormQuestion, shape_context: ShapeContext) -> str:
 
 
 def hint(question: FormQuestion, shape_context: ShapeContext) -> str:
-    """What kind of answer is expected of a person at a terminal."""
+    """The kind of answer that is expected of a person at a terminal."""
     expected = typed_hint(question, shape_context)
     if question.field.per_issue:
         return f"{expected}; Enter alone skips the issues"
@@ -414,7 +414,7 @@ class _Form(NamedTuple):
 
 
 def _run(generator: FormGenerator) -> Any:
-    """What a generator returns, whatever it yields."""
+    """The return value of a generator, ignoring what it yields."""
     while True:
         try:
             next(generator)

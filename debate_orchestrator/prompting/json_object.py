@@ -63,7 +63,7 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
         return _only(public, spans, code, cleaned), [*changes, "text around the JSON object left out"]
     part = _faulty_object(public, code)
     if part not in cleaned:
-        raise ValueError("private working stands within the JSON object")
+        raise ValueError("private working is within the JSON object")
     if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
         return repaired, [*changes, "punctuation of the JSON repaired"]
     if code is not None and not part:
@@ -90,7 +90,7 @@ def without_working_around(text: str, code: ReplyCode | None) -> str:
 
 
 def _strict(text: str) -> tuple[Any, str]:
-    """What a text is as JSON, or None with the reason why it is none."""
+    """The value of a JSON text, or None with the reason that it is not JSON."""
     try:
         return strict_json(text), ""
     except ValueError as error:
@@ -99,16 +99,16 @@ def _strict(text: str) -> tuple[Any, str]:
 
 def _only(text: str, spans: list[_Span], code: ReplyCode | None, cleaned: str) -> dict[str, Any]:
     """The object of these, which must be the same. Raises ValueError if the text may hold another one beside them, or
-    if an object does not stand in the `cleaned` reply as it is: its parts may then come from two objects."""
+    if the `cleaned` reply does not contain an object as it is: its parts may then come from two objects."""
     if any(text[span.start : span.stop] not in cleaned for span in spans):
-        raise ValueError("private working stands within the JSON object")
+        raise ValueError("private working is within the JSON object")
     rest = text
     for span in spans:
         rest = f"{rest[: span.start]}{' ' * (span.stop - span.start)}{rest[span.stop :]}"
     if any(span.value != spans[0].value for span in spans) or (code is None and _BEGINS_OBJECT.search(rest)):
         raise ValueError("it holds JSON objects that differ")
     if code is not None and code.text.casefold() in rest[spans[0].start :].casefold():
-        raise ValueError("the code stands behind the object that has it, too, as in another object with faults")
+        raise ValueError("the code occurs again after the object that has it, as in another object with faults")
     return spans[0].value
 
 
@@ -137,7 +137,7 @@ def _starts(text: str, code: ReplyCode | None) -> list[int]:
 
 def _faulty_object(text: str, code: ReplyCode | None) -> str:
     """The part of a text that may be its object, with faults; with a code, from the brace before the first place of the
-    code to the one behind the last."""
+    code to the one after the last."""
     first, last = text.find("{"), text.rfind("}")
     if code is not None:
         places = [place.span() for place in re.finditer(code.text, text, re.IGNORECASE)]
@@ -148,7 +148,7 @@ def _faulty_object(text: str, code: ReplyCode | None) -> str:
 
 
 def _without_fence(text: str) -> str:
-    """What is inside the code fence around a text, or the text itself if there is none."""
+    """The content of the code fence around a text, or the text itself if there is none."""
     fenced = _WHOLE_FENCE.fullmatch(text)
     return fenced[1].strip() if fenced else text
 

@@ -1,7 +1,7 @@
 """Repairs the punctuation of a JSON object where that can't change what its writer meant.
 
 A writer may copy a text without escaping its quotation marks, and that text may look like JSON. So a repair drops no
-word and no bracket, and only the mark that stands first in the object begins and ends texts. What it repairs: a comma
+word and no bracket, and only the mark that is first in the object begins and ends texts. What it repairs: a comma
 that is missing at the end of a line or is too many, single quotation marks, keys without marks, Python's None, True and
 False, and within texts line breaks, backslashes and quotation marks that don't stand where a text may end. No text may
 hold what could be a key of the object: it may have swallowed one that the writer wrote.
@@ -21,7 +21,7 @@ _TOKEN = re.compile(
 )
 _TO_ESCAPE = re.compile(r"""(?P<escaped>\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\'|[\\"\x00-\x1f]""")
 _WORD_OR_COLON = re.compile(r"""(?P<word>[^\W_]++)|\\["']\s*+:|(?P<colon>:)""")
-"""A word, or a colon. One behind an escaped quotation mark belongs to a quotation: no key ends with such a mark."""
+"""A word, or a colon. One after an escaped quotation mark belongs to a quotation: no key ends with such a mark."""
 _IN_NO_KEY = re.compile(r"""[\\"'{}\[\]:,\n]""")
 _KEY_LENGTH = 100
 """Characters that a key has at most."""
@@ -34,7 +34,7 @@ class _Token(NamedTuple):
     text: str
     """As it stands; of a text, what is between its marks."""
     after_break: bool = False
-    """Whether a line ends between it and what stands before."""
+    """Whether a line ends between it and the token before."""
 
     def is_sign(self, signs: str) -> bool:
         return self.kind == "sign" and self.text in signs
@@ -59,7 +59,7 @@ def repaired_json(text: str) -> str | None:
 
 
 def _tokens(text: str, mark: str) -> list[_Token] | None:
-    """The tokens of an object whose texts stand between such marks; None if something else stands in it."""
+    """The tokens of an object whose texts are between such marks; None if something else is in it."""
     tokens, at = list[_Token](), 0
     while (start := _after_space(text, at)) < len(text):
         after_break = "\n" in text[at:start]
@@ -84,8 +84,8 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _end_of_text(text: str, at: int, mark: str) -> int | None:
-    """Where the mark is that ends the text that begins here: the first before a sign of JSON, or before a line that
-    begins with a key."""
+    """The place of the mark that ends the text that begins here: the first before JSON punctuation, or before a line
+    that begins with a key."""
     key = re.compile(rf"{mark}[^{mark}\\\n]{{1,{_KEY_LENGTH}}}{mark}\s*+:")
     for place in re.compile(rf"\\.|{mark}", re.DOTALL).finditer(text, at):
         if place[0] == mark:
@@ -113,13 +113,13 @@ def _key_within(text: str, mark: str, keys: set[str]) -> str:
 
 
 def plain_key(key: str) -> str:
-    """A key without its case, spaces and signs."""
+    """A key in lower case, without spaces and punctuation."""
     return re.sub(r"[\W_]+", "", key).casefold()
 
 
 def _joined(tokens: list[_Token]) -> str | None:
     """The tokens as JSON, with the commas that are missing and without those that are too many. None if there is a word
-    that is neither a key nor a constant, or a key with a mark or a sign in it."""
+    that is neither a key nor a constant, or a key with a mark or punctuation in it."""
     parts = list[str]()
     for before, token, after in zip([_NOTHING, *tokens], tokens, [*tokens[1:], _NOTHING], strict=False):
         is_key = after.is_sign(":") and token.kind in ("text", "word")
@@ -140,5 +140,5 @@ def _joined(tokens: list[_Token]) -> str | None:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    """What JSON writes for an escape, or for a sign that has to be escaped."""
+    """The JSON of an escape, or of a character that has to be escaped."""
     return match[0] if match["escaped"] else "'" if match[0] == "\\'" else json.dumps(match[0])[1:-1]

@@ -41,7 +41,7 @@ _MAX_LENGTH = 1_000
 _EMPHASIS = re.compile(r"(\*{1,3}|`|(?<!\w)_{1,2})(?=\S)(.+?)(?<=\S)\1")
 _ENCLOSED = re.compile(r"""["'“(\[](.+)["'”)\]]|(.+)\.""")
 _PLAIN_WORDS = re.compile(r"[^\W_]+(?:(?:[-_'’/]|:?\s+\(?)[^\W_]+)*[):]?")
-"""Words with signs between them that say nothing."""
+"""Words with punctuation between them that means nothing."""
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
@@ -53,7 +53,7 @@ class NormalizedReply(NamedTuple):
     value: Any
     """Every value that can mean only one thing is in that form; the others are as they were written."""
     changes: list[str]
-    """What was changed, a short line each."""
+    """The changes, a short line each."""
 
 
 def normalize(
@@ -94,7 +94,7 @@ class _Normalizer:
         self.changes: list[str] = []
         """The first of the changes, a line each."""
         self.changed = 0
-        """How many changes there are."""
+        """The number of changes."""
 
     def note(self, where: str, what: str, *values: Any) -> None:
         """Counts a change, and words it if it is one of the first; `what` has braces for the values."""
@@ -159,7 +159,7 @@ class _Normalizer:
         return value if normalized is None else self._change(where, value, normalized)
 
     def _scalar(self, field: Field, value: Any) -> Any:
-        """What a single value means; None if it has no other meaning than its own."""
+        """The meaning of a single value; None if it only means itself."""
         match field.kind:
             case "flag" if isinstance(value, str):
                 return _FLAGS.get(plain_phrase(value) or "")
@@ -274,8 +274,9 @@ def phrase(text: str) -> str:
 
 
 def plain_phrase(text: str) -> str | None:
-    """The phrase of a text that has no other signs than emphasis, quotation marks and brackets around the whole, and
-    those between words, or a full stop. None for any other: a sign may negate, strike or doubt the words beside it."""
+    """The phrase of a text that has no other punctuation than emphasis, quotation marks and brackets around the whole,
+    and those between words, or a full stop. None for any other: a character may negate, strike or doubt the words
+    beside it."""
     text, former = text.strip()[: _MAX_LENGTH + 1], ""
     if len(text) > _MAX_LENGTH:
         return None

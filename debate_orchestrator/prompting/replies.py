@@ -32,7 +32,7 @@ _PER_WORD, _AT_LEAST = 50, 2_000
 """A speech may have this many characters for each word of the phase's limit, and in any case at least so many. No
 language needs as many."""
 _BEFORE_SIDE = ("side", "researcher", "debater", "speaker", "participant", "position", "team", "seat")
-"""What a side's letter may follow."""
+"""The words that a side's letter may follow."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -157,7 +157,7 @@ def _check_size(turn: Turn, speech: VisibleText) -> None:
     size, most_words = len(speech.text), turn.phase.most_words
     if most_words is not None and size > (most := max(_AT_LEAST, _PER_WORD * most_words)):
         problem = f"{turn.id}: the speech has {size:,} characters in {plural(speech.words, 'word')}"
-        raise BadReply(f"{problem}; at most {most:,} characters are taken.", hint="leave out blanks and line breaks")
+        raise BadReply(f"{problem}; at most {most:,} characters are taken.", hint="leave out spaces and line breaks")
 
 
 def _check_speech(debate: DebateState, turn: Turn, speech: VisibleText) -> None:

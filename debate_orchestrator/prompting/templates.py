@@ -114,7 +114,7 @@ class Function:
 
 
 class FunctionContext(NamedTuple):
-    """What the functions in a brief refer to."""
+    """The values that the functions in a brief refer to."""
 
     nonce: str = ""
     names: Mapping[str, str] = MappingProxyType({})

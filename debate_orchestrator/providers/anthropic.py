@@ -30,7 +30,7 @@ _MAX_UNKNOWN = 8_192
 """The same for a model that is not in the price table: many servers refuse to be asked for more."""
 _SEARCH_TOOL = {"type": "web_search_20260209", "name": "web_search", "max_uses": 5}
 _SEARCH_PAUSES = 4
-"""How often a server may hand back an answer in the middle of a search, to be told to go on."""
+"""The number of times a server may pause an answer in a search, to be told to continue."""
 _STRUCTURED, _SEARCH = "structured output", "search"
 _STRUCTURED_SIGNS = ("output_config", "output_format", "json_schema", "schema", "structured", "grammar")
 _LIMIT_SIGNS = ("max_tokens", "output tokens", "in the completion")
@@ -136,8 +136,8 @@ class Messages(api.ApiModel):
 
 
 def _unsafe_route(credentials: object, server: servers.ModelServer, url: str, *, insecure: bool) -> str | None:
-    """Why the tokens of these credentials may not be sent: to `url`, or to the profile's own address, where they are
-    renewed, they would go unencrypted to another machine or through a proxy. None if they may."""
+    """The reason that the tokens of these credentials may not be sent: to `url`, or to the profile's own address, where
+    they are renewed, they would go unencrypted to another machine or through a proxy. None if they may."""
     for address in dict.fromkeys((url, getattr(credentials, "resolved_base_url", None) or url)):
         if problem := servers.unencrypted(server, address, insecure=insecure):
             return problem
@@ -220,7 +220,7 @@ def request(brief: Brief, spec: str, breakpoints: Iterable[int] = (), *, long_tt
 
 
 def options_of(brief: Brief, spec: str) -> list[Option]:
-    """What is asked of the server besides an answer, with the words in which servers refuse it."""
+    """Options requested of the server, with the words in which servers refuse them."""
     options = []
     if brief.json_schema is not None:
         structured = {"output_config": {"format": {"type": "json_schema", "schema": brief.shared_schema}}}
@@ -390,7 +390,7 @@ class MessagesReply(api.ApiReply):
         return "an answer that does not say how it ended" if self.stop_reason is None else None
 
     def partial(self, spec: str) -> Reply | None:
-        """What has come: of an answer that paused in a search, what came before the pause was paid for too."""
+        """The received part: of an answer that paused in a search, the part before the pause was paid for too."""
         return self.reply(spec) if self.has_begun or self._before is not None else None
 
     @property
@@ -427,7 +427,7 @@ class MessagesReply(api.ApiReply):
 
 
 def _sum(before: Usage | None, usage: Usage) -> Usage | None:
-    """What the requests of one answer took; None if that is unknown, or more than one reply may have."""
+    """The usage of the requests of one answer; None if that is unknown, or more than one reply may have."""
     if before is None:
         return None
     both = before + usage

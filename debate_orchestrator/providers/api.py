@@ -1,4 +1,4 @@
-"""What all APIs of models share: the connection, the stream of an answer, and the errors of both.
+"""The shared part of all model APIs: the connection, the stream of an answer, and the errors of both.
 
 What the environment holds for a vendor (keys, organizations, headers of a gateway) goes to that vendor alone. A request
 to an address from a cast carries only what it needs, and the key that is meant for that host. Redirects are never
@@ -58,7 +58,7 @@ class ApiReply:
     def __init__(self) -> None:
         self.stop_reason: str | None = None
         self.invalid: str | None = None
-        """Why this can't be an answer, if something invalid came."""
+        """The reason that this can't be an answer, if something invalid came."""
         self.length = self.received = 0
         """Characters of its text, and of everything that came, with thinking."""
         self.has_begun = False
@@ -71,7 +71,7 @@ class ApiReply:
         self.usage: Usage | None = None
         """The tokens that the server counted; None if it counted none."""
         self.cost: float | None = None
-        """What the server says that it cost, in US dollars."""
+        """The cost that the server gives, in US dollars."""
 
     def take(self, event: Any) -> list[str]:
         """Takes one event, and returns the pieces that it adds to the text, as they came. An empty piece says that the
@@ -88,7 +88,7 @@ class ApiReply:
         raise NotImplementedError
 
     def ended(self) -> Literal["whole", "cut", "refused"]:
-        """How it ended."""
+        """The way it ended."""
         return "cut" if self.was_cut_off else self.endings.get(self.stop_reason or "", "whole")
 
     def pages(self) -> tuple[FoundPage, ...]:
@@ -111,7 +111,7 @@ class ApiReply:
         return reply.model_copy(update={"received": self.received})
 
     def partial(self, spec: str) -> Reply | None:
-        """What has come of an answer that broke off; None if nothing had, so that nothing can have cost."""
+        """The received part of an answer that broke off; None if nothing came, so that nothing can have cost money."""
         return self.reply(spec) if self.has_begun else None
 
 
@@ -275,7 +275,7 @@ class ApiModel(Provider):
         return False
 
     def _error_for(self, error: Exception, answer: ApiReply, clock: limits.SilenceClock) -> Exception:
-        """What an exception of the SDK, or of the libraries beneath it, amounts to."""
+        """The error for an exception of the SDK, or of the libraries beneath it."""
         partial = answer.partial(self.name)
         if isinstance(error, TimeoutError):
             return call_errors.broken_answer(self.name, clock.timeout_reason(), partial, clock.hint)
@@ -399,8 +399,8 @@ def clean(text: str) -> str:
 
 
 def error_message(body: Any) -> str:
-    """What a server says in an error's body, with the message of a server behind it that it passes on; the whole body
-    where it has another shape than the vendor's."""
+    """A server's message in the body of an error, with the message of an upstream server that it passes on; the whole
+    body where it has another shape than the vendor's."""
     message, raw = field(body, "message"), field(field(body, "metadata"), "raw")
     if not isinstance(message, str):
         return str(body or "")

@@ -20,7 +20,7 @@ from debate_orchestrator.providers.registry import provider_entry
 
 
 class CachePlan(NamedTuple):
-    """What one call does about the cache."""
+    """One call's use of the cache."""
 
     write: bool = False
     """Whether it writes all that will be sent again, because a later call will read it."""
@@ -111,7 +111,7 @@ def breakpoints(blocks: int) -> list[int]:
 
 
 def cache_key(debate: DebateState, phase: Phase, seat: str) -> Hashable:
-    """What calls must have in common to send the same beginning under the same cache rules."""
+    """The key that calls share if they send the same beginning under the same cache rules."""
     role = JUDGE if seat.startswith(JUDGE) else seat
     dialogue_seat = seat if debate.format.history == "dialogue" and role != JUDGE else ""
     speeches = [other for other in debate.format.phases() if other.reply == "text" or {*other.seats} - {JUDGE}]

@@ -36,7 +36,7 @@ _TOO_LONG = ("prompt is too long", "context_length", "context length", "context 
 
 
 def quote(text: object, max_length: int = _QUOTED, *, end: bool = False) -> str:
-    """Text of a server or a program as it may stand in an error: one line, its beginning or its `end`. It is redacted
+    """Text of a server or a program as an error may quote it: one line, its beginning or its `end`. It is redacted
     before it is shortened."""
     content = str(text)
     if not end and len(content) >= LIMITS.max_error_bytes // 2:  # it may have been cut, in the middle of a key

@@ -27,13 +27,13 @@ def cast_problems(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def spec_problem(spec: str, seat: str = "") -> str | None:
-    """Why a spec can't fill a seat, or any seat where none is named; None if it can."""
+    """The reason that a spec can't fill a seat, or any seat if none is named; None if it can."""
     if spec == model_spec.HOST:
         return None
     if redact(spec) != spec:
         safe_spec = short_repr(redact(spec))
         return f"{safe_spec} contains a key, and a cast is written into journals. Try: set the key in the environment."
-    if not spec.isprintable():  # it stands in lines that a person reads before money is spent
+    if not spec.isprintable():  # a person reads it before money is spent
         return f"{short_repr(spec)} is not a model spec: it has a line break or another unprintable character."
     real_entry, entry = provider_entry(model_spec.real_spec(spec)), provider_entry(spec)
     if real_entry is not None and real_entry.seats == (CLERK,):

@@ -76,7 +76,7 @@ def _to_json(checks: list[dict[str, Any]], schema: dict[str, Any] | None) -> str
 
 
 def problem(spec: str) -> str | None:
-    """Why a spec names no clerk: nothing may follow the word."""
+    """The problem with the spec of a clerk: nothing may follow the word."""
     return f"{short_repr(spec)} is not a clerk. Try: fetch or offline." if model_spec.rest(spec) else None
 
 

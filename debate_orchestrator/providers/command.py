@@ -38,7 +38,7 @@ class Command(Provider):
         self._permissions = permissions
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """What the program prints. TransientError if it fails or takes too long, ProviderFailed if it can't be
+        """The output of the program. TransientError if it fails or takes too long, ProviderFailed if it can't be
         run."""
         run, text = ProgramRun(on_text), document(brief, self._nonce).encode("utf-8", "replace")
         try:
@@ -80,7 +80,7 @@ class Command(Provider):
 
 
 def document(brief: Brief, nonce: str) -> str:
-    """A brief as one self-contained text. What the seat said itself stands in blocks of its own."""
+    """A brief as one self-contained text. What the seat said itself is in blocks of its own."""
     parts = [
         earlier_speech(brief, nonce, part) if message.role == "assistant" else part
         for message in brief.messages
@@ -90,7 +90,7 @@ def document(brief: Brief, nonce: str) -> str:
 
 
 def problem(spec: str) -> str | None:
-    """Why a spec names no program that can be run; None if it does."""
+    """The reason that a spec names no program that can be run; None if it does."""
     hint = "Try: command:PROGRAM ARGUMENTS."
     rest = spec.partition(":")[2]
     try:

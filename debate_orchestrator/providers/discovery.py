@@ -1,4 +1,5 @@
-"""What can fill a seat here: which keys, servers and programs are found, and the defaults that follow from them.
+"""Discovers what can fill a seat here: which keys, servers and programs are found, and the defaults that follow from
+them.
 
 Looking costs nothing: keys are only named, servers are asked for their list of models, programs are looked up.
 """
@@ -54,14 +55,14 @@ class ModelSource(FrozenModel):
     """A server, a program or another kind of spec that can fill a seat."""
 
     spec: str
-    """How a cast names it."""
+    """Its name in a cast."""
     ready: bool
     about: str
-    """What was found, or what is missing."""
+    """The findings, or what is missing."""
     models: tuple[str, ...] = ()
     """The models that the server lists, as far as they are kept."""
     more: int = 0
-    """How many more the server lists."""
+    """The number of further models that the server lists."""
 
 
 def model_sources(permissions: Permissions = NO_PERMISSIONS) -> list[ModelSource]:
@@ -126,7 +127,7 @@ def _default_if_found(seat: str) -> str | None:
 
 
 class FoundModels(NamedTuple):
-    """What can be asked from here."""
+    """The models and programs that can be called from here."""
 
     sources: tuple[ModelSource, ...]
     default: dict[str, str]
@@ -192,7 +193,7 @@ def _default_model(seat: str) -> str:
 
 
 def _server(entry: ProviderEntry, permissions: Permissions) -> ModelSource:
-    """What is found of one API: its library, its key, and its server, which is asked for its models."""
+    """The findings for one API: its library, its key, and its server, which is asked for its models."""
     api, spec = entry.api, entry.example
     assert api is not None
 
@@ -228,7 +229,7 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> ModelSource:
 
 
 def _status_words(status: int, why: str) -> str:
-    """What a failed look-up says of a server; empty if it says nothing of its models."""
+    """The message of a failed look-up about a server; empty if it says nothing about its models."""
     if status in (401, 403):
         return f"refuses it (HTTP {status})"
     if 300 <= status < 400:
@@ -269,7 +270,7 @@ def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Failure | Non
 
 
 def corrected_spec(spec: str) -> str:
-    """What to write in place of a spec of no known kind: its kind spelt right, or the vendor's model of that name."""
+    """A suggestion for a spec of no known kind: its kind spelt right, or the vendor's model of that name."""
     kind, name = model_spec.kind(spec), model_spec.rest(spec)
     kinds = [entry.kind for entry in ENTRIES.values() if name or entry.example == entry.kind]
     if matches := difflib.get_close_matches(kind, kinds, 1, 0.75):

@@ -1,4 +1,4 @@
-"""What comes of a server, held to the limits while it comes: the body of a response, and the events in a stream."""
+"""Reads from a server within limits: the body of a response, and the events in a stream."""
 
 from __future__ import annotations
 

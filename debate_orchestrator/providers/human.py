@@ -26,7 +26,7 @@ class Human(Provider):
         self._terminal = asyncio.Lock()
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """What the person says. ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
+        """The person's reply. ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
         if self.turn_taker is None:
             raise ProviderFailed(f"{brief.turn_id} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
         async with self._terminal if self.turn_taker.one_at_a_time else nullcontext():
@@ -43,7 +43,7 @@ class Human(Provider):
 
 
 def problem(spec: str) -> str | None:
-    """Why a spec names no person: nothing may follow the word."""
+    """The problem with the spec of a person: nothing may follow the word."""
     if spec == model_spec.HUMAN:
         return None
     return f"{short_repr(spec)} names a person, and `human` takes no name. Try: human."

@@ -18,7 +18,7 @@ from debate_orchestrator.providers import pricing, servers
 from debate_orchestrator.util.sanitize import count_words
 
 EXCESS = 2
-"""How many times the most words of its phase an answer may have before it is closed."""
+"""An answer is closed at this many times the most words of its phase."""
 _TOKENS_A_WORD = 3
 """English takes 1.3 tokens a word, other languages up to this; a limit must not cut a speech of the asked length."""
 _STRUCTURED_TOKENS = 8_000
@@ -44,9 +44,9 @@ class ProviderLimits(NamedTuple):
     max_event_parts: int = 200_000
     """Lists, objects and commas of one event; a page that a search found has some 10,000."""
     max_nesting: int = 32
-    """How deep the JSON of one event may be nested: events of either API need about 10, as `util/data.py` allows."""
+    """The maximum nesting of the JSON of one event: events of either API need about 10, as `util/data.py` allows."""
     max_error_bytes: int = 64 * 1024
-    """Bytes that are read of the body of an error: the reason stands at its beginning, and about 300 are shown."""
+    """Bytes that are read of the body of an error: the reason is at its beginning, and about 300 are shown."""
     error_body_seconds: float = 5.0
     """Seconds for which the body of an error is read: it is a few hundred bytes, and the status decides."""
     retry_for: float = 600.0
@@ -78,10 +78,10 @@ class OverLimit(Exception):
 
 
 class Length(NamedTuple):
-    """How long an answer may be. None is not a limit of that kind."""
+    """The maximum length of an answer. None means no limit of that kind."""
 
     tokens: int | None
-    """What the server is told, with room for reasoning."""
+    """The limit sent to the server, with room for reasoning."""
     words: int | None = None
     """Words of visible text, above which the stream is closed."""
     characters: int | None = None
@@ -89,7 +89,7 @@ class Length(NamedTuple):
 
 
 def reply_length(brief: Brief, spec: str) -> Length:
-    """How long the answer of a model to a brief may be. A limit of the format's own replaces the one for tokens."""
+    """The maximum length of a model's answer to a brief. A limit of the format's own replaces the one for tokens."""
     if brief.wants == "json":
         return Length(
             brief.tokens or _STRUCTURED_TOKENS + reasoning_tokens(spec),
@@ -188,7 +188,7 @@ class SilenceClock:
         return 0.0 if self._began is None else time.monotonic() - self._began
 
     def timeout_reason(self) -> str:
-        """Which time ran out."""
+        """The time limit that was exceeded."""
         if self._elapsed() >= self._total:
             return f"no end after {self._elapsed():,.0f} s"
         if self._heard_any:
@@ -197,5 +197,5 @@ class SilenceClock:
 
     @property
     def hint(self) -> str:
-        """What helps against a time that is too short."""
+        """The hint against a time limit that is too short."""
         return f"Try: `debate resume JOURNAL --retry-for {self._retry_for * 3:.0f}` waits three times as long."

@@ -101,7 +101,7 @@ class Completions(api.ApiModel):
         return await batch_answers.result_lines(self.name, data, _Line, calls)
 
     def _options(self, brief: Brief) -> list[Option]:
-        """What is asked of the server besides an answer, with the words in which servers refuse it."""
+        """Options requested of the server, with the words in which servers refuse them."""
         system, *messages = [
             {"role": role, "content": api.clean(text)}
             for role, text in (
@@ -284,7 +284,7 @@ def _batch_answer(line: _Line) -> CompletionsReply | str:
 
 
 def problem(spec: str) -> str | None:
-    """Why a spec of this kind can't be used here; None if it can."""
+    """The reason that a spec of this kind can't be used here; None if it can."""
     return servers.spec_problem(spec) or (_NO_PACKAGE if find_spec("openai") is None else None)
 
 

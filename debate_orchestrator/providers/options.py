@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 _NOT_ABOUT_OPTIONS = {401, 402, 403, 429}
 """Statuses of errors about keys, credit and load. OpenRouter's 402, for one, names `max_tokens` where credit is low."""
 _LOCATION = re.compile(r"""['"]loc['"]: ?[(\[]([^()\[\]]*)""")
-"""Where pydantic found an invalid field. The rest of its error may repeat the whole request."""
+"""The place where pydantic found an invalid field. The rest of its error may repeat the whole request."""
 _UNSPECIFIC = (
     "requested parameters", "unsupported parameter", "unrecognized request argument", "extra_forbidden",
     "extra inputs are not permitted", "extra fields not permitted", "unknown field", "unknown name",
 )  # fmt: skip
-"""What says that some field of a request is not supported, without a name that is known."""
+"""Words that say that some field of a request is not supported, without a known name."""
 
 
 class Option(NamedTuple):
@@ -33,13 +33,13 @@ class Option(NamedTuple):
     signs: tuple[str, ...]
     """Words of an error which says that it is not supported, in lower case."""
     equivalent_variants: int = 1
-    """How many of the first variants have the same effect; with a later one, the reply lacks something."""
+    """The number of first variants with the same effect; with a later one, the reply lacks something."""
     is_reported: bool = True
     """Whether a reply without it says so."""
 
 
 class UnsupportedOptions:
-    """What a server has turned out not to support: option name to how many of its variants."""
+    """Options that a server does not support: option name to how many of its variants."""
 
     def __init__(self) -> None:
         self._variants: Counter[str] = Counter()

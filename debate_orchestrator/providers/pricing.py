@@ -61,7 +61,8 @@ class ModelPrice(FrozenModel):
 
 
 class Caching(FrozenModel):
-    """How the Messages API caches. Prices are times the input price, times are seconds from a request's start."""
+    """The caching rules of the Messages API. Prices are times the input price, times are seconds from a request's
+    start."""
 
     model_config = ConfigDict(validate_by_name=True)
 

@@ -21,7 +21,7 @@ OnPiece = Callable[[str], None]
 
 
 class Permissions(NamedTuple):
-    """What the user permits for one command, by flags alone: no file can."""
+    """The user's permissions for one command, by flags alone: no file can give them."""
 
     command_env: tuple[str, ...] = ()
     """Environment variables that programs in a cast get besides the usual ones."""
@@ -33,14 +33,14 @@ NO_PERMISSIONS = Permissions()
 
 
 class Provider:
-    """What answers briefs."""
+    """A provider answers briefs."""
 
     name: str
     """The spec from the cast; it is written beside every reply."""
     caches = False
     """Whether calls with the same beginning get cheaper once the first of them has begun to answer."""
     turn_taker: TurnTaker | None = None
-    """Who takes the turns of a human seat; None until the terminal or the browser provides one."""
+    """The person for the turns of a human seat; None until the terminal or the browser provides one."""
     pages_folder: str | None = None
     """The folder for pages that are fetched; None keeps nothing."""
 

@@ -35,7 +35,7 @@ class Api(NamedTuple):
     profile: tuple[str, ...] = ()
     """Environment variables that name a profile of the vendor's SDK."""
     profile_folder: tuple[str, str] | None = None
-    """Where profiles are: a variable, and the folder in the home folder without it."""
+    """The location of profiles: a variable, and the folder in the home folder without it."""
     list_path: str = "/v1/models"
     """The path of the list of models. A request for it also shows whether the server accepts the key."""
     list_fields: tuple[str, str] = ("data", "id")
@@ -43,7 +43,7 @@ class Api(NamedTuple):
     list_key: str = "authorization"
     """The header that carries the key when the list is asked for."""
     default_model_name: Callable[[str], str] | None = None
-    """How it names the models that are used by default; None if it does not serve them."""
+    """Its names of the default models; None if it does not serve them."""
     batches: bool = False
     """Whether the vendor takes requests in batches, at a lower price."""
     thinking: int = 24_000
@@ -51,7 +51,7 @@ class Api(NamedTuple):
     thinking_elsewhere: int = 8_000
     """The same for models of another server, which is likely to be smaller and slower."""
     prices: Literal["own", "vendor/model", "free", "none"] = "own"
-    """Where in the price table a model is looked up: `own`, under this kind; `vendor/model`, under the vendor that its
+    """The place of a model in the price table: `own`, under this kind; `vendor/model`, under the vendor that its
     name begins with. With `free` it costs nothing on the user's own machine; else, and with `none`, its price is
     unknown."""
 
@@ -62,11 +62,11 @@ class ProviderEntry(NamedTuple):
     kind: str
     """The first word of its specs."""
     example: str
-    """What its specs look like."""
+    """The form of its specs."""
     module: str = ""
     """Its module, relative to this package; empty for the host."""
     about: str = ""
-    """What `debate models` says of it without looking anything up; empty if that is not listed."""
+    """The text of `debate models` about it without looking anything up; empty if it is not listed."""
     seats: tuple[str, ...] = ()
     """The seats that it may fill; empty if it may fill every seat."""
     seconds: float | None = None

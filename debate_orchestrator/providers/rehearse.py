@@ -76,7 +76,7 @@ class Rehearsal(Provider):
 
 
 def problem(spec: str) -> str | None:
-    """Why nothing can be rehearsed by that name."""
+    """The reason that nothing can be rehearsed by that name."""
     rest = model_spec.rest(spec)
     if rest in ("", model_spec.HOST, model_spec.FETCH, model_spec.OFFLINE):
         return None

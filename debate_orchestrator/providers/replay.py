@@ -76,8 +76,8 @@ def _recording(path: str) -> tuple[list[Event], frozenset[str]]:
 def _recorded_outcome(
     event: Spoke | Declined | StructuredReplyGiven | Rejected, conceding: frozenset[str]
 ) -> RecordedOutcome:
-    """How the recorded debate treated a reply. Its codes are not known here, so ballots and reserved lines are not read
-    a second time. A reply that it rejected stays rejected, even if the rules have changed since."""
+    """The recorded debate's treatment of a reply. Its codes are not known here, so ballots and reserved lines are not
+    read a second time. A reply that it rejected stays rejected, even if the rules have changed since."""
     if isinstance(event, StructuredReplyGiven):
         return RecordedOutcome(data=event.data, changes=event.changes)
     if isinstance(event, Rejected):
@@ -87,7 +87,7 @@ def _recorded_outcome(
 
 
 def problem(spec: str) -> str | None:
-    """Why a spec names no recording."""
+    """The reason that a spec names no recording."""
     return None if spec.partition(":")[2] else "replay names no journal. Try: replay:JOURNAL."
 
 

@@ -22,7 +22,7 @@ from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.sanitize import UNSEEN, one_line
 
 NO_KEY = "none"
-"""What is sent as a key where the API wants one and the server has none."""
+"""The text sent as a key if the API wants one and the server has none."""
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _AUTHORITY = re.compile(
     rf"(?:\[(?P<v6>[\da-f:.]+)\]|(?P<host>{_LABEL}(?:\.{_LABEL})*))(?::(?P<port>\d{{0,5}}))?", re.ASCII | re.IGNORECASE
@@ -47,7 +47,7 @@ class ModelServer(NamedTuple):
 
     @property
     def address(self) -> str | None:
-        """Where requests go; None if the vendor's SDK knows it."""
+        """The address for requests; None if the vendor's SDK knows it."""
         return self.url or os.environ.get(self.api.url_variable) or None
 
 
@@ -64,7 +64,7 @@ def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def credentials(api: Api) -> str | None:
-    """Where credentials for an API are: the variable that holds them, or a profile; None if there are none."""
+    """The source of credentials for an API: the variable that holds them, or a profile; None if there are none."""
     if name := next((name for name in (*api.key_variables, *api.profile) if key(name)), None):
         return name
     if api.profile_folder is None:
@@ -96,7 +96,7 @@ def key_names(spec: str) -> tuple[str, ...]:
 
 
 def spec_problem(spec: str) -> str | None:
-    """Why a spec of an API names no model of a server; None if it does."""
+    """The reason that a spec of an API names no model of a server; None if it does."""
     api, kind = api_of(spec), model_spec.kind(spec)
     others = api is not None and api.other_servers
     model, url = model_spec.split_address(model_spec.rest(spec))
@@ -113,7 +113,7 @@ def spec_problem(spec: str) -> str | None:
 
 
 def _user_problem(server: ModelServer) -> str | None:
-    """Why the address that a variable gives can't be used: it holds a user and a password. None if it can."""
+    """The reason that the address in a variable can't be used: it holds a user and a password. None if it can."""
     if "@" not in (server.address or "").partition("://")[2].partition("/")[0]:
         return None
     hint = f"Try: take them out, and put a key into {' or '.join(server.key_variables)}."
@@ -121,7 +121,8 @@ def _user_problem(server: ModelServer) -> str | None:
 
 
 def _address_problem(url: str) -> str | None:
-    """Why an address may not stand in a cast, which is written into journals and reports; None if it may."""
+    """The reason that an address is not allowed in a cast, which is written into journals and reports; None if it
+    is."""
     shape = "http(s)://HOST[:PORT][/PATH]"
     try:
         parts = urlsplit(url)
@@ -139,8 +140,8 @@ def _address_problem(url: str) -> str | None:
 
 
 def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) -> str | None:
-    """Why no key may be sent to `url`, or else to the server's address: it would go over plain http to another
-    machine, and the user does not permit that (`insecure`). None if it may be sent.
+    """The reason that no key may be sent to `url`, or else to the server's address: it would go over plain http to
+    another machine, and the user does not permit that (`insecure`). None if it may be sent.
 
     The SDK of a vendor may find credentials outside the environment variables, so its address is always checked.
     """
@@ -172,7 +173,7 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 def opener(url: str) -> OpenerDirector:
-    """What opens an address with a key: it follows no redirect, and uses no proxy for plain http to this machine."""
+    """An opener for an address with a key: it follows no redirect, and uses no proxy for plain http to this machine."""
     direct = url.lower().startswith("http://") and is_loopback(url)
     return build_opener(_NoRedirect, *([ProxyHandler({})] if direct else []))
 
@@ -180,7 +181,7 @@ def opener(url: str) -> OpenerDirector:
 def key_name(url: str) -> str:
     """The environment variable for the key of a server at an address, named after its host and, if given, its port.
 
-    A dot is written `_` and a dash `__`. An IPv6 address is written in full behind one more `_`, with `_` for its
+    A dot is written `_` and a dash `__`. An IPv6 address is written in full after one more `_`, with `_` for its
     colons. No two servers share a variable. ValueError if the host may have no key.
     """
     if (host_and_port := _host_and_port(url)) is None:

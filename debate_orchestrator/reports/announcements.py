@@ -1,4 +1,4 @@
-"""What a debate announces while it runs: banners, scores, votes, findings, interventions. One list for every screen."""
+"""Announcements of a running debate: banners, scores, votes, findings, interventions. One list for every screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REASONS = ("justification", "reasons")
 """The fields of a ballot that say why."""
 
 _STATUSES = ("unresolved", "partially resolved", "resolved by consensus")
-"""What a claim of the dissent record may be."""
+"""The statuses of a claim in the dissent record."""
 Kind = Literal[
     "rehearsal",  # stand-ins speak
     "round",  # the banner of a round
@@ -53,7 +53,7 @@ class Announcement(NamedTuple):
     """The turn it is about, if it is about one."""
 
     def shown_alone(self, debate: DebateState) -> str:
-        """The text where no heading stands above it: a judge's words begin with the judge's name."""
+        """The text where no heading is above it: a judge's words begin with the judge's name."""
         judge = debate.format.name_of(debate.turns[self.turn_id].seat) if self.kind == "reason" else ""
         return f"{judge}: {self.text}" if judge else self.text
 
@@ -209,7 +209,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 
 
 def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """The list of issues, or what the decision brief recommends once it stands: checked, or written again."""
+    """The list of issues, or the recommendation of the final decision brief: checked, or written again."""
     reply = debate.structured_reply(turn.id)
     if reply is None:
         return
@@ -232,7 +232,7 @@ def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announceme
 
 
 def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """What the decision brief recommends; nothing where there is none."""
+    """The recommendation of the decision brief; empty if there is none."""
     decision_brief = rapporteur.decision_brief(debate)
     if decision_brief is not None and (advice := decision_brief.data.get("recommendation")):
         text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"

@@ -96,14 +96,14 @@ def has_clerk(debate: DebateState) -> bool:
 
 
 def summary(debate: DebateState) -> str:
-    """How many of the quotes were verified, and who looked; empty if there was nothing to look up."""
+    """The number of verified quotes, and who looked; empty if there was nothing to look up."""
     citations = list(_citations(debate))
     verified = sum(citation.state == VERIFIED for citation in citations)
     return f"Quotes verified: {verified} of {len(citations)}; {looked_up_by(debate)}." if citations else ""
 
 
 def looked_up_by(debate: DebateState) -> str:
-    """Who looked up what was cited, as a clause."""
+    """The clerk who looked up the citations, as a clause."""
     specs = dict.fromkeys(debate.reply(turn).spec for turn in schedule.turns_taken(debate) if turn.role == CLERK)
     return "; ".join(dict.fromkeys(map(_clerk_clause, specs))) or "it has not been looked up yet"
 

@@ -41,14 +41,14 @@ class Comparison(FrozenModel):
     topic: str
     """That of the first."""
     notes: tuple[str, ...]
-    """What limits the comparison, and how the runs are related, a sentence each."""
+    """The limits of the comparison, and the relation of the runs, a sentence each."""
     runs: PlainTable
     verdicts: PlainTable
     winners: dict[int, str | None]
     """Run to its winner, or its label; None if nothing was decided yet."""
     rounds: PlainTable | None
     differences: tuple[str, ...] = Field(serialization_alias="flips")
-    """Who won where, where that differs, a sentence each."""
+    """The differing winners, a sentence each."""
     judges: PlainTable | None
     dissent: tuple[ComparedClaim, ...]
     """The disputed claims of each run."""
@@ -105,9 +105,9 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
 
 
 def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
-    """What is not the same in all runs."""
+    """The differences between the runs."""
     if len({run.report.topic for run in runs}) > 1:
-        yield "The topics differ: winners stand side by side and are compared with those of the first topic alone."
+        yield "The topics differ: winners are side by side and are compared with those of the first topic alone."
         yield from (f"Run {run.number} debates: {one_line(run.report.topic)}" for run in runs)
     if len({run.report.format.about for run in runs}) > 1:
         yield "The formats differ: votes are compared by the side they count for, and scores come from other rubrics."
@@ -119,7 +119,7 @@ def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
 
 
 def _state(run: ComparedDebate, numbers: Mapping[str, int]) -> Iterator[str]:
-    """What a reader must know of one run."""
+    """The notes on one run."""
     report = run.report
     if report.status == "paused":
         got = (
@@ -245,7 +245,7 @@ class ComparedDebate(NamedTuple):
         return {"a": "b", "b": "a"}.get(name, name) if self.mirrored else name
 
     def parsed_ballot(self, source: Vote | RoundResult, label: str | None) -> ParsedBallot:
-        """What a vote, or the votes on a round, come to."""
+        """The result of a vote, or of the votes on a round."""
         scores = {self.side(side): points for side, points in source.scores.items()}
         ordered = dict(sorted(scores.items()))
         return ParsedBallot(winner=self.side(source.winner), scores=ordered, label=label, score=source.score)
@@ -277,7 +277,7 @@ class ComparedDebate(NamedTuple):
         return self.side(verdict.winner)
 
     def spec_of(self, seat: str) -> str:
-        """Who sits in a judge's seat, in the cast's words."""
+        """The occupant of a judge's seat, in the cast's words."""
         number = seat.rpartition("-")[2]
         n = int(number) - 1 if number.isdigit() else 0
         return self.report.judges[n] if n < len(self.report.judges) else ""
@@ -308,7 +308,7 @@ def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
 
 
 def _by_winner(what: str, winners_by_run: Mapping[int, str]) -> str:
-    """Who won something, by run."""
+    """The winner of something, by run."""
     groups: dict[str, list[str]] = {}
     for run, winner in winners_by_run.items():
         groups.setdefault(winner, []).append(str(run))

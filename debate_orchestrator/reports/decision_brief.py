@@ -35,7 +35,7 @@ _PART_NAMES = {
 }
 """What one item of a list of a decision brief is called."""
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"”’')\]*_`]*$")
-"""The end of a text that a sign ends, inside quotation marks or brackets or before them."""
+"""The end of a text that ends in punctuation, inside quotation marks or brackets or before them."""
 _SENTENCE = re.compile(r".+?(?<!\be\.g)(?<!\bi\.e)[.!?…][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z]|$)")
 """The first sentence of a text on one line."""
 
@@ -295,7 +295,7 @@ def heading(text: str) -> str:
 
 
 def full_stop(text: str) -> str:
-    """The text with a full stop after its last word, unless a sign ends it."""
+    """The text with a full stop after its last word, unless it ends in punctuation."""
     text = text.rstrip()
     return f"{text}." if text and not _SENTENCE_END.search(text) else text
 

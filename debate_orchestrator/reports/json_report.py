@@ -36,7 +36,7 @@ class JsonReport(ReportModel):
     version: str = __version__
     """The version of this package that made this report."""
     digest: str = Field(default="0" * 64, pattern=SHA256)
-    """The sha256, in hex, of this file's bytes with these 64 digits as zeros: it stands last, and `debate check`
+    """The sha256, in hex, of this file's bytes with these 64 digits as zeros: it is last, and `debate check`
     compares it."""
 
 

@@ -23,7 +23,7 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import decimals
 
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
-"""Headings over what stands outside the rounds."""
+"""Headings of the parts outside the rounds."""
 TO_REVIEW = "# Debate to Be Reviewed"
 """How the debate begins as reviewers read it."""
 COMPARED = "# Debate Comparison"
@@ -197,7 +197,7 @@ def _contents(report: ReportModel) -> Markup:
 
 class MarkdownWriter:
     """Writes markdown for one report; `link` makes a turn's id a link to it. `quotes` are the tags of what was looked
-    up in the context files; quotation marks stand in their place."""
+    up in the context files; quotation marks take their place."""
 
     def __init__(self, link: Callable[[str], str], quotes: Sequence[str] = ()):
         self._link, self._quotes = link, quotes
@@ -230,7 +230,7 @@ class MarkdownWriter:
         return text if in_table else text.replace(r"\|", "|")
 
     def table(self, table: PhraseTable, rule: Sequence[str] = ()) -> Markup:
-        """A table; `rule` stands below its heads, cell for cell."""
+        """A table; `rule` is below its heads, cell for cell."""
         heads = "".join(f" {self.line(head, in_table=True)} |" if head else " |" for head in table.heads)
         below = f"|{'|'.join(rule)}|" if rule else f"| {' | '.join(['---'] * len(table.heads))} |"
         rows = (" | ".join(self.line(cell, in_table=True) for cell in row) for row in table.rows)

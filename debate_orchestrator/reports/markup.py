@@ -40,7 +40,7 @@ _HEADING = re.compile(
     r"|(?:^|(?<=[ \t>]))(?<!\| )(?=(?:=+|-+)[ \t]*$)",  # the line below a heading, but not that of a table
     re.MULTILINE,
 )
-"""What stands before the signs of a heading: links within a report would lead there."""
+"""The text before the `#` of a heading: links within a report would lead there."""
 
 
 def quote_speech(text: str) -> str:
@@ -65,10 +65,10 @@ _OPENING = re.compile(r"^( *)(?:(\d{1,9})(?=[.)](?: |$))|(?=[-+](?: |$)|=|--|:::
 
 
 def escape(text: str) -> str:
-    """A part of a line in which every character is shown as itself, wherever it stands. It keeps its blanks."""
+    """A part of a line in which every character is shown as itself. It keeps its spaces."""
     line = _escape_signs(sanitize.without_line_breaks(text).expandtabs(1))
     line = _OPENING.sub(r"\1\2\\", line)
-    return line.lstrip(" ") if line.startswith("    ") else line  # four blanks would make code of it
+    return line.lstrip(" ") if line.startswith("    ") else line  # four spaces would make code of it
 
 
 def literal(text: str) -> str:
@@ -91,7 +91,7 @@ _SPAN = re.compile(
 
 
 def prose(text: str) -> str:
-    """One line that keeps its emphasis, code and links: a judge's sentence, a table's cell. Others may stand on the
+    """One line that keeps its emphasis, code and links: a judge's sentence, a table's cell. Others may be on the
     same line: nothing in it is left open that could reach into them."""
     return _OPENING.sub(r"\1\2\\", _with_spans(sanitize.one_line(text)))
 
@@ -130,7 +130,7 @@ that nothing can end the link, and so is the semicolon, without which there is n
 
 
 def link(url: str, title: str) -> str:
-    """A page as a link with the host it leads to behind it; as plain text where it is not a page of the web."""
+    """A page as a link with the host it leads to after it; as plain text where it is not a page of the web."""
     name = literal(title[:MAX_LINK_LENGTH])
     host = host_of(url)
     if host is None:

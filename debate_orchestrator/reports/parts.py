@@ -61,7 +61,7 @@ class SearchPage(FoundPage, Part):
     title: str = ""
     """What the search calls it; may be empty."""
     quote: str = ""
-    """What the speech cites of it; empty for a page that was only found."""
+    """The passage of it that the speech cites; empty for a page that was only found."""
 
 
 class TurnReport(Part):
@@ -162,7 +162,7 @@ class RoundReport(Part):
 
 
 class BallotResult(Part):
-    """What one ballot says, with the sides as they are."""
+    """The content of one ballot, with the sides as they are."""
 
     winner: str
     """A side, `tie`, `consensus` or `no decision`."""

@@ -60,7 +60,7 @@ class ReportFileType(NamedTuple):
     begins: tuple[bytes, ...]
     """How files of the type begin. A file that begins otherwise is not a report, and is never overwritten."""
     around: tuple[str, str] | None = None
-    """What stands before and after the sentence; None if the rendered text has the values already, as JSON."""
+    """The text before and after the sentence; None if the rendered text has the values already, as JSON."""
     end: str = ""
     """What the sentence is put before, the last of its kind; empty for the end of the text."""
 
@@ -151,7 +151,7 @@ def render_file(report: ReportModel, suffix: str, version: str = __version__) ->
     """A report as a file of that suffix, with its checksum, as that version makes it if it renders the journal the
     same."""
     file_type = FILE_TYPES[suffix]
-    # Words of a journal that are shown without what stands between them may make a secret.
+    # Words of a journal that are shown without the text between them may make a secret.
     text = importlib.import_module(file_type.module).render(report)
     if not isinstance(text, str):
         raise TypeError(f"{file_type.module}.render must return text, not {type(text).__name__}")

@@ -127,7 +127,7 @@ _WHOLE = ("argument", "text", "speech")
 
 
 _CITED = frozenset({"quote", "passage"})
-"""Texts that stand on a page word for word, and are shown so."""
+"""Texts that are shown on a page word for word."""
 
 
 class FieldPart(NamedTuple):
@@ -136,7 +136,7 @@ class FieldPart(NamedTuple):
     kind: Literal["speech", "quote", "line", "list"]
     title: str = ""
     words: Phrase = ()
-    """What stands on the line of the title, or is quoted."""
+    """The text on the line of the title, or the quoted text."""
     items: tuple[Phrase, ...] = ()
     """Of a list."""
     text: str = ""

@@ -423,7 +423,7 @@ def cost_text(report: ReportModel) -> CostText | None:
     if n := costs.total.calls_unknown:
         notes.append(f"The price of {plural(n, 'call')} is unknown and in none of the sums.")
     if any(line.tokens is None for line in costs.lines):
-        notes.append("A dash stands where tokens were not counted.")
+        notes.append("A dash means that tokens were not counted.")
     if report.run.rehearsed:
         notes.append("A stand-in calls no model and costs nothing.")
     return CostText(PhraseTable(tuple(map(phrase, heads)), tuple(rows)), tuple(notes))

@@ -226,7 +226,7 @@ def _score(score: float | Fraction | None) -> Phrase:
 
 RESOLVED = "resolved by consensus"
 MAX_OPEN = 3
-"""Open claims that stand on the first screen."""
+"""The number of open claims on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
 _UNCHECKED = ("sources", "mirror", "recorded", "material")
@@ -247,7 +247,7 @@ class ScoreBar(NamedTuple):
     """Where the result lies between A and B, or between the ends of a score."""
 
     ends: tuple[str, str]
-    """What stands at its left and its right end."""
+    """The texts at its left and its right end."""
     share: Fraction
     """The left end's part of the whole, 0 to 1."""
     text: str

@@ -34,7 +34,7 @@ from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, is_rehearsal
 from debate_orchestrator.util.numbers import plain_number
 
 KEYS = (*Settings.model_fields, "setup")
-"""What may stand in an answers file; `setup` is the conversation that `debate ask` keeps there."""
+"""The keys of an answers file; `setup` is the conversation that `debate ask` keeps there."""
 AUTO = "auto"
 """As many rounds as there is new ground for, up to the most that the format allows."""
 _SAMPLE_COLUMN = 27
@@ -192,7 +192,7 @@ def make_settings(
 
 
 def as_word(value: Any, words: Container[str]) -> Any:
-    """The entry of `words` that equals the value, ignoring case and surrounding blanks; any other value unchanged."""
+    """The entry of `words` that equals the value, ignoring case and surrounding spaces; any other value unchanged."""
     if not isinstance(value, str) or value in words:
         return value
     word = value.strip().lower()
@@ -250,7 +250,7 @@ def unknown_keys(keys: Iterable[object], location_of: Callable[[str], str]) -> l
 
 def _unknown_key(key: object, location: str) -> str:
     hint = suggest(key, KEYS)
-    hint = "Try: indent it with blanks below positions or cast." if key in (*SEATS, MODERATOR) else hint
+    hint = "Try: indent it with spaces below positions or cast." if key in (*SEATS, MODERATOR) else hint
     hint = hint or f"The keys are {', '.join(KEYS)}."
     return f"{location}: {short_repr(key)} is not a key of an answers file. {hint}"
 
@@ -318,7 +318,7 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
 
 def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], chosen_phases: Iterable[str]) -> dict[str, bool]:
     """What to change of the settings `issues` and `brief`: both are off where a stand-in is the rapporteur, unless
-    stand-ins have every seat. Filler would stand on the first page of a debate that people held."""
+    stand-ins have every seat. Otherwise the first page of a debate between people would have filler."""
     stands_in = any(map(is_stand_in, cast.get(RAPPORTEUR, ())))
     return dict.fromkeys(chosen_phases, False) if stands_in and not is_rehearsal(cast) else {}
 

@@ -109,7 +109,7 @@ def _printable(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """A text with escapes for letters that may look like those of ASCII, for characters that are not shown, and for
-    more blanks than one in a row."""
+    more spaces than one in a row."""
     if text.isascii() and text.isprintable() and "  " not in text:
         return text
     return re.sub(" {2,}", lambda run: f"\\x20{{{len(run[0])}}}", ascii(text))

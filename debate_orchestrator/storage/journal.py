@@ -356,7 +356,7 @@ class JournalWriter:
         """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""
 
     def is_in_place(self) -> bool:
-        """Whether the file still stands at its path, as far as the disk says. One that was deleted, moved or replaced
+        """Whether the file is still at its path, as far as the disk says. One that was deleted, moved or replaced
         can't be resumed there."""
         try:
             return is_in_place(self.path, self._handle)
@@ -364,7 +364,7 @@ class JournalWriter:
             return True
 
     def must_be_in_place(self) -> None:
-        """Raises PermanentFailure if the file no longer stands at its path, even if it has another name, and
+        """Raises PermanentFailure if the file is no longer at its path, even if it has another name, and
         JournalWriteError if the disk does not say."""
         with write_errors(self._name):
             in_place = is_in_place(self.path, self._handle)

@@ -284,7 +284,7 @@ class ReviewBallotForm(Form):
         return self.ballot()
 
     async def _read_debate(self) -> bool:
-        """Shows the debate; the vote before stands from then on. False where the question before is wanted."""
+        """Shows the debate; the vote before is final from then on. False where the question before is wanted."""
         wording = self.texts.questions[READ]
         question = Question(
             wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), can_go_back=True

@@ -330,7 +330,7 @@ def _cost(debate: DebateState) -> list[str]:
 _MAX_BAR_COLUMNS = 20
 """Columns of a bar at most."""
 _NUMBER_COLUMNS = 6
-"""Columns of a score at most, with the blank before it: ` 66.67`."""
+"""Columns of a score at most, with the space before it: ` 66.67`."""
 
 
 def bar(share: Fraction, width: int) -> str:

@@ -32,7 +32,7 @@ _BALLOT_PAUSE = 4.0
 _USER_EVENTS = QuestionAsked | IssuesChanged | EndedEarly
 """What a user did during the debate. These events keep their place: they decide who speaks and who hears what."""
 _WORD = re.compile(r"\S{1,16}\s*|\s+")
-"""What counts as a word: so many characters, in scripts that set no blanks between words."""
+"""This many characters count as a word, in scripts that put no spaces between words."""
 
 
 class Player:
@@ -82,7 +82,7 @@ class Player:
                 if self.has_quit:
                     return False
                 self.debate = apply(self.debate, event)
-                if not isinstance(event, Rejected | CallFailed):  # another attempt stands in its place
+                if not isinstance(event, Rejected | CallFailed):  # another attempt takes its place
                     self._live.on_event(self.debate, event)
                 if isinstance(event, ReplyEvent):
                     await self._pause(_BALLOT_PAUSE if isinstance(event, StructuredReplyGiven) else _SPEECH_PAUSE)

@@ -207,7 +207,7 @@ class Prompter:
         return session
 
     def _message(self) -> FormattedText:
-        """The question where it is private, the choices, and the sign behind which is typed."""
+        """The question where it is private, the choices, and the prompt character."""
         question, columns = self._question, self.columns
         lines = question_lines(question) if question.private else []
         parts = [*self._format(("", *lines)), ("", "\n")] if lines else []
@@ -310,7 +310,7 @@ def show_in_pager(text: str, columns: int) -> bool:
     # breaks no rows, not even where the terminal becomes narrower.
     quoted = f"{os.environ.get('LESS', '')} -S -Ps{_PAGER_KEYS}$ -Pm{_PAGER_KEYS}$ -PM{_PAGER_KEYS}$".strip()
     environment = os.environ | {"LESSSECURE": "1", "LESS": quoted}
-    rows = wrap(redact(text), columns)  # in this order: a secret may have blanks
+    rows = wrap(redact(text), columns)  # in this order: a secret may have spaces
     try:
         return subprocess.run(command, input=rows.encode(), env=environment, check=False).returncode == 0
     except OSError:

@@ -191,7 +191,7 @@ class SetupBase:
     # Models and costs
 
     def find_models(self) -> FoundModels:
-        """What can be asked from here."""
+        """The models and programs that can be called from here."""
         try:
             return self._models_future.result(_NOTICE_DELAY)
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""Speeches while they stream. What is being written stands in the open rows, as much of its end as there is room for;
+"""Speeches while they stream. The open rows show the text being written, as much of its end as there is room for;
 when it is complete, all of it is printed."""
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class SpeechEditor:
         if problems := self._person_turn.problems(self._text):
             self._prompter.tell("", *(Line(problem, True) for problem in problems))
             return False
-        lines = (*self._remarks(), "Enter hands it in; e and Enter goes on with it.")
+        lines = (*self._remarks(), "Enter hands it in; e and Enter continues with it.")
         question = Question(lines=lines, can_go_back=True, private=True, shows={"brief": self._person_turn.full_text})
         while True:
             try:
@@ -185,7 +185,7 @@ class TurnForm(Form):
         is_last_round = (
             question.field_path[0] == "feedback" and self._person_turn.turn.round == self._person_turn.debate.rounds
         )
-        note = "no round follows this one, so it only stands in the report" if is_last_round else ""
+        note = "no round follows this one, so it is only in the report" if is_last_round else ""
         about = "; ".join(filter(None, (question.about, note)))
         title = question_label(question, self.shape_context, self._person_turn.debate.format)
         several = question.field.kind in ("choices", "turns")

@@ -422,7 +422,7 @@ def _text(value: Any) -> str:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether nothing stands there, or a word that says so."""
+    """Whether the value is empty, or a word that means so."""
     return value is None or (isinstance(value, str) and _text(value).casefold() in _MISSING)
 
 

@@ -200,7 +200,7 @@ def _hash(*parts: object) -> int:
 
 
 MAX_ESTIMATED = 100
-"""Debates of which an estimate is made. Where there are more, these are drawn by chance, and stand for all."""
+"""Debates of which an estimate is made. If there are more, these are a random sample that represents all."""
 SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 """The range of the cost: answers half as long as expected, and answers twice as long with nothing read from a cache."""
 

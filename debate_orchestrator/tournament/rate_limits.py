@@ -261,7 +261,7 @@ class Limiters:
         return self._gates[model]
 
     def wrap_providers(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:
-        """The providers of a debate, those that call a server or a program behind their limits."""
+        """The providers of a debate, those that call a server or a program after their limits."""
         wrapped: dict[int, Provider] = {}
         for provider in providers.values():
             if model_spec.is_called(provider.name) and provider_entry(provider.name) is not None:

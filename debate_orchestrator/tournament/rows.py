@@ -299,7 +299,7 @@ def load(text: str, file_name: str, notes: Sequence[str] = ()) -> Rows:
             raise BadFile(problem, hint="import the data again") from None
     debate_ids = {debate.id for debate in debates}
     if len(debate_ids) < len(debates) or any(ballot.debate not in debate_ids for ballot in ballots):
-        problem = f"{file_name}: a debate stands twice, or a ballot belongs to none."
+        problem = f"{file_name}: a debate occurs twice, or a ballot belongs to none."
         raise BadFile(problem, hint="import the data again")
     check_sizes(ballots, file_name)
     return Rows(debates, ballots, notes)

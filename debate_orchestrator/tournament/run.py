@@ -60,7 +60,7 @@ its format or cast can't be used. `locked`: another process has locked its journ
 
 
 class DebateStatus(NamedTuple):
-    """How one debate stands."""
+    """The status of one debate."""
 
     status: Status
     winner: str | None = None
@@ -130,7 +130,7 @@ OnChange = Callable[[ScheduledDebate, DebateStatus, Event | None], None]
 
 
 class TournamentRun:
-    """The debates of a tournament, and how they stand."""
+    """The debates of a tournament, and their statuses."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class TournamentRun:
         self._capped = False
 
     def read_journals(self) -> None:
-        """Reads how every debate stands from its journal in the folder."""
+        """Reads the status of every debate from its journal in the folder."""
         with declared_prices(self.tournament.spec):
             for scheduled in self.tournament.schedule:
                 path = self.tournament.journal_path(scheduled.id)
@@ -350,7 +350,7 @@ class TournamentRun:
 
 
 def unusable(error: UserError, earlier_status: DebateStatus) -> DebateStatus:
-    """How a debate stands that can't be read or gone on with, for a reason that another run would find again, or whose
+    """The status of a debate that can't be read or continued, for a reason that another run would find again, or whose
     journal another process holds."""
     locked = isinstance(error, LockedJournal)
     status: Status = "locked" if locked else "unusable"
@@ -358,7 +358,7 @@ def unusable(error: UserError, earlier_status: DebateStatus) -> DebateStatus:
 
 
 def stopped_by_internal_error(error: Exception, earlier_status: DebateStatus) -> DebateStatus:
-    """How a debate stands that an error in this program stopped; others go on."""
+    """The status of a debate that an error in this program stopped; others continue."""
     return earlier_status._replace(status="stopped", why=(internal_error(error),), permanent=True)
 
 

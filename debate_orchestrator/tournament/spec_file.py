@@ -45,7 +45,7 @@ from debate_orchestrator.util.errors import (
 ROUND_ROBIN = "round robin"
 DEFAULT_FORMAT = "panel"
 _COPIED_KEYS = ("sides", "first", "repetitions", "seed", "max_cost", "limits", "budgets")
-"""Keys whose values stand in `tournament.json` as they are."""
+"""Keys whose values `tournament.json` has as they are."""
 KEYS = ("tag", "models", "judges", "topics", "pairs", "format", *_COPIED_KEYS, *DEBATE_SETTINGS)
 _OFF_BY_DEFAULT = {name: False for name in ("issues", "brief") if name in DEBATE_SETTINGS}
 """Settings that are for a person with a decision to make, and off in a tournament unless the spec says otherwise."""
@@ -211,7 +211,7 @@ def _row_problems(file_name: str, n: int, row: Any) -> Iterator[str]:
             near = suggest(key, [other for other in row if other not in _TOPIC_FIELDS])
             yield " ".join(filter(None, (f"{name} has no {key}.", near and f"It has a similar key. {near}")))
     if (topic_id := _text(row.get("id"))) and not _ID.fullmatch(topic_id):
-        yield f"{name}: an id has 1 to 80 characters, no blanks and no characters that Unicode never assigns."
+        yield f"{name}: an id has 1 to 80 characters, no spaces and no characters that Unicode never assigns."
     if (length := len(_text(row.get("category")))) > MAX_CATEGORY_LENGTH:
         yield f"{name}: a category has at most {MAX_CATEGORY_LENGTH} characters, and this one has {length:,}."
     for key in ("motion", "position_a", "position_b"):
@@ -244,7 +244,7 @@ def _text(value: Any) -> str:
 
 def _duplicate_problems(file_name: str, topics: Sequence[Topic]) -> Iterator[str]:
     ids = Counter(topic.id for topic in topics)
-    yield from (f"{file_name}: the topic id {name} stands {count} times." for name, count in ids.items() if count > 1)
+    yield from (f"{file_name}: the topic id {name} occurs {count} times." for name, count in ids.items() if count > 1)
     motions: dict[str, list[str]] = {}
     for topic in topics:
         motions.setdefault(sanitize.normalize_unicode(topic.motion).casefold().rstrip(" ."), []).append(topic.id)

@@ -28,8 +28,8 @@ Cell = str | int | float | None
 
 
 _FORMULA = re.compile('(^|[;,])(?=[\\s"]*[=+@\uff1d\uff0b\uff0d\uff20-])')
-"""Where a spreadsheet may begin a formula: in a cell, and behind a sign at which it may divide the row. Some take the
-full-width signs for the others."""
+"""The places where a spreadsheet may begin a formula: in a cell, and after a character at which it may split the row.
+Some treat full-width characters like the others."""
 
 
 class Table(NamedTuple):

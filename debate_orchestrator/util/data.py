@@ -24,8 +24,8 @@ _MAX_DEPTH = 32
 _YAML_HINTS = {
     "mapping values are not allowed": 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"; '
     "or indent line {line} as the lines that it belongs with",
-    "tab character": "indent with blanks, not with tabs",
-    "cannot start any token": "quote a text that begins with a sign such as @, and indent with blanks, not with tabs",
+    "tab character": "indent with spaces, not with tabs",
+    "cannot start any token": "quote a text that begins with a mark such as @, and indent with spaces, not with tabs",
     "could not find expected ':'": "write every line as `key: value`; a colon may be missing on the line before",
     "did not find expected key": "indent line {line} as the lines that it belongs with; quote a text of several lines",
     "expected '-' indicator": "indent line {line} as the lines that it belongs with",
@@ -225,7 +225,7 @@ def open_regular(path: str, flags: int) -> int:
 
 
 def is_in_place(path: str, handle: int) -> bool:
-    """Whether an open file still stands at its path, and was neither removed nor replaced. OSError if the disk does not
+    """Whether an open file is still at its path, and was neither removed nor replaced. OSError if the disk does not
     say."""
     try:
         return os.path.samestat(os.lstat(path), os.fstat(handle))
@@ -234,7 +234,7 @@ def is_in_place(path: str, handle: int) -> bool:
 
 
 def is_link(folder: str | os.PathLike[str]) -> bool:
-    """Whether a link stands in the place of a folder, however its name ends."""
+    """Whether a link takes the place of a folder, however its name ends."""
     return os.path.islink(os.path.normpath(folder))
 
 
@@ -243,7 +243,7 @@ MAX_NAME_LENGTH = 500
 
 
 def name_of(path: str | os.PathLike[str]) -> str:
-    """A path as it may stand in a message, whatever bytes it has."""
+    """A path as it may be in a message, whatever bytes it has."""
     name = os.fspath(path)
     return name if name.isprintable() and len(name) <= MAX_NAME_LENGTH else short_repr(name)
 

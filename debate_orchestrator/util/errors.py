@@ -41,7 +41,7 @@ MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 MAX_LISTED = 20
 """Problems of one kind that are told."""
 MAX_TOLD_LENGTH = 8_000
-"""Characters of the problems of one kind that are told; a first one that is longer stands alone."""
+"""Characters of the problems of one kind that are told; a first one that is longer is told alone."""
 MAX_NAMES_LENGTH = 500
 """Characters of the names that a problem lists."""
 
@@ -55,7 +55,7 @@ def short_repr(value: object, max_length: int = 60) -> str:
     """`value` for a message: cut to about `max_length` characters, with unprintable and invisible characters
     escaped."""
     text = UNSEEN.sub(lambda match: ascii(match[0])[1:-1], repr(value))
-    # Redact before the cut: the remains of a secret behind it would not be recognised any more.
+    # Redact before the cut: the remains of a secret after it would not be recognised any more.
     text = redact(text) if len(text) > max_length else text
     return text if len(text) <= max_length else f"{text[:max_length]}... ({len(text)} characters)"
 

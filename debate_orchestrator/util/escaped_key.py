@@ -30,7 +30,7 @@ _LONGEST_WRITTEN = 24
 
 
 class EscapedKey:
-    """Finds a secret of whose characters some are escaped, also right behind what only looks like an escape: in
+    """Finds a secret of whose characters some are escaped, also right after what only looks like an escape: in
     `%deadb%65ef` the secret `deadbeef`."""
 
     def __init__(self, key: str):

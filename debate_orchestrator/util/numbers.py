@@ -14,7 +14,7 @@ _NORMAL_95 = 1.9599639845400536
 
 
 def plain_number(text: str) -> float | None:
-    """The number that a text writes in the digits 0 to 9, blanks around it allowed; None for any other text, such as
+    """The number that a text writes in the digits 0 to 9, spaces around it allowed; None for any other text, such as
     `nan`, `1_0` or one too large for a float."""
     text = text.strip() if len(text) <= _MAX_DIGITS else ""
     number = float(text) if _NUMBER.fullmatch(text) else math.inf
@@ -22,7 +22,7 @@ def plain_number(text: str) -> float | None:
 
 
 def plain_integer(text: str) -> int | None:
-    """The integer that a text writes in the digits 0 to 9, blanks around it allowed; None for any other text."""
+    """The integer that a text writes in the digits 0 to 9, spaces around it allowed; None for any other text."""
     text = text.strip() if len(text) <= _MAX_DIGITS else ""
     return int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else None
 

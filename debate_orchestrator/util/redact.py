@@ -23,7 +23,7 @@ from debate_orchestrator.util.escaped_key import EscapedKey
 from debate_orchestrator.util.readings import AS_READ, MAX_NESTED, Reading, has_escapes, readings, searchable
 
 KEY = "[key]"
-"""What stands in place of a secret."""
+"""The text that replaces a secret."""
 _SHORTEST = 8
 """Characters of the shortest secret, and of the shortest form of one."""
 _SHORTEST_NAMED = 12
@@ -45,7 +45,7 @@ _ORDINARY = re.compile(
 )
 """Names of hosts, models, files and versions (`eu-west-1`, `gpt-5.1`, `2026-01-02`), paths, addresses, sentences."""
 _BETWEEN = re.compile(r"""[\s,;"'{}]+|\\n""")
-"""What stands between the words of a value, of one in JSON too."""
+"""The text between the words of a value, also of one in JSON."""
 
 _FIRST_COMMENTS = re.compile(r"(?:(?:#.*)?\n)*")
 """The comments with which a YAML file begins."""
@@ -192,7 +192,7 @@ class Redactor:
         return sorted(spans)
 
     def _holds_form(self, text: str) -> bool:
-        """Whether a secret stands in a reading of a text. In a short one, such as a piece of a stream, few are looked
+        """Whether a secret is in a reading of a text. In a short one, such as a piece of a stream, few are looked
         for."""
         if len(text) > _SHORT_TEXT:
             return any(form in text for form in self._forms)
@@ -296,7 +296,7 @@ def redact_values(value: Any) -> Any:
 
 
 def redact_json(text: str, **options: Any) -> str:
-    """JSON text with `[key]` in place of every secret, which is still JSON: an escape and the letters behind it are no
+    """JSON text with `[key]` in place of every secret, which is still JSON: an escape and the letters after it are no
     secret if only both together look like one. `options` are those of `json.dumps` that made the text."""
     redacted = redact(text)
     if redacted == text:

@@ -31,7 +31,7 @@ _WIDE_SOMEWHERE = re.compile(
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _WORD = re.compile("[^ ]+")
 _LEAD = re.compile(">[> ]*| *")
-"""What each row of a line begins with: the signs of a block quote, or blanks."""
+"""The prefix of each row of a line: the marks of a block quote, or spaces."""
 _ITEM = re.compile(r" +\d+ \S+ {2,}| +(?:-|\d+\.) ")
 """The beginning of a line below whose text the other rows stand: a number with its gap, or an item of a list."""
 
@@ -69,7 +69,7 @@ def _columns_of(char: str) -> int:
 
 
 def padded(text: str, width: int) -> str:
-    """`text` with blanks behind it up to that width."""
+    """`text` with spaces after it up to that width."""
     return text + " " * (width - width_of(text))
 
 
@@ -79,7 +79,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def without_tabs(text: str) -> str:
-    """`text` with blanks in place of tabs, whose width depends on where they stand."""
+    """`text` with spaces in place of tabs, whose width depends on their column."""
     return text.replace("\t", _TAB)
 
 
@@ -108,7 +108,7 @@ def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> 
     """Breaks a sanitized line without tabs between words, and words that are wider than a row. No row is wider than
     `width` columns, which are at least 2, unless it is one word that `is_whole`.
 
-    The rows after the first are indented as the line is, or as far as the text of an item, and at least by two blanks;
+    The rows after the first are indented as the line is, or as far as the text of an item, and at least by two spaces;
     those of a block quote begin as the line does. So nothing that a line quotes looks like a line of its own."""
     width = max(2, width)
     most = width // 2 if width >= 4 else 0

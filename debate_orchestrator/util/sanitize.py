@@ -2,7 +2,7 @@
 
 Speech is kept verbatim in the journal and sanitized on its way out: into a prompt, a report, a terminal.
 Whatever a text contains, after `sanitize` it moves no cursor, hides nothing and reorders nothing; after
-`without_block_marker` it can't close the block it stands in.
+`without_block_marker` it can't close the block it is in.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 # Unicode "Cf" and friends that hide or reorder text: bidi embeddings, overrides and isolates,
-# the tags block, interlinear annotation, the byte order mark, soft hyphen, word joiner, blanks.
+# the tags block, interlinear annotation, the byte order mark, soft hyphen, word joiner, spaces.
 HIDDEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"
@@ -31,7 +31,7 @@ _HIDING = re.compile(f"[{HIDDEN}]")
 _BROKEN_WORD = re.compile(f"\u00ad[{HIDDEN}]*(?=[ \t]*\n)")
 """A soft hyphen at the end of a line, which is drawn."""
 _FILLERS = str.maketrans(dict.fromkeys("\u115f\u1160\u3164\uffa0", " "))
-"""What is drawn as a blank."""
+"""Characters that are drawn as a space."""
 _IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
 # Unicode never assigns these, and XML forbids U+FFFE and U+FFFF.
 NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
@@ -40,14 +40,14 @@ NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
 _CONTROL = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff{NONCHARACTERS}]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
 _QUOTATION_MARKS = '"\u201a\u201e\u2033\u2036\u275d\u275e\u275f\u2760\u301d\u301e\u301f\uff02'
-"""Signs that look like quotation marks and are in other categories of Unicode than those."""
+"""Characters that look like quotation marks and are in other categories of Unicode."""
 MAX_ADDRESS_LENGTH = 200
 _MAX_MARKS = 8
 
 
 def few_combining_marks(text: str) -> str:
-    """`text` with no more than 8 marks on a letter, whatever stands between them and is not drawn, such as a joiner. No
-    language needs as many; hundreds cover what stands around the letter, and some fonts draw each with a width."""
+    """`text` with no more than 8 marks on a letter, ignoring undrawn characters between them, such as a joiner. No
+    language needs as many; hundreds cover the text around the letter, and some fonts draw each with a width."""
     if text.isascii():
         return text
     characters, marks = list[str](), 0
@@ -76,7 +76,7 @@ def without_quotation_marks(text: str) -> str:
 
 
 def normalize_unicode(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
-    """`text` in a Unicode normalization form, with few combining marks: Unicode sorts those behind a letter, which
+    """`text` in a Unicode normalization form, with few combining marks: Unicode sorts those after a letter, which
     takes the square of their number."""
     return text if text.isascii() else unicodedata.normalize(form, few_combining_marks(text))
 
@@ -86,7 +86,7 @@ def sanitize(text: str) -> str:
 
     C0 controls become their visible pictures (ESC is shown as ␛), so that a reader sees they were
     there; other controls, lone surrogates and noncharacters become U+FFFD. Characters that only hide or reorder
-    text are dropped. Those that are drawn as a blank become one, and a soft hyphen that breaks a word becomes a
+    text are dropped. Those that are drawn as a space become one, and a soft hyphen that breaks a word becomes a
     hyphen. Joiners that scripts and emoji need are kept.
     """
     if text.replace("\n", "").isprintable() and (text.isascii() or not UNSEEN.search(text)):
@@ -110,7 +110,7 @@ def one_line(text: str) -> str:
 
 
 def without_line_breaks(text: str) -> str:
-    """`text`, sanitized, on a single line, with the blanks that indent it and keep its columns apart."""
+    """`text`, sanitized, on a single line, with the spaces that indent it and keep its columns apart."""
     return sanitize(text).replace("\n", " ")
 
 
@@ -126,7 +126,7 @@ def without_block_marker(text: str, block_marker: str) -> str:
 
 
 def safe_url(url: str) -> str:
-    """An address as it may stand in a line: without anything that is not part of one, and not too long."""
+    """An address for a line of text: without anything that is not part of one, and not too long."""
     plain = "".join(
         char if char.isascii() and char.isprintable() and char not in ' <>"' else "%" for char in sanitize(url)
     )

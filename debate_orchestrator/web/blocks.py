@@ -56,7 +56,7 @@ def _stage_blocks(debate: DebateState, announcements: StageAnnouncements) -> Ite
         if turn.id in debate.replies and not rapporteur.is_hidden_advice(debate, turn):
             yield Block(f"turn-{turn.id}", turn=turn)
     for k, line in enumerate(announcements.after):
-        # A list of issues stands under the heading of its turn.
+        # A list of issues goes under the heading of its turn.
         if not (line.kind == "issues" and line.turn_id in debate.turns and _shows_issue_list(debate, line.turn_id)):
             yield Block(f"after-{first}-{k}", announcement=line)
 
@@ -207,7 +207,7 @@ def outcome(debate: DebateState) -> list[str]:
 
 
 def status(debate: DebateState, *, running: bool, stopping: bool, problems: list[str]) -> str:
-    """Where the debate stands, as HTML."""
+    """The status of the debate, as HTML."""
     stage = debate.stages[-1] if debate.stages else ()
     format = debate.format
     parts = [f"Round {stage[0].round} of {debate.rounds}"] if stage and stage[0].round and debate.due else []

@@ -63,7 +63,7 @@ def _fit_topic(pen: ImageDraw.ImageDraw, topic: str, width: int) -> tuple[int, l
 
 
 def _wrap_lines(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, maximum: int) -> list[str]:
-    """The lines of a text; what is left of it behind the last of `maximum` lines becomes three dots."""
+    """The lines of a text; what is left of it after the last of `maximum` lines becomes three dots."""
     lines = [""]
     for piece in _pieces(text[:_MAX_LENGTH]):
         if len(lines) > maximum:
@@ -84,7 +84,7 @@ def _wrap_lines(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, m
 
 
 def _pieces(text: str) -> list[str]:
-    """Where a line may end: behind blanks, and beside every wide letter, since East Asian text has no blanks."""
+    """Where a line may end: after spaces, and beside every wide letter, since East Asian text has no spaces."""
     pieces = [""]
     for letter in text:
         wide = unicodedata.east_asian_width(letter) in "WF"

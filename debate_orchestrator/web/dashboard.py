@@ -80,14 +80,14 @@ class Dashboard:
         return await self._page("list.html.j2", rows=rows, running=running)
 
     async def search(self, request: Request) -> Response:
-        """Where some words stand in all speeches."""
+        """Searches all speeches for some words."""
         words = request.query_params.get("q", "")[:200]
         debates, more = await in_thread(lambda: debate_list.search(words))
         return await self._page("search.html.j2", words=words, found=debates, more=more)
 
     async def compare(self, request: Request) -> Response:
         """Some debates side by side."""
-        names = [unquote(name) for name in request.query_params.getlist("debate")]  # as it stands in addresses
+        names = [unquote(name) for name in request.query_params.getlist("debate")]  # as addresses have it
         if len(names) < 2:
             raise BadSettings("A comparison needs two debates at least.", hint="tick two of them in the list")
         if len(names) > _MAX_COMPARED:

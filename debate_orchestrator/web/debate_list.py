@@ -54,7 +54,7 @@ class ListedDebate(NamedTuple):
 
 
 class SearchHit(NamedTuple):
-    """A place in a debate where the words stand."""
+    """A place in a debate that has the words."""
 
     name: str
     topic: str
@@ -80,15 +80,15 @@ def _all_names() -> list[str]:
 
 
 def has_address(name: str) -> bool:
-    """Whether a name can stand in an address: one that is not UTF-8 or has a line break can't, and dots alone lead
+    """Whether an address can contain a name: one that is not UTF-8 or has a line break can't, and dots alone lead
     elsewhere."""
     is_utf8 = "\ufffd" not in os.fsencode(name).decode("utf-8", "replace")
     return is_utf8 and name not in (".", "..") and name.splitlines() == [name]
 
 
 def without_address(file: str) -> str:
-    """What is said of a file, or of a folder, whose name can't stand in an address."""
-    return f"The name {short_repr(file)} can't stand in an address. Rename it."
+    """The message about a file or a folder whose name an address can't contain."""
+    return f"An address can't contain the name {short_repr(file)}. Rename it."
 
 
 def journal_of(name: str) -> str:
@@ -202,8 +202,9 @@ def outcome(debate: DebateState) -> str:
 
 
 def search(words: str) -> tuple[list[SearchHit], bool]:
-    """Where all of these words stand in a speech or a question from the floor, in all debates here, the newest first;
-    and whether there are more places than are listed. Words that follow each other there are highlighted together."""
+    """The places where all of these words occur in a speech or a question from the floor, in all debates here, the
+    newest first; and whether there are more places than are listed. Words that follow each other there are highlighted
+    together."""
     hits: list[SearchHit] = []
     for name in names() if words.strip() else ():
         try:
@@ -237,14 +238,14 @@ def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
 
 
 def _match(words: str, text: str) -> re.Match[str] | None:
-    """Where the words stand in a row, else the first of them if all are there; None where one is missing."""
+    """The place where the words follow each other, else of the first word if all are there; None if one is missing."""
     matches = [re.search(re.escape(word), text, re.IGNORECASE) for word in one_line(words).split()]
     phrase_match = re.search(re.escape(one_line(words)), text, re.IGNORECASE)
     return phrase_match or (matches[0] if all(matches) else None)
 
 
 def slug(topic: str) -> str:
-    """A topic in lower case and hyphens, for names of files."""
+    """A topic in lower case with hyphens, for names of files."""
     return re.sub(r"[^a-z0-9]+", "-", topic.lower())[:_MAX_SLUG_LENGTH].strip("-") or "debate"
 
 

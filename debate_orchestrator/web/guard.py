@@ -169,7 +169,7 @@ class Tokens:
     def __init__(self, secret: bytes):
         self._secret = secret
         self.dashboard = secrets.token_hex(16)
-        """Opens the dashboard. It stands in the addresses of its pages, since a browser sends cookies to every port of
+        """Opens the dashboard. It is in the addresses of its pages, since a browser sends cookies to every port of
         a host, and so to the servers of other users."""
         self.form = secrets.token_hex(16)
         """Stands in every form of the dashboard, so that no other site can send one."""

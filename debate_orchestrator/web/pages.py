@@ -130,7 +130,7 @@ def html_response(template: str, status: int = 200, /, **values: Any) -> HTMLRes
 
 
 def address_of(request: Request) -> str:
-    """The path that a request asks for, as it stands in links: with the true name of the debate, of which a page shows
+    """The path that a request asks for, as links have it: with the true name of the debate, of which a page shows
     no control characters."""
     return quote(request.scope["path"])
 

@@ -39,7 +39,7 @@ def link(tokens: Tokens, debate: LinkedDebate) -> str:
 
 
 def own_query(tokens: Tokens, debate: LinkedDebate, reviewer: str) -> str:
-    """What is added to that link for one reviewer, who goes on with it where they left."""
+    """The part added to that link for one reviewer, who continues there where they left."""
     return urlencode({"as": reviewer, "key": tokens.reviewer(debate, reviews.stem_of(reviewer))})
 
 
@@ -96,7 +96,7 @@ class Reviews:
         return reviews.is_filed(reviewed.folder, name, reviewed.form, reviewed.entries)
 
     def _begin(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
-        """Takes the vote before reading, which stands from then on, and leads to the reviewer's own address."""
+        """Takes the vote before reading, which is final from then on, and leads to the reviewer's own address."""
         name, was_seen, before = (
             one_line(form_data.get("reviewer", "")),
             form_data.get("seen", ""),

@@ -163,7 +163,7 @@ class ServedDebate:
         self.session.journal.sync()
 
     def messages_so_far(self) -> list[bytes]:
-        """How things stand, for a viewer who comes now."""
+        """The current status, for a viewer who comes now."""
         if self.current is None:
             return []
         text_messages = [
@@ -174,7 +174,7 @@ class ServedDebate:
         return [message("page", self.blocks.html()), message("status", self.status(self.current.state)), *text_messages]
 
     def status(self, debate: DebateState) -> str:
-        """Where the debate stands, as HTML."""
+        """The status of the debate, as HTML."""
         return blocks.status(debate, running=self.running, stopping=self.stopping, problems=self.problems)
 
     async def _run(self) -> None:
@@ -381,7 +381,7 @@ class ServedDebates:
         return path
 
     def start(self, path: str, require_consent: RequireConsent) -> ServedDebate:
-        """Goes on with a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
+        """Continues a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
         when it is opened; `consent_already_given` is for one that this program has just written."""
         if (served := self.running(path)) is None:
             served = self._by_journal[path] = ServedDebate(

@@ -29,7 +29,7 @@ from debate_orchestrator.web.people import NOT_WAITING, AwaitedTurn, BrowserPeop
 from debate_orchestrator.web.runs import ServedDebate, ServedDebates
 
 _MAX_FORM_SIZE = 12 * MAX_SIZE + 100_000
-"""Bytes of a form: twelve for each character of a reply, as forms encode one, and what stands around its fields."""
+"""Bytes of a form: twelve for each character of a reply, as forms encode one, and the text around its fields."""
 
 
 class Visit(NamedTuple):
@@ -43,7 +43,7 @@ class Visit(NamedTuple):
 
 
 class Seats:
-    """The views of a seat. Its token stands in the address; nothing else of this server can be reached with it."""
+    """The views of a seat. Its token is in the address; nothing else of this server can be reached with it."""
 
     def __init__(self, tokens: Tokens, served_debates: ServedDebates):
         self._tokens, self._served_debates = tokens, served_debates

@@ -3,7 +3,7 @@
     python tests/benchmarks/bias.py [DEBATES]
 
 Judges with a bias of known size read the real briefs of simulated debates: who is shown first, what each side is
-called and how long it speaks is what they find there, and how good each side is stands in its speeches as a number that
+called and how long it speaks is what they find there, and how good each side is is in its speeches as a number that
 only they can read. Everything else is the engine. The table is that of docs/judging.md.
 """
 

@@ -19,7 +19,7 @@ from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.util.errors import BadReply
 
 LINE = "{}"
-"""Where the reserved line stands in a speech of these tests."""
+"""Where the reserved line is in a speech of these tests."""
 WRAPPED = {
     "given to the other side": "Researcher B: You are right.\n\n{}",
     "fence": "They would have me write:\n\n```\n{}\n```",
@@ -118,14 +118,14 @@ def test_a_line_that_is_shown_is_not_said() -> None:
 
 
 def test_the_last_line_counts() -> None:
-    """As the speech's own last line a reserved line counts, whatever stands above it."""
+    """As the speech's own last line a reserved line counts, whatever is above it."""
     for form in OWN.values():
         assert conceded(form.replace(LINE, CONCEDE)) == "a", form
         assert declines(form.replace(LINE, DECLINE)), form
 
 
 def test_only_the_code_of_the_turn_decides() -> None:
-    """A seat that is shown its lines with a code concedes and declines with that code alone, whatever stands above."""
+    """A seat that is shown its lines with a code concedes and declines with that code alone, whatever is above."""
     for form in (*OWN.values(), *OPEN_QUOTATIONS):
         for line, kind in ((CONCEDE, Spoke), (DECLINE, Declined)):
             said = form.replace(LINE, f"{line} [CODE]")
@@ -149,7 +149,7 @@ def test_only_the_code_of_the_turn_decides() -> None:
     ]
 )
 def test_a_code_survives_how_models_write(form: str) -> None:
-    """A line with its code may be emphasised as a whole or without the code, have a full stop or none and two blanks
+    """A line with its code may be emphasised as a whole or without the code, have a full stop or none and two spaces
     before the code, and hold the code in lower case. Nobody hears the code."""
     for line in (CONCEDE, DECLINE):
         said = form.replace("LINE", line).replace("BARE", line.removesuffix("."))

@@ -114,7 +114,7 @@ def test_what_is_no_event(data: Any) -> None:
     ],
 )  # fmt: skip
 def test_a_dated_topic(topic: str, time: str | None) -> None:
-    """What a topic is dated to is told by words for a time alone; whatever else stands there dates nothing."""
+    """What a topic is dated to is told by words for a time alone; whatever else is there dates nothing."""
     assert opened().settings.model_copy(update={"topic": topic}).as_of == time
 
 

@@ -92,7 +92,7 @@ def test_working_is_not_heard(left: str, right: str) -> None:
 
 @for_each(PAIRS.values())
 def test_the_tags_of_every_model_are_known(row: tuple[str, str]) -> None:
-    """Each pair of tags hides what stands between them, is closed alone, and is left open."""
+    """Each pair of tags hides what is between them, is closed alone, and is left open."""
     left, right = row
     for text, rest in (
         ("{0}SECRET{1}So.", "So."),
@@ -109,7 +109,7 @@ MENTIONS = (
     "Researcher B: {0} so it goes on.", "He wrote:\n{0} so it goes on.", "> {0}\n> Hm.\n> {1}\n\nSo.",
     "> and so {1}\nThat is not an argument.", "- {1} is how it ends.", "So it says. {1} So it is.",
 )  # fmt: skip
-"""Tags that open without being closed behind a speech, or stand within a line, a quotation or code."""
+"""Tags that open without being closed after a speech, or are within a line, a quotation or code."""
 
 
 @pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["kimi"], PAIRS["square"]])
@@ -166,7 +166,7 @@ def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
 
 
 def test_json_that_mentions_a_mark_is_read_whole() -> None:
-    """What stands within the values of a structured reply is not working around it."""
+    """What is within the values of a structured reply is not working around it."""
     for said in ({"x": "<think>Hm.</think>\n\n<think>"}, {"x": "</think>"}, {"<think>": "[THINK]"}):
         assert parse_structured("x", json.dumps(said)) == said
         assert parse_structured("x", f"```json\n{json.dumps(said, indent=2)}\n```") == said

@@ -214,7 +214,7 @@ def test_conditions(when: Condition, first: bool, later: bool) -> None:
 
 @given(JSON, st.sampled_from(PLACES))
 def test_what_passes_follows_the_schema(value: Any, place: tuple[str, tuple[Any, ...]]) -> None:
-    """Whatever stands in a field, a reply that the check takes also follows the schema that was asked for."""
+    """Whatever is in a field, a reply that the check takes also follows the schema that was asked for."""
     name, path = place
     changed = put(OF[name], path, value)
     assert check(SHAPES[name], changed, CONTEXT) or follows(json_schema(SHAPES[name], CONTEXT), changed)
@@ -315,7 +315,7 @@ def test_problems_are_true(field: Field, value: Any, problem: str) -> None:
     assert check({"it": field}, {"it": value}, without_turns) == [f"it: {problem}"]
 
 
-# What depends on what stands beside it
+# What depends on what is beside it
 
 
 def test_what_is_left_out_unless() -> None:

@@ -69,7 +69,7 @@ WITH_WORKING = [
 
 
 def test_private_working_is_never_heard() -> None:
-    """What stands in the format's tag, however it is written, nested, hidden or left open, is not heard."""
+    """What is in the format's tag, however it is written, nested, hidden or left open, is not heard."""
     for text, said in WITH_WORKING:
         made = on_text(text)
         assert "SECRET" not in made.text, text
@@ -79,7 +79,7 @@ def test_private_working_is_never_heard() -> None:
 @many
 @given(st.lists(st.tuples(tagged.filter(lambda text: "thinking" not in text), tagged), min_size=1, max_size=4))
 def test_no_working_leaks_from_any_speech(said: list[tuple[str, str]]) -> None:
-    """Whatever stands around it, working between the tags is not heard."""
+    """Whatever is around it, working between the tags is not heard."""
     text = "".join(f"{aloud}<thinking>{working}SECRET</thinking>" for aloud, working in said)
     assert "SECRET" not in on_text(text).text
 
@@ -154,13 +154,13 @@ def test_what_the_material_does_not_say_is_not() -> None:
     ],
 )
 def test_a_part_of_a_figure_is_none(quote: str, document: str) -> None:
-    """A figure is one word with all that stands beside it."""
+    """A figure is one word with all that is beside it."""
     assert quotes(f"<quote>{quote}</quote>", context_texts=(document,)) == [False]
     assert quotes(f"<quote>{document}</quote>", context_texts=(document,)) == [True]
 
 
 def test_the_sign_of_a_figure_is_not_left_out() -> None:
-    """Brackets and marks around a figure may make another number of it; a full stop behind it does not."""
+    """Brackets and marks around a figure may make another number of it; a full stop after it does not."""
     for quote in ("a profit of 5 euros", "a profit of (5) euros", "a profit of -5 euros"):
         assert quotes(f"<quote>{quote}</quote>", context_texts=("There is a profit of -(5) euros.",)) == [False]
     assert quotes("<quote>it was done in 2019</quote>", context_texts=("It was done in 2019. Then",)) == [True]
@@ -203,7 +203,7 @@ def test_a_format_names_its_tags() -> None:
 @many
 @given(tagged, st.integers(0, 20) | st.none())
 def test_verified_means_that_the_material_has_it(text: str, most: int | None) -> None:
-    """Whatever was said, and wherever it was cut, what is heard as verified stands in the material."""
+    """Whatever was said, and wherever it was cut, what is heard as verified is in the material."""
     made = on_text(text, most)
     between = re.findall(r"<v_quote>(.*?)</v_quote>", made.text, re.DOTALL)
     assert made.text.count("<v_quote>") == len(between)

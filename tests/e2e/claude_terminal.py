@@ -108,7 +108,7 @@ class Person:
 
 
 def _below_the_rule(window: Screen) -> str:
-    """What stands below the first rule across the screen, where the client puts its dialogs."""
+    """What is below the first rule across the screen, where the client puts its dialogs."""
     lines = "\n".join(window.seen())
     rule = RULE.search(lines)
     return lines[rule.end() :] if rule else ""

@@ -25,7 +25,7 @@ Block = dict[str, Any]
 BRIEF = re.compile(r"\S+\.brief\.md")
 ISSUES = {
     "key": "issues",
-    "question": "Go on with this list of issues?",
+    "question": "Continue with this list of issues?",
     "header": "Issues",
     "options": [{"label": label, "description": label} for label in ("Go on", "Change it")],
 }
@@ -222,7 +222,7 @@ def _step(now: dict[str, Any]) -> Block:
 
 
 def _bash(command: str) -> Block:
-    return use("Bash", command=command, description="Go on with the debate")
+    return use("Bash", command=command, description="Continue with the debate")
 
 
 def _agent(turn: dict[str, Any], talk: Conversation, script: Script) -> Block:
@@ -236,7 +236,7 @@ def _agent(turn: dict[str, Any], talk: Conversation, script: Script) -> Block:
 
 def _printed(call: Call) -> dict[str, Any]:
     try:
-        # What the launcher says while it installs the command stands before.
+        # What the launcher says while it installs the command is before.
         value: dict[str, Any] = json.loads(call.result[call.result.index("{") :])
     except ValueError:
         raise Lost(f"{call.given['command']} printed no JSON: {call.result[:2000]}") from None

@@ -48,7 +48,7 @@ CHOICES = {
     "How strict should the judge be?": "Lenient",
     "Correct?": "Yes (Recommended)",
     "Where should I save the debate report?": "report.md",
-    "Go on with this list of issues?": "Go on",
+    "Continue with this list of issues?": "Go on",
 }
 """How a question ends, to what the user chooses or types."""
 ONE_ROUND = CHOICES | {"How many debate rounds? (Default: 3)": "1"}
@@ -113,7 +113,7 @@ def test_a_debate_runs_at_the_terminal(claude: Path, tmp_path: Path) -> None:
 
 def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, tmp_path: Path) -> None:
     """Where no `debate` is installed, the plugin's is found and installs itself, its sub-agents are not told the user's
-    instructions, and a second session goes on with the debate that a first one left. A program talks to the client,
+    instructions, and a second session continues with the debate that a first one left. A program talks to the client,
     whose sub-agents are awaited in the first session and run in the background in the second."""
     project, environment = _project(tmp_path, os.pathsep.join([str(_installer(tmp_path)), "/usr/bin", "/bin"]))
     names = {"skill": "debate-orchestrator:debate-orchestrator", "agent": "debate-orchestrator:seat"}
@@ -124,7 +124,7 @@ def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, t
         left = _talk(command, project, environment, OPENING + TOPIC)
         _the_dialogs_put_every_question(left.dialogs, script)
         script.stops_at, script.background = "", True
-        ended = _talk(command, project, environment, "Go on with the debate in report.journal.jsonl please.")
+        ended = _talk(command, project, environment, "Continue with the debate in report.journal.jsonl please.")
 
     assert (left.code, left.said[-1]) == (0, "I stop here.")
     assert ended.code == 0 and ended.said[-1].startswith("Debate complete. Report written to report.md.")

@@ -57,7 +57,7 @@ def speak(one: Screen, text: str) -> None:
     one.see("0 words of about")
     one.ask("send-keys", "-l", text)
     one.press("M-Enter")
-    one.see("Enter hands it in; e and Enter goes on with it.")
+    one.see("Enter hands it in; e and Enter continues with it.")
     one.press("Enter")
 
 
@@ -90,7 +90,7 @@ def the_process() -> int:
 
 
 def kept(words: str) -> None:
-    """Waits until these stand in a draft."""
+    """Waits until these are in a draft."""
 
     def stand() -> bool:
         try:
@@ -112,7 +112,8 @@ def killed(one: Screen) -> None:
 
 def test_a_debate_with_people(here: Path) -> None:
     """One argues, a stand-in answers, another judges; stopped in the middle of a speech and killed in the middle of it
-    and of a ballot, they go on with what was written; the report says who sat where, and the terminal is as it was."""
+    and of a ballot, they continue with what was written; the report says who sat where, and the terminal is as it
+    was."""
     with screen(60, 40, here) as one:
         one.debate("run", *SETUP, "--rounds", "1", "--a", "human", "--b", "rehearse", "--judge", "human", **PLAIN)
         take_the_keyboard(one, "Researcher A")
@@ -181,7 +182,7 @@ def test_two_challenges_at_once(server: Server, here: Path) -> None:
         one.see("Your task: Rebuttal")
         awaited("the model's rebuttal", lambda: "1.rebuttal.b" in debate().replies)
         one.press("C-c")
-        one.see(f"Go on with `debate resume {J}`.")
+        one.see(f"Continue with `debate resume {J}`.")
         at_rest(one)
         text = "\n".join(one.all())
     assert "The model says 2." in text and "The model says 3." not in text
@@ -205,7 +206,7 @@ def test_two_people_at_one_terminal(here: Path) -> None:
         assert "secret" not in "\n".join(one.all())
         assert "The opening of A." in "\n".join(one.all())
         one.press("C-c")
-        one.see(f"Go on with `debate resume {J}`.")
+        one.see(f"Continue with `debate resume {J}`.")
         one.type("echo code $?")
         one.see("code 130")
         assert "secret" not in "\n".join(one.all())

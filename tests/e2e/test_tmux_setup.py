@@ -23,14 +23,14 @@ ANSWERS = [
     ("Where should I save the debate report?", "\x15reports/rust.md"),
     ("Begin the debate?", "yes"),
 ]
-"""What stands at the end of a screen, and what is typed then."""
+"""What is at the end of a screen, and what is typed then."""
 
 
 TOPIC = ANSWERS[0][1]
 
 
 def question(one: Screen, words: str) -> str:
-    """The screen once these words stand on it, however its lines break, and nothing more comes."""
+    """The screen once these words are on it, however its lines break, and nothing more comes."""
     wanted = "".join(words.split())
     return one.see(lambda text: wanted in "".join(text.split()), still=True)
 

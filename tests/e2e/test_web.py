@@ -219,7 +219,7 @@ def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:
 
 
 def test_speeches_are_seen_while_they_are_written(desk: tuple[Path, str], context: Any) -> None:
-    """Words stand on the page before the speech is whole, in two windows; a pause holds the debate, and it goes on."""
+    """Words are on the page before the speech is whole, in two windows; a pause holds the debate, and it goes on."""
     folder, address = desk
     program = held_speaker(folder)
     window, other = context.new_page(), context.new_page()

@@ -84,7 +84,7 @@ def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
 
 
 def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
-    """A second debate waits, says so, and begins on the page that is open; words stand there before a speech is
+    """A second debate waits, says so, and begins on the page that is open; words are there before a speech is
     whole."""
     with served_public(folder, {"offers": {"slow": {**spoken(folder), "rounds": 1}}, "at_once": 1}) as server:
         home = f"http://127.0.0.1:{server.port}/"

@@ -27,13 +27,13 @@ VERBS = {
         specs.plan,
     ),
     "run": TournamentVerb(
-        "run the debates of a spec, or go on with them",
+        "run the debates of a spec, or continue them",
         "run spring.yaml --to spring --rehearse",
         running.run_arguments,
         running.run,
     ),
     "resume": TournamentVerb(
-        "go on with the tournament in a folder", "resume spring", running.resume_arguments, running.resume
+        "continue the tournament in a folder", "resume spring", running.resume_arguments, running.resume
     ),
     "add": TournamentVerb(
         "add a model to a tournament; it meets all others",

@@ -1,4 +1,4 @@
-"""How far a tournament is: counted while it runs, and shown at a terminal, in a pipe and as lines of JSON."""
+"""The progress of a tournament: counted while it runs, and shown at a terminal, in a pipe and as lines of JSON."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Progress:
         ]
 
     def numbers(self, run: TournamentRun) -> RunCounts:
-        """How far a run is, by the status of its debates and what was counted."""
+        """The progress of a run: the status of its debates, and the counts."""
         counts = Counter(debate_status.status for debate_status in run.statuses.values())
         debates_left = counts["waiting"] + counts["running"] + counts["stopped"]
         seconds = time.monotonic() - self._began
@@ -121,7 +121,7 @@ def status_line(numbers: RunCounts) -> str:
 
 
 def outcome(scheduled: ScheduledDebate, debate_status: DebateStatus) -> str:
-    """Who argued and who has won, in a line."""
+    """The debaters and the winner, in a line."""
     sides = f"{scheduled.pro} (pro) against {scheduled.con} (con)"
     match debate_status.winner:
         case "pro" | "con":

@@ -1,4 +1,4 @@
-"""What came of a tournament: `rate` rates its models, `report` writes its page and tables, and `import` takes judged
+"""The results of a tournament: `rate` rates its models, `report` writes its page and tables, and `import` takes judged
 debates that were made elsewhere."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def import_(arguments: argparse.Namespace) -> int:
 
 
 def _add_arguments(parser: argparse.ArgumentParser, about_games: str) -> None:
-    """What `rate` and `report` take."""
+    """Adds the arguments of `rate` and `report`."""
     parser.add_argument("folder", metavar="DIR", help="a tournament's folder, or a folder of journals")
     parser.add_argument("--min-games", metavar="N", type=flags.whole_number, default=5, help=about_games)
     flags.add_json(parser)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _FETCH_SECONDS = 10.0
 """Seconds for fetching the rest when a run by workers is interrupted."""
 _SHOWN = 5
-"""How many stopped debates are printed with their reasons."""
+"""The number of stopped debates that are printed with their reasons."""
 
 
 def _run_flags(parser: argparse.ArgumentParser) -> None:
@@ -309,7 +309,7 @@ def _end(
     folder = run.tournament.folder
     debates_left = numbers.debates - numbers.complete
     saved_text = saved_but_for(run.lost) if arguments.cluster is None else "what workers have stored is saved."
-    saved_text = f"{saved_text} Go on with `{resume}`."
+    saved_text = f"{saved_text} Continue with `{resume}`."
     leftover_error = _leftover_error(run, debates_left, saved_text) if debates_left and not interrupted else None
     if arguments.json:
         status = "done" if not debates_left else "interrupted" if interrupted else "stopped"
@@ -361,7 +361,7 @@ def _leftover_error(run: TournamentRun, debates_left: int, saved_text: str) -> P
 
 
 def _reason(why: str, debates: Sequence[str]) -> str:
-    """Why debates are left, with the name of the first."""
+    """The reasons that debates are left, with the name of the first."""
     if len(debates) > 1:
         return f"{why} ({len(debates):,} debates, such as {debates[0]})"
     return why if debates[0] in why else f"{debates[0]}: {why}"

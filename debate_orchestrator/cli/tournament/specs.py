@@ -114,7 +114,7 @@ def remember(tournament: Tournament) -> None:
 
 
 def folder_risks(tournament: Tournament, *, remote: bool = False) -> list[Risk]:
-    """What a frozen spec does besides debates. A clerk looks up the pages that speeches in the journals cite, and those
+    """The side effects of a frozen spec. A clerk looks up the pages that speeches in the journals cite, and those
     may be a stranger's. A `remote` spec is one of a database."""
     from debate_orchestrator.tournament.folder import DEBATES
     from debate_orchestrator.tournament.spec import is_shipped
@@ -241,7 +241,7 @@ def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> It
 def _estimate_lines(
     spec: TournamentSpec, schedule: Sequence[ScheduledDebate], expected: TournamentEstimate
 ) -> Iterator[str]:
-    """What a schedule takes, in words."""
+    """The expected cost and time of a schedule, in words."""
     from debate_orchestrator.providers import pricing
 
     topics = len({scheduled.topic_id for scheduled in schedule})

@@ -139,7 +139,7 @@ MAX_LENGTH = 200
 _SLACK = 80
 """Characters by which a whole text may be longer, rather than be cut for a few words."""
 _SIGNS = re.compile(r"[*`#>|]+|(?<!\w)_+|_+(?!\w)")
-"""Signs of markdown, which say nothing in a line of plain text."""
+"""Characters of markdown, which mean nothing in a line of plain text."""
 
 
 def gist(turn: TurnReport, scales: Scales, quotes: Sequence[str] = ()) -> str:

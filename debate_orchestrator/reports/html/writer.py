@@ -33,7 +33,7 @@ def anchor(turn_id: str) -> str:
 
 class HtmlWriter:
     """Writes for one page, on which the turns in `places` stand: turn id to its round and its name there.
-    `checked_tags` are those of quotes that were looked up; quotation marks stand in their place."""
+    `checked_tags` are those of quotes that were looked up; quotation marks take their place."""
 
     def __init__(self, places: Mapping[str, tuple[int, str]], checked_tags: Sequence[str] = ()):
         self._places, self._checked_tags = places, checked_tags
@@ -77,7 +77,7 @@ class HtmlWriter:
         return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, attribute, link)
 
     def turn(self, turn_id: str, *, within: bool = False) -> Markup:
-        """A link to a turn: `round 1, opening A`; without its round where that stands already."""
+        """A link to a turn: `round 1, opening A`; without its round if the text has it already."""
         round, name = self._places.get(turn_id, (0, turn_id))
         return self.to(turn_id, escape(f"round {round}, {name}" if round and not within else name))
 
@@ -183,7 +183,7 @@ class _Renderer(RendererHTML):
         return "</table></div>\n"
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        info = tokens[idx].info.strip()  # the speaker's words, so they stand inside of the box
+        info = tokens[idx].info.strip()  # the speaker's words, so they go inside the box
         name = f'<span class="code-name">{escape(info)}</span>\n' if info else ""
         return f"<pre><code>{name}{escape(tokens[idx].content)}</code></pre>\n"
 
@@ -244,7 +244,7 @@ def _restyle(tokens: Sequence[Token]) -> None:
 
 
 def _with_plain_links(tokens: Sequence[Token]) -> Iterator[Token]:
-    """What stands on a line, with links that hide nothing: their titles stand behind them, and an address without
+    """The content of a line, with links that hide nothing: their titles follow them, and an address without
     words is shown. Links are in no other links."""
     href, title, words = "", "", ""
     for token in tokens:

@@ -96,7 +96,7 @@ class Coordinator:
         self._local_line_counts: dict[str, int] = {}
         """Lines of the journals in the folder, by debate."""
         self.statuses: dict[str, DebateStatus] = {}
-        """How the debates stand that have begun, by the database."""
+        """The statuses in the database of the debates that have begun."""
         self.unusable: dict[str, DebateStatus] = {}
         """Debates whose journals can't be fetched."""
         self._began = time.monotonic()
@@ -233,7 +233,7 @@ class Coordinator:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def _read_progress(self) -> None:
-        """Reads how the debates stand, and how far they are."""
+        """Reads the status and the progress of the debates."""
         for debate_id, *columns in await self.database.rows(_STATUSES, id=self.id):
             if debate_id in self._scheduled:
                 self.statuses[debate_id] = self._status(debate_id, columns)
@@ -268,8 +268,8 @@ class Coordinator:
         )
 
     def _status(self, debate_id: str, columns: list[Any]) -> DebateStatus:
-        """How a debate stands, by its row. One that can't be read is told the first time: a worker looks at the debate
-        then, and writes the row anew."""
+        """The status of a debate from its row. One that can't be read is told the first time: a worker looks at the
+        debate then, and writes the row anew."""
         try:
             return first_row(DebateStatus, [columns], self._name_of(debate_id))
         except BadFile as error:

@@ -215,7 +215,7 @@ def must_be_installed() -> None:
 
 def check_address(url: str) -> dict[str, str]:
     """What an address says, by the names that libpq has for it. BadSettings if it can't be read or holds a password:
-    an address is shown, and stands in command lines. The error quotes nothing of it."""
+    an address is shown, and is visible in command lines. The error quotes nothing of it."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 

@@ -105,7 +105,7 @@ class DatabaseJournal(JournalWriter):
         self._waiting.append(new)
 
     async def wait_until_handed_over(self) -> None:
-        """Returns when all that was appended is in the database. LockedJournal if another worker goes on with the
+        """Returns when all that was appended is in the database. LockedJournal if another worker continues the
         debate, PermanentFailure if the database refuses a line."""
         async with self._writing:
             if self._failure is not None:

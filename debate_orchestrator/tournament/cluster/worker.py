@@ -263,7 +263,7 @@ class Worker:
             del self._jobs[task]
 
     async def _run_debate(self, tournament: str, debate_id: str) -> None:
-        """Runs a debate, and notes how it stands then."""
+        """Runs a debate, and records its status afterwards."""
         async with self._loading:  # debates that begin together have one run, with its limits
             current = await self._pass(tournament)
         scheduled = current.debates.get(debate_id) if current is not None else None
@@ -278,7 +278,7 @@ class Worker:
         current.run.statuses[debate_id] = DebateStatus("stopped" if lines else "waiting")
         debate_status = await current.run.run_debate(scheduled, self._stop)
         if debate_status.status == "locked":
-            return  # the worker that took it over says how it stands
+            return  # the worker that took it over reports its status
         if self._stop.is_set() and not (debate_status.why or debate_status.is_complete):
             raise Requeue
         await self._record_status(tournament, debate_id, debate_status)

@@ -31,7 +31,7 @@ def report_html(path: str) -> str:
 
 
 def _without_models(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries without the names that servers give their models. In place of each name stands the spec for which it
+    """The entries without the names that servers give their models. Each name is replaced by the spec for which it
     came first, so that the report still tells which seats have the same model."""
     specs: dict[str, str] = {}
     for entry in entries:
@@ -44,7 +44,7 @@ def _without_models(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _without_addresses(debate: DebateState) -> dict[str, str]:
-    """Every spec of a debate that has an address, the longest first, to what stands before that."""
+    """Every spec of a debate that has an address, the longest first, to the part before the address."""
     specs = [*model_spec.specs_of(debate.opened.cast), *model_spec.specs_of(debate.cast)]
     specs += [reply_event.reply.spec for reply_event in debate.replies.values()]
     public_specs = {}

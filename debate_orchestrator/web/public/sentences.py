@@ -9,7 +9,7 @@ from debate_orchestrator.web.public.visitor_limits import ALL_COST, DAY_COST, TR
 
 
 class FormError(Exception):
-    """A debate that is not started: its HTTP status, and sentences by the field that they stand beside."""
+    """A debate that is not started: its HTTP status, and sentences by the field that they are beside."""
 
     def __init__(self, status: int, problems: dict[str, list[str]], *, retry_after: float | None = None):
         super().__init__(" ".join(sentence for sentences in problems.values() for sentence in sentences))

@@ -30,7 +30,7 @@ from debate_orchestrator.web.public.visitor_limits import MODEL, OFFER, TRIES, V
 from debate_orchestrator.web.runs import ServedDebate, ServedDebates
 
 SUFFIXES = (".public", ".public.rehearsed")
-"""What stands between the address of a public debate and `.journal.jsonl`. No other debate of the folder is shown."""
+"""The text between the address of a public debate and `.journal.jsonl`. No other debate of the folder is shown."""
 MAX_TOPIC_LENGTH = 300
 """Characters of a topic or a position."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -178,12 +178,12 @@ class Site:
                     if {risk.digest for risk in find_risks(path)} <= digests:
                         self.queue.add(path)
                     else:
-                        self.log(f"{path}: it does more than the offers of this site, so it is not gone on with.")
+                        self.log(f"{path}: it does more than the offers of this site, so it is not continued.")
             except (DebateError, OSError) as error:
                 self.log(f"{path}: {error}")
 
     async def shutdown(self) -> None:
-        """Ends all debates; the next server of the folder goes on with them."""
+        """Ends all debates; the next server of the folder continues them."""
         self.queue.close()
         await self.served_debates.shutdown()
 

@@ -36,7 +36,7 @@ _GIVEN_UP = "It was tried several times, and is not tried again by itself.", "st
 
 
 class PageState(NamedTuple):
-    """Where a debate stands beside what its journal says, as far as its page shows that."""
+    """The status of a debate beyond its journal, as far as its page shows it."""
 
     served: ServedDebate | None
     stopping: bool
@@ -232,7 +232,7 @@ def _report(path: str, version: object) -> str:
 
 
 def _status(page_state: PageState, *, complete: bool) -> str:
-    """Where a debate that does not run stands, as HTML."""
+    """The status of a debate that does not run, as HTML."""
     return pages.render("public/status.html.j2", complete=complete, **page_state._asdict())
 
 
@@ -246,7 +246,7 @@ def _is_rehearsal(path: str) -> bool:
 
 
 def _result(path: str, outcome: str) -> str:
-    """What a complete debate came to, where it stands without its page: of a rehearsal only that it is one."""
+    """The outcome of a complete debate for lists: of a rehearsal only that it is one."""
     return "A rehearsal: no model spoke." if _is_rehearsal(path) else outcome
 
 
