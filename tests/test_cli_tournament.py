@@ -75,7 +75,7 @@ def test_the_end_of_a_run_counts_what_is_lost(
     ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
     lost = caplog.text.count("Lost: ")
     assert ran.code != 0 and lost
-    assert re.search(rf" left\. {lost} repl(y|ies) lost, as named above\. Every other one is saved\. Go on", ran.err)
+    assert re.search(rf" left\. {lost} repl(y|ies) lost, as named above\. Every other one is saved\. Continue", ran.err)
 
 
 def test_a_plan_is_written(debate: Run, spec: Path) -> None:
