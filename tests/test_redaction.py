@@ -149,7 +149,7 @@ def test_nothing_that_is_replaced_for_a_reader_hides_a_key() -> None:
 
 @pytest.mark.parametrize("zeros", [1, 28, 29, 40, 5_000])
 def test_zeros_before_the_number_of_a_character(zeros: int) -> None:
-    """However many stand in an escape of HTML, a key is found in each of its forms, in a stream too."""
+    """For any number of them in an escape of HTML, a key is found in each of its forms, in a stream too."""
     for form in (KEY, KEY.encode().hex(), IN_BASE64):
         for number in (f"#{'0' * zeros}{ord(form[9])};", f"#x{'0' * zeros}{ord(form[9]):X};"):
             for sign in ("&", "&amp;"):

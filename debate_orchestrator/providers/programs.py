@@ -59,7 +59,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
         """The exit code, or minus the number of the signal that ended it; None as long as it has not ended by itself.
         """
         self.stdout, self.stderr_length = bytearray(), 0
-        """What came on the standard output, and how many bytes on the standard error."""
+        """The standard output, and the number of bytes on the standard error."""
         self._stderr = bytearray()
         self._error_number: int | None = None
         self._ended, self._gone = asyncio.Event(), asyncio.Event()

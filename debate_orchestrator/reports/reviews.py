@@ -296,7 +296,7 @@ class BallotFolder(NamedTuple):
     """What the files in a folder of ballots hold."""
 
     files: tuple[tuple[str, dict[str, Any] | BadFile], ...] = ()
-    """Name to the ballot as it stands there, or to why it can't be read."""
+    """Name to the ballot, or to the reason that it can't be read."""
     left_out: tuple[str, ...] = ()
     """Why no more files were read."""
 
@@ -371,7 +371,8 @@ def _read_text(path: str) -> str:
 
 
 def parse_ballot(text: str, where: str) -> dict[str, Any]:
-    """What a text of a ballot or a draft holds; BadFile, with `where`, if it is no mapping or has too many values."""
+    """The content of a ballot or a draft; BadFile, with `where`, if it is not a mapping or has too many
+    values."""
     return parse_mapping_with_lines(text, where, _MAX_NODES)[0]
 
 

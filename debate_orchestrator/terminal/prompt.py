@@ -335,7 +335,7 @@ def question_lines(question: Question) -> list[Line]:
 
 
 def choice_rows(question: Question, columns: int) -> list[str]:
-    """A row for each choice: number, value and meaning, which stands below where there is no room beside."""
+    """A row for each choice: number, value and meaning, which goes below if there is no room beside."""
     value_width = max((width_of(one_line(value)) for value, _ in question.choices), default=0)
     fits_in_row = value_width + 6 <= min(columns, MAX_WIDTH) // 3
     rows = []
