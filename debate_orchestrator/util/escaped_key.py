@@ -24,9 +24,9 @@ def _escapes(char: str) -> re.Pattern[str]:
 _LEFT_OUT = "*`~\\"
 """What markdown leaves out between two characters."""
 _MAX_LEFT_OUT = 4
-"""How many of these may be there."""
+"""The maximum number of these."""
 _LONGEST_WRITTEN = 24
-"""Characters of the longest way in which one is written, with what is left out after it."""
+"""Characters of the longest way in which one is written, with the characters left out after it."""
 
 
 class EscapedKey:
@@ -49,7 +49,7 @@ class EscapedKey:
                 yield first.start(), length
 
     def _length_to_end(self, text: str, start: int) -> int:
-        """How many characters of the secret `text[start:]` is; 0 if it is not a beginning of it."""
+        """How many characters of the secret `text[start:]` is; 0 if it is not the beginning of it."""
         places = {start}
         for length, char in enumerate(self._key):
             if len(text) in places:
@@ -69,7 +69,7 @@ def _ends(char: str, text: str, start: int) -> Iterator[int]:
 
 
 def _skip(text: str, start: int) -> Iterator[int]:
-    """Where the character after what markdown leaves out may begin."""
+    """The place where the character after those that markdown leaves out may begin."""
     yield start
     for place in range(start, min(start + _MAX_LEFT_OUT, len(text))):
         if text[place] not in _LEFT_OUT:

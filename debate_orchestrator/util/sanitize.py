@@ -26,7 +26,7 @@ UNSEEN = re.compile(f"[{HIDDEN}]|{JOINER}")
 """A character that is not seen."""
 NOT_READ = re.compile(f"{UNSEEN.pattern}|[\u2400-\u2421\u2800\ufffc\ufffd]")
 """What a reader passes over in a word and `str.isprintable` takes for printable: a character that is not seen, what
-is in place of another (the pictures, U+FFFD, U+FFFC), and the space of Braille."""
+is in place of another (the pictures, U+FFFD, U+FFFC), and the Braille blank."""
 _HIDING = re.compile(f"[{HIDDEN}]")
 _BROKEN_WORD = re.compile(f"\u00ad[{HIDDEN}]*(?=[ \t]*\n)")
 """A soft hyphen at the end of a line, which is drawn."""
