@@ -61,7 +61,7 @@ PLACES = {
     "rich": ("terminal/display.py", "terminal/live.py", "terminal/speeches.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),
-    "aiohttp": ("evidence/connection.py",),
+    "aiohttp": ("evidence/connection.py", "providers/api.py"),
     "protego": ("evidence/fetch.py",),
     "idna": ("evidence/addresses.py",),
     "certifi": ("evidence/connection.py",),

@@ -224,6 +224,10 @@ def test_a_database_that_is_away(debate: Run) -> None:
         "postgresql://ada:hunter22@db/x",
         "postgresql://ada:1234/hunter22@db/x",
         "postgresql://db/x?password=hunter22",
+        "postgresql://ada%3Ahunter22@db/x",
+        "postgresql://db/x?user=ada:hunter22",
+        "postgresql://ada@db/x?options=-c%20my.password%3Dhunter22",
+        "postgresql://ada@db/x?application_name=hunter22",
     ],
 )
 def test_an_address_that_can_not_be_used(debate: Run, address: str) -> None:

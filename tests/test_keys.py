@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+import local_http
 import pytest
 from conftest import MODEL_VARIABLES, CommandResult, Run
 from debates import opened_event
@@ -23,6 +24,8 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.provider import call_provider
+from debate_orchestrator.providers.servers import key_name
+from debate_orchestrator.util.errors import TransientError
 
 KEY = "sk-ant-0123/456+789=abcdef"
 SETUP = (
@@ -187,6 +190,63 @@ def test_a_cast_holds_no_key(debate: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
     assert ran.code == 2 and "cast: b" in ran.err
     assert leaks(ran) == []
+
+
+UNSENDABLE = ("Schl\u00fcssel-f\u00fcr-den-Server-4711", "sk-ant-0123\n456+789", "sk-ant-0123\t456+789")
+
+
+@pytest.mark.parametrize("key", UNSENDABLE)
+@pytest.mark.parametrize("kind", ["anthropic", "openai", "address"])
+def test_a_key_that_can_not_be_sent(
+    debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, kind: str, key: str
+) -> None:
+    """A key that is not one line of printable ASCII characters is refused at the first call, which is not made. The
+    variable is named, and nothing of the key. Without a call the key does not matter."""
+    spec = f"openai:m@{listener.url}/v1" if kind == "address" else f"{kind}:m"
+    variable = key_name(listener.url) if kind == "address" else f"{kind.upper()}_API_KEY"
+    monkeypatch.setenv(variable, key)
+    monkeypatch.setenv(f"{kind.upper()}_BASE_URL", listener.url)
+    cast = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
+    ran = debate("run", *SETUP, *cast)
+
+    assert ran.code == 4 and f"The key in {variable} can't be sent" in ran.err
+    assert listener.said() == ""
+    assert "0123" not in ran.out + ran.err + written() and "4711" not in ran.out + ran.err + written()
+    assert kind == "address" or f"The key in {variable} can't be sent" in debate("models").out
+    assert debate("run", *SETUP, *cast, "--rehearse").code == 0
+
+
+def test_a_header_that_can_not_be_sent(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same of a value in a variable of headers."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-gateway: gate\tkey-123")
+    ran = debate("run", *SETUP, "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:m")
+
+    assert ran.code == 4 and "The header x-gateway can't be sent" in ran.err and "123" not in ran.err
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_no_cookie_is_kept(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """A cookie that a server sets is not sent back, so that none breaks the calls that follow."""
+    seen: list[local_http.Asked] = []
+
+    def answer(asked: local_http.Asked) -> local_http.Answer:
+        seen.append(asked)
+        return 500, {"content-length": "2", "set-cookie": 'a="\\001"', "Set-Cookie": "b=c; path=/"}, [b"no"]
+
+    async def call_twice() -> None:
+        provider = make_provider(f"{kind}:m", CurrentState(fold([opened_event()])))
+        for _ in range(2):
+            with pytest.raises(TransientError, match="HTTP 500"):
+                await call_provider(provider, BRIEF, lambda piece: None)
+        await provider.close()
+
+    with local_http.answering(answer) as url:
+        monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
+        monkeypatch.setenv(f"{kind.upper()}_API_KEY", KEY)
+        asyncio.run(call_twice())
+    assert ["cookie" in asked.headers for asked in seen] == [False, False]
 
 
 def test_a_key_in_the_answers(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:

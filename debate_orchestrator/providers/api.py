@@ -13,6 +13,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
+from http.cookiejar import DefaultCookiePolicy
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
@@ -167,12 +168,13 @@ class ApiModel(Provider):
     def _new_client(self) -> Any:
         """A new client. ProviderFailed if a key is missing or would be sent unencrypted."""
         sdk, server = self.sdk(), self.server
-        if server.needs_key and server.key() is None and not (server.url is None and server.api.profile):
+        if server.needs_key and not server.has_key and not (server.url is None and server.api.profile):
             raise ProviderFailed(
                 f"{self.name} needs a key. Try: set {server.key_variables[0]} in the environment, then resume."
             )
         timeout = sdk.Timeout(None, connect=CONNECT_SECONDS)
         http = sdk.DefaultAioHttpClient(timeout=timeout, **http_options(server, insecure=self.insecure))
+        _refuse_cookies(http)
         return self.connect({"max_retries": 0, "timeout": timeout, "http_client": http})
 
     async def create(self, client: Any, request: dict[str, Any]) -> Any:
@@ -348,13 +350,32 @@ def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, An
     return {
         "follow_redirects": False,
         "event_hooks": {
-            "request": [_only_encrypted(server, insecure), _learn_key if server.url is None else _strip(server)],
+            "request": [_checked(server, insecure), _learn_key if server.url is None else _strip(server)],
             "response": [_tell_listener, event_stream.limit_body],
         },
         "headers": {"accept-encoding": "identity"},  # so that what comes is what is counted
         "verify": not plain,  # without TLS there are no certificates to load
         "trust_env": not (plain and servers.is_loopback(url)),
     }
+
+
+def _refuse_cookies(http: Any) -> None:
+    """Makes an HTTP client keep no cookie: a server could set one that can't be sent back, and no API needs any."""
+    http.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
+    for transport in filter(None, (http._transport, *http._mounts.values())):
+        transport.client = partial(_open_session, transport)
+
+
+def _open_session(transport: Any) -> Any:
+    """The session of a transport, as it opens one itself, but without cookies."""
+    import aiohttp
+
+    connector = aiohttp.TCPConnector(
+        ssl=transport.ssl_context,
+        limit=transport.limits.max_connections or 0,
+        keepalive_timeout=transport.limits.keepalive_expiry,
+    )
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
 
 async def _tell_listener(response: Any) -> None:
@@ -365,12 +386,17 @@ async def _tell_listener(response: Any) -> None:
         listening(int(response.status_code), dict(response.headers.items()))
 
 
-def _only_encrypted(server: servers.ModelServer, insecure: bool) -> _Hook:
-    """A hook that checks the address to which a request really goes, since a profile may name one too."""
+def _checked(server: servers.ModelServer, insecure: bool) -> _Hook:
+    """A hook that checks the address to which a request really goes, since a profile may name one too, and its headers,
+    which may come from a variable of the SDK."""
 
     async def check(request: Any) -> None:
         if problem := servers.unencrypted(server, str(request.url), insecure=insecure):
             raise ProviderFailed(problem)
+        for name, value in request.headers.items():
+            if not (value.isascii() and value.isprintable()):
+                problem = f"The header {call_errors.quote(name)} can't be sent: it is not one line of printable ASCII."
+                raise ProviderFailed(problem, hint="set the key or the variable of headers again that it comes from")
 
     return check
 

@@ -26,7 +26,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.errors import BadSettings, ProviderFailed
 from debate_orchestrator.util.threads import in_daemon_thread
 
 _MAX_KEPT_MODELS = 1_000
@@ -91,7 +91,7 @@ def variable_to_set(spec: str) -> str:
     if registry.api_of(spec) is None or servers.spec_problem(spec):
         return ""
     server = servers.server(spec)
-    lacks = server.needs_key and server.key() is None and servers.credentials(server.api) is None
+    lacks = server.needs_key and not server.has_key and servers.credentials(server.api) is None
     return server.key_variables[0] if lacks else ""
 
 
@@ -210,7 +210,10 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> ModelSource:
     server = servers.server(f"{entry.kind}:x")
     if api.needs_key and (unencrypted := servers.unencrypted(server, insecure=permissions.insecure)):
         return unready(unencrypted)
-    key = server.key() if api.needs_key else None
+    try:
+        key = server.key() if api.needs_key else None
+    except ProviderFailed as error:
+        return unready(str(error))
     if key is None and api.needs_key:
         return ModelSource(spec=spec, ready=True, about=f"credentials: {credentials_in}")
     url = servers.without_user((server.address or api.url).rstrip("/"))

@@ -174,7 +174,7 @@ def is_free(spec: str) -> bool:
     if not names_server and (api.prices != "free" or "@" in spec):
         return False
     is_local = model_server.url is not None and is_loopback(model_server.url)
-    return is_local and model_server.key() is None and not _is_passed_on(model_server.model)
+    return is_local and not model_server.has_key and not _is_passed_on(model_server.model)
 
 
 def _is_passed_on(model: str) -> bool:

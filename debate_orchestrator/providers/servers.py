@@ -18,7 +18,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, bu
 
 from debate_orchestrator.providers.registry import Api, api_of
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.errors import ProviderFailed, short_repr
 from debate_orchestrator.util.sanitize import UNSEEN, one_line
 
 NO_KEY = "none"
@@ -42,8 +42,13 @@ class ModelServer(NamedTuple):
     """Whether a call without a key is useless."""
 
     def key(self, environment: Mapping[str, str] = os.environ) -> str | None:
-        """The key, if one is set."""
+        """The key, if one is set. ProviderFailed as `key`."""
         return next((value for name in self.key_variables if (value := key(name, environment))), None)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key is set."""
+        return any(map(is_set, self.key_variables))
 
     @property
     def address(self) -> str | None:
@@ -59,13 +64,26 @@ def without_user(url: str) -> str:
 
 def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """The key in an environment variable, without hidden characters and the white space about it; None if there is
-    none."""
-    return UNSEEN.sub("", environment.get(name, "")).strip() or None
+    none. ProviderFailed if it has characters that no header of a request can hold."""
+    value = _value(name, environment)
+    if not (value.isascii() and value.isprintable()):
+        problem = f"The key in {name} can't be sent: it is not one line of printable ASCII characters."
+        raise ProviderFailed(problem, hint=f"set {name} again, as the vendor shows the key")
+    return value or None
+
+
+def is_set(name: str, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether an environment variable holds a key, also one that can't be sent."""
+    return bool(_value(name, environment))
+
+
+def _value(name: str, environment: Mapping[str, str]) -> str:
+    return UNSEEN.sub("", environment.get(name, "")).strip()
 
 
 def credentials(api: Api) -> str | None:
     """The source of credentials for an API: the variable that holds them, or a profile; None if there are none."""
-    if name := next((name for name in (*api.key_variables, *api.profile) if key(name)), None):
+    if name := next(filter(is_set, (*api.key_variables, *api.profile)), None):
         return name
     if api.profile_folder is None:
         return None
@@ -146,7 +164,7 @@ def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) 
     The SDK of a vendor may find credentials outside the environment variables, so its address is always checked.
     """
     url = url or server.address
-    no_key = server.url is not None and server.key() is None
+    no_key = server.url is not None and not server.has_key
     if url is None or no_key or insecure or url.lower().startswith("https://") or is_loopback(url):
         return None
     variable = server.key_variables[0]

@@ -46,8 +46,11 @@ _CONNECT_SECONDS = 5
 _CONNECTIONS = 8
 _TOO_LARGE = "54"
 """How the SQLSTATE of a statement or a value begins that is larger than the server takes, however often it is tried."""
-_SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
-"""The parts of an address that hold passwords."""
+_PARAMETERS = {
+    "user", "host", "hostaddr", "port", "dbname", "connect_timeout", "target_session_attrs", "channel_binding",
+    "sslmode", "sslrootcert", "sslcert", "sslkey", "passfile",
+}  # fmt: skip
+"""What an address may say. No other parameter is taken: it may hold a password, or any text."""
 
 _TABLES = """
 CREATE TABLE layout (version text NOT NULL);
@@ -224,12 +227,15 @@ def check_address(url: str) -> dict[str, str]:
     except (ProgrammingError, ValueError):
         parameters = {}
     is_plain = url.startswith(("postgresql://", "postgres://")) and url.isprintable()
-    # An @ or a / in a password ends it too early, and its rest is taken for the host, the port or the database.
-    is_misread = "@" in f"{parameters.get('host')} {parameters.get('dbname')}" or re.search(
-        r"[^\d,]", parameters.get("port", "")
+    # A colon in the user stands before a password that is encoded with it. An @ or a / in a password ends it too early,
+    # and its rest is taken for the host, the port or the database.
+    is_misread = (
+        ":" in parameters.get("user", "")
+        or "@" in f"{parameters.get('host')} {parameters.get('dbname')}"
+        or re.search(r"[^\d,]", parameters.get("port", ""))
     )
-    if not parameters or not is_plain or is_misread or not parameters.keys().isdisjoint(_SECRETS):
-        problem = "The address of the database can't be read, or it holds a password."
+    if not parameters or not is_plain or is_misread or not parameters.keys() <= _PARAMETERS:
+        problem = "The address of the database can't be read, or it holds a password, or a parameter that may hold one."
         raise BadSettings(problem, hint="postgresql://USER@HOST/DATABASE, with the password in PGPASSWORD or ~/.pgpass")
     return parameters
 
@@ -242,7 +248,7 @@ def _conninfo(url: str) -> str:
     # A worker that is frozen in a transaction must not keep what it has locked from all others.
     options = f"-c search_path={SCHEMA} -c idle_in_transaction_session_timeout=5s -c lock_timeout=8s"
     options += " -c default_transaction_isolation=read\\ committed"
-    return make_conninfo(**{**parameters, "options": f"{parameters.get('options', '')} {options}"})
+    return make_conninfo(**{**parameters, "options": options})
 
 
 async def _prepare(conninfo: str, address: str) -> None:
