@@ -56,6 +56,16 @@ def answering(
             runner.run(provider.close())
 
 
+def test_half_a_character_in_a_result() -> None:
+    """It is replaced in its text, as in a stream, so that a batch that is paid for can be used. A whole one stays."""
+    line = batch_answers.parse_part("m", Noted, rb'{"custom_id": "c", "said": ["a\ud800b", "\ud83d\ude00"]}')
+    assert line.said == ["a?b", "\U0001f600"]
+
+
+class Noted(batch_answers.ResultLine):
+    said: list[str]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(

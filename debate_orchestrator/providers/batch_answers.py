@@ -21,7 +21,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import TransientError
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.redact import map_leaves, redact
 
 MAX_ID_LENGTH = 200
 """Characters of the id of a batch or a file: those of vendors have about 40."""
@@ -69,12 +69,14 @@ _Line = TypeVar("_Line", bound=ResultLine)
 
 
 def parse_part(name: str, shape: type[_VendorModel], data: bytes) -> _VendorModel:
-    """The answer of the server of the model `name`. TransientError if it has another shape."""
+    """The answer of the server of the model `name`; half a character in one of its texts is replaced, as in a stream.
+    TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")
     if len(text) > LIMITS.max_event_bytes or text.count("[") + text.count("{") > _MAX_RECORDS:
         raise call_errors.broken_answer(name, "an answer about batches that is larger than any list of them")
     try:
-        return shape.model_validate(strict_json(clean(text)))
+        value = strict_json(clean(text), half_characters=True)
+        return shape.model_validate(map_leaves(value, lambda leaf: clean(leaf) if isinstance(leaf, str) else leaf))
     except ValueError:
         what = call_errors.quote(text, _QUOTED)
         raise call_errors.broken_answer(

@@ -139,9 +139,9 @@ def system_owned(path: str | os.PathLike[str]) -> bool:
     return real.startswith(("/proc/", "/sys/", "/dev/")) and not real.startswith("/dev/shm/")
 
 
-def strict_json(text: str) -> Any:
-    """`text` as JSON, or ValueError: no NaN or Infinity, no key twice, no bottomless nesting, no
-    number too long to be one, no half characters (the standard reader takes most of these without a word)."""
+def strict_json(text: str, *, half_characters: bool = False) -> Any:
+    """`text` as JSON, or ValueError: no NaN or Infinity, no key twice, no bottomless nesting, no number too long to be
+    one, no half characters unless they are allowed (the standard reader takes most of these without a word)."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
@@ -166,7 +166,7 @@ def strict_json(text: str) -> Any:
         raise ValueError("it is nested too deeply") from None
     if depth(value) > _MAX_DEPTH:
         raise ValueError(f"it is nested more than {_MAX_DEPTH} deep")
-    return _reject_surrogates(value)
+    return value if half_characters else _reject_surrogates(value)
 
 
 def _reject_surrogates(value: Any) -> Any:
