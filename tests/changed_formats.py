@@ -83,7 +83,7 @@ def _fields(shape: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, 
 
 
 def play_format(name: str, chance: random.Random, changes: int) -> tuple[str, list[Event]] | None:
-    """What was changed in a shipped format, and the events of a debate by it, as far as it goes; None where the format
+    """What was changed in a shipped format, and the events of a debate by it, as far as it goes; None if the format
     is refused. The last event may be one that can't be folded."""
     data, told = shipped_format(name).model_dump(mode="json"), []
     for _ in range(changes):

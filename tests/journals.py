@@ -200,7 +200,7 @@ def wait_for_size(path: Path, beyond: int) -> int:
 
 
 def killed(folder: str, rounds: str, each: str, seed: str) -> None:
-    """Writers that are killed at moments drawn by chance, every other one amid its work; each leaves a journal."""
+    """Writers that are killed at random moments, every other one amid its work; each leaves a journal."""
     chance = random.Random(seed)
     for n in range(int(rounds)):
         path = Path(folder) / f"{n}.jsonl"
@@ -284,7 +284,7 @@ def fills(how: str, room: Path, out: Path) -> list[str]:
 
 
 def private_mount(room: Path, size: str, wanted: list[str]) -> list[str]:
-    """A command that runs another with a small file system of its own at `room`; empty where none may be mounted."""
+    """A command that runs another with a small file system of its own at `room`; empty if none may be mounted."""
     script = f'mount -t tmpfs -o size={size} none "$0" && exec "$@"'
     for unshare in (["unshare", "-m"], ["unshare", "-r", "-m"]):
         private = [*unshare, "sh", "-c", script, str(room)]

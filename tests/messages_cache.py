@@ -31,7 +31,7 @@ class _Block(NamedTuple):
     tokens: int
     """Of all blocks up to this one."""
     keeps: float | None
-    """Seconds that a breakpoint asks for; None where there is none."""
+    """Seconds that a breakpoint asks for; None if there is none."""
 
 
 def tokens(text: str) -> int:

@@ -24,7 +24,7 @@ from aiohttp import web
 from messages_cache import Cache, Counted, tokens
 
 FaultFor = Callable[[dict[str, Any], int], dict[str, Any] | None]
-"""A request and how many came before it, to what goes wrong; None where nothing does.
+"""A request and how many came before it, to what goes wrong; None if nothing does.
 
 `status` (with `headers`, `kind`, `message`) refuses; `close` drops the line at once; `html` answers a page;
 `text`, `stop`, `why` change the answer; `after` is how many pieces come before `then`: `end` (no closing event),
@@ -305,7 +305,7 @@ def serving(server: Server) -> Iterator[Server]:
 
 
 def chaotic(share: float, seed: int) -> FaultFor:
-    """Every fault there is, drawn by chance for such a share of the requests."""
+    """Every fault there is, drawn at random for such a share of the requests."""
     chance = random.Random(seed)
     faults: list[dict[str, Any]] = [
         {"status": 429, "headers": {"retry-after": "0"}},

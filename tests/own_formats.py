@@ -102,7 +102,7 @@ def write_format(folder: Path, **changes: str) -> Path:
 
 
 def pointed_at(text: str) -> tuple[str, int]:
-    """A text without its pointer, and the line where that stood; 0 where there was none."""
+    """A text without its pointer, and the line where that stood; 0 if there was none."""
     before, found, _ = text.partition(POINTER)
     return text.replace(POINTER, ""), before.count("\n") + 1 if found else 0
 

@@ -169,6 +169,6 @@ def settled(held: SetupResult) -> dict[str, Any]:
 
 
 def kept() -> str:
-    """The text of the draft in the working directory; empty where there is none."""
+    """The text of the draft in the working directory; empty if there is none."""
     path = Path(".debate-setup.yaml")
     return path.read_text(encoding="utf-8") if path.exists() else ""

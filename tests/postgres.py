@@ -21,7 +21,7 @@ _NAMES = count()
 
 
 def binaries() -> str | None:
-    """The folder of initdb and pg_ctl; None where PostgreSQL is not installed."""
+    """The folder of initdb and pg_ctl; None if PostgreSQL is not installed."""
     found = shutil.which("initdb")
     return os.path.dirname(os.path.realpath(found)) if found else max(glob("/usr/lib/postgresql/*/bin"), default=None)
 

@@ -89,7 +89,7 @@ class Started:
         self.end()
 
     def _said(self) -> tuple[str, str]:
-        """What is in its output and on its standard error; nothing where a terminal is both."""
+        """What is in its output and on its standard error; nothing if a terminal is both."""
         out, err = [os.pread(one.fileno(), 1 << 20, 0).decode("utf-8", "replace") for one in self._streams] or ["", ""]
         return out, err
 

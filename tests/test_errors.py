@@ -77,7 +77,7 @@ def test_any_value_is_shown_harmlessly(value: object) -> None:
 
 @pytest.mark.parametrize(("word", "hint"), [("wrods", "Did you mean 'words'?"), ("zzz", ""), (5, "")])
 def test_suggest(word: object, hint: str) -> None:
-    """The closest known word is suggested, and nothing where none is close."""
+    """The closest known word is suggested, and nothing if none is close."""
     assert suggest(word, ["words", "when"]) == hint
 
 

@@ -26,7 +26,7 @@ EXAMPLES = sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))
 
 
 def outcome(told: ReportModel) -> str:
-    """What was decided, in a few words; nothing where the format decides nothing."""
+    """What was decided, in a few words; nothing if the format decides nothing."""
     verdict = told.verdict
     if verdict is None:
         return "not judged"

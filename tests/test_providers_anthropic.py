@@ -50,7 +50,7 @@ def ask(spec: str, retry_for: float = 600.0, **changes: Any) -> Reply:
 
 def test_the_layout_on_the_wire(debate: Run, server: Server) -> None:
     """One neutral system text for all seats; blocks that only ever grow at their end; the task last, uncached;
-    at most four breakpoints, and none where no call will read what is written."""
+    at most four breakpoints, and none if no call will read what is written."""
     assert debate("run", *SETUP, "--rounds=2").code == 0
     seen = server.requests
     texts = [[block["text"] for message in one["messages"] for block in message["content"]] for one in seen]

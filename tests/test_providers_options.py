@@ -17,7 +17,7 @@ from test_providers_openai import PLAIN, SHAPED, ask
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
 
 Refuses = Callable[[dict[str, Any]], tuple[int, str] | None]
-"""A request to the status and the body of its refusal; None where it is taken."""
+"""A request to the status and the body of its refusal; None if it is taken."""
 LIMITED = PLAIN.model_copy(update={"words": 50, "most_words": 75})
 LIMITED_SHAPE = SHAPED.model_copy(update={"tokens": 99})
 

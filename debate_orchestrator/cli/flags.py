@@ -114,7 +114,7 @@ def add_permissions(parser: argparse._ActionsContainer) -> None:
 
 def add_cap(parser: argparse.ArgumentParser) -> None:
     """Another cap on the costs of a debate that is there; `answers_and_flags.cap_change` reads it."""
-    parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
+    parser.add_argument("--max-cost", metavar="USD", help="total cost of calls allowed from now on; none for no cap")
 
 
 def add_insecure(parser: argparse._ActionsContainer) -> None:

@@ -59,7 +59,7 @@ class Costs(FrozenModel):
 
 
 def cost_line(turn: Turn | None, usage: Usage, cost: float | None) -> CostLine:
-    """One call; without a turn, one of the setup. `cost` is None where it is unknown."""
+    """One call; without a turn, one of the setup. `cost` is None if it is unknown."""
     seat, phase = ("moderator", SETUP) if turn is None else (turn.seat, turn.phase.name)
     return CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unpriced_calls=int(cost is None))
 

@@ -184,7 +184,7 @@ class Opened(JournaledModel):
     derived: tuple[Reply, ...] = ()
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
     earlier_debate: EarlierDebate | None = Field(default=None, alias="recording")
-    """The debate that is judged again; None where a debate runs for the first time."""
+    """The debate that is judged again; None if a debate runs for the first time."""
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)
     nonce: str = Field(pattern=NONCE_PATTERN)
     """The nonce that fences speech in every brief of this debate."""
@@ -278,7 +278,7 @@ class Opened(JournaledModel):
             turns[slot.section] += sum(map(len, stages))
             if turns[slot.section] > MAX_SECTION_TURNS:
                 return f"more than {MAX_SECTION_TURNS} turns before the rounds, in one or after them"
-        return f"{turns.total():,} turns in all; at most {MAX_TURNS:,}" if turns.total() > MAX_TURNS else None
+        return f"{turns.total():,} turns in total; at most {MAX_TURNS:,}" if turns.total() > MAX_TURNS else None
 
 
 class CallIntended(JournaledModel):
@@ -372,7 +372,7 @@ class Reassigned(JournaledModel):
 
 
 class BudgetChanged(FrozenModel):
-    """From here on calls may cost so much in all."""
+    """The cap on the total cost of calls from here on."""
 
     kind: Literal["capped"] = "capped"
     max_cost: float | None = Field(ge=0, le=MAX_COST)

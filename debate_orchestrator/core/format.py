@@ -334,7 +334,7 @@ class Format(FrozenModel):
                         yield (*field_keys, "when"), f"{record_name}.{key} depends on the round, which a field can't do"
 
     def _reserved_field_problems(self, name: str, shape: Shape) -> Iterator[LocatedProblem]:
-        """What is wrong with the fields of a shape that mean something to the engine, with the keys that lead there."""
+        """The problems of the fields of a shape that mean something to the engine, with the keys that lead there."""
         phases = [phase for phase in self.phases() if phase.reply == name]
         seats = {seat for phase in phases for seat in phase.seats}
         reported = [phase for phase in phases if phase.option in (ISSUES, DECISION_BRIEF) and JUDGE not in phase.seats]

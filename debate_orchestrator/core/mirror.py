@@ -145,7 +145,7 @@ def _names(first: str, second: str) -> dict[str, str]:
 
 
 def _letters(first: str, second: str) -> dict[str, str]:
-    """The letters in which two names differ, each to the other: `A` and `B` of `Debater A` and `Debater B`; empty where
+    """The letters in which two names differ, each to the other: `A` and `B` of `Debater A` and `Debater B`; empty if
     they differ in more."""
     (stem, _, letter), (other_stem, _, other) = (" ".join(name.split()).rpartition(" ") for name in (first, second))
     differ_in_letter = (

@@ -112,7 +112,7 @@ def untouched_issues(debate: DebateState) -> tuple[str, ...]:
 
 
 def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
-    """The reply in which the rapporteur gave its advice before the debate; None where there is none (yet)."""
+    """The reply in which the rapporteur gave its advice before the debate; None if there is none (yet)."""
     return next(
         (reply for reply in _replies(debate, DECISION_BRIEF) if not debate.turns_reached[reply.turn_id].after_rounds),
         None,
@@ -182,7 +182,7 @@ def _length_problems(shape: Shape, phase: Phase, reply: Mapping[str, Any]) -> It
 
 
 def _words(shape: Shape, record: Mapping[str, Any]) -> int:
-    """The words in all texts of a reply."""
+    """The words in the texts of a reply."""
     words = 0
     for name in present_fields(shape, record):
         field, values = shape[name], record[name]

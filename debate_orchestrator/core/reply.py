@@ -77,7 +77,7 @@ def _refuse_in_journal(value: object) -> object:
 
 
 EstimatedCost = Annotated[float | None, Field(default=None, ge=0, le=MAX_COST, exclude_if=lambda cost: cost is None)]
-"""None where the price is unknown, and in journals of earlier versions."""
+"""None if the price is unknown, and in journals of earlier versions."""
 
 
 class Reply(JournaledModel):

@@ -188,7 +188,7 @@ class Settings(FrozenModel):
 
     @property
     def own_issues(self) -> tuple[str, ...] | None:
-        """The list of issues that the user drew up; None where they drew up none."""
+        """The list of issues that the user drew up; None if they drew up none."""
         return self.issues if isinstance(self.issues, tuple) else None
 
     @property
@@ -275,7 +275,7 @@ def _advice_on_rounds(format: Format, *, in_setup: bool) -> str:
 
 
 def line_problems(name: str, text: str) -> list[str]:
-    """What is wrong with a topic or a position."""
+    """The problems of a topic or a position."""
     if not _is_text(text):
         return [f"{name}: {short_repr(text)} contains an invalid Unicode character."]
     if not sanitize.one_line(text):
@@ -287,7 +287,7 @@ def line_problems(name: str, text: str) -> list[str]:
 
 
 def duplicate_positions(positions: Mapping[str, str]) -> list[str]:
-    """The problem of positions that are the same but for case, spaces and full stops; none where they differ."""
+    """The problem of positions that are the same but for case, spaces and full stops; none if they differ."""
     texts = {sanitize.normalize_unicode(sanitize.one_line(text)).casefold().rstrip(" .") for text in positions.values()}
     if len(texts) == len(positions):
         return []

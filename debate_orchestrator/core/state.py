@@ -60,7 +60,7 @@ class DebatePlan:
     weights: Mapping[str, Fraction]
     """The criteria that apply, with how much each counts."""
     winner_of_label: Mapping[str, str]
-    """The winner that each label stands for, where votes are labels; empty where judges name winners or score."""
+    """The winner that each label stands for, where votes are labels; empty if judges name winners or score."""
     mirror: Mirror
     """Makes what a judge of the mirrored debate sees."""
 

@@ -235,7 +235,7 @@ class Source:
 
     def find(self, part: Words, begin: int = 0) -> Place | None:
         """The place of a comparable part of a quote from `begin` on: the first place where it is whole, or else the
-        first of all; None where it is not there."""
+        first of all; None if it is not there."""
         first = None
         for start in islice(self._starts(part, begin), MAX_PLACES):
             place = Place(start, end := start + len(part.text), self._is_whole(start, end))

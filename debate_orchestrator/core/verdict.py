@@ -176,7 +176,7 @@ def panel_winner(
 
 
 def plurality_label(votes: Sequence[Vote]) -> str | None:
-    """The label that more judges give than any other; None where two are given as often, or none is."""
+    """The label that more judges give than any other; None if two are given as often, or none is."""
     ranked = Counter(vote.label for vote in votes if vote.label is not None).most_common(2)
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
         return None
@@ -218,7 +218,7 @@ class RoundResult(FrozenModel):
     round: int
     """0 for ballots on the debate as a whole."""
     scores: dict[str, Fraction]
-    """Empty where sides are not scored."""
+    """Empty if sides are not scored."""
     winner: str
     ballots: int
     """Judges who are not absent."""

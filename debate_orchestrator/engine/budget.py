@@ -72,7 +72,7 @@ class SharedBudget:
         self._frozen[key] = self._running.pop(key).committed()
 
     def committed(self) -> float:
-        """US dollars committed in all debates."""
+        """US dollars committed by all debates together."""
         return sum(self._frozen.values()) + sum(budget.committed() for budget in self._running.values())
 
 

@@ -64,7 +64,7 @@ UNUSUAL = (Scenario("an eventful debate", eventful=True), Scenario("a short deba
 def opening_event(
     format: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", scenario: Scenario = PLAIN
 ) -> Opened:
-    """The first event of a debate by a format, with stand-ins in all seats."""
+    """The first event of a debate by a format, with a stand-in in every seat."""
     sides = format.sides
     cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.active_seats(format.optional_phases), (rehearse.KIND,))
     cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.eventful and JUDGE in cast else {}

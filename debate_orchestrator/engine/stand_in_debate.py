@@ -1,4 +1,4 @@
-"""A whole debate in memory, with stand-ins in all seats, for the estimate and for the dry run."""
+"""A whole debate in memory, with a stand-in in every seat, for the estimate and for the dry run."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def _context(paths: tuple[str, ...]) -> tuple[ContextFile, ...]:
             problems += [f"context: {message}" for message in error.problems]
     total = sum(len(file.text.encode()) for file in files)
     if total > MAX_CONTEXT:
-        problems.append(f"context: the files have {total:,} bytes in all, and at most {MAX_CONTEXT:,} are allowed.")
+        problems.append(f"context: the files have {total:,} bytes in total, and at most {MAX_CONTEXT:,} are allowed.")
     if problems:
         raise BadSettings(problems)
     return tuple(files)

@@ -21,7 +21,7 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr
 
 SECONDS = 15.0
-"""Seconds that a page may take in all, not counting the wait for its turn."""
+"""The maximum seconds for a page, not counting the wait for its turn."""
 MAX_SIZE = 5_000_000
 """Bytes that a page may have after decompression."""
 MAX_ROBOTS_SIZE = 500 * 1024

@@ -157,7 +157,7 @@ def _letters(text: str) -> str:
 
 
 def _exact(parts: Sequence[Words], source: Source, doubt: str) -> Match | None:
-    """The match where all parts are in the source in order; None where one does not. With a doubt it is a near
+    """The match where all parts are in the source in order; None if one does not. With a doubt it is a near
     one."""
     spans: list[tuple[int, int]] = []
     for part in parts:

@@ -109,8 +109,8 @@ class TurnsFolder:
         return [*problems[:-1], f"{problems[-1]} It was kept as {path}: correct it and save it as {turn_files.reply}."]
 
     def new_file(self, turn_id: str) -> tuple[str, BinaryIO]:
-        """A new file, with its path, for a reply that lies in no other and may not be taken. Raises BadFile or OSError
-        if it can't be made."""
+        """A new file, with its path, for a reply that is in no other file and may not be taken. Raises BadFile or
+        OSError if it can't be made."""
         stem = turn_id if _PLAIN_NAME.fullmatch(turn_id) else "unnamed"
         make_folder(self.folder)
         for n in itertools.count(1):

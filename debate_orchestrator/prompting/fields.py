@@ -141,7 +141,7 @@ def _empty(field: Field, shape_context: ShapeContext) -> Any:
 
 
 def short_form_questions(questions: Iterable[FormQuestion], first: str = "") -> list[FormQuestion]:
-    """The questions of a short form: those that only the person can answer, then texts up to MAX_ASKED in all. Texts
+    """The questions of a short form: those that only the person can answer, then texts up to MAX_ASKED in total. Texts
     that stand alone come before those for each side, and those of the field `first` before other fields; a field is
     asked for every side or for none. All questions where only items of lists are asked for."""
     questions = list(questions)

@@ -103,7 +103,7 @@ class _Normalizer:
             self.changes.append(f"{where or 'the reply'}: {what.format(*map(_quoted, values))}")
 
     def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
-        """A record with its fields by their names, and empty where they must be."""
+        """A record with its fields by their names, and empty if they must be."""
         if not isinstance(value, dict):
             return value
         fields = fields_asked(shape, self.shape_context)

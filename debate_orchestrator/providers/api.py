@@ -434,7 +434,7 @@ def error_message(body: Any) -> str:
 
 
 def field(holder: Any, name: str) -> Any:
-    """A field of a JSON object; None where there is none, or no object."""
+    """A field of a JSON object; None if there is none, or no object."""
     return holder.get(name) if isinstance(holder, dict) else None
 
 

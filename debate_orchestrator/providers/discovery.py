@@ -87,7 +87,7 @@ def _installed() -> list[ModelSource]:
 
 
 def variable_to_set(spec: str) -> str:
-    """The variable that has to hold a key before this model can be called; empty where nothing is missing."""
+    """The variable that has to hold a key before this model can be called; empty if nothing is missing."""
     if registry.api_of(spec) is None or servers.spec_problem(spec):
         return ""
     server = servers.server(spec)
@@ -302,7 +302,7 @@ def misspelling_questions(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def _closest_model(kind: str, name: str) -> str:
-    """The known model that is spelt nearly like this one; empty where there is none, or only another version."""
+    """The known model that is spelt nearly like this one; empty if there is none, or only another version."""
     models = pricing.models(kind)
     matches = difflib.get_close_matches(name, models, 1, 0.85) if name not in models else []
     return matches[0] if matches and _without_version(matches[0]) != _without_version(name) else ""

@@ -17,7 +17,7 @@ _AS_FILES = "Try: seat `host` instead; `debate open` and `debate step` take repl
 
 
 class Human(Provider):
-    """The people of one debate, in all seats that they fill."""
+    """The people of one debate, in every seat that they fill."""
 
     name = model_spec.HUMAN
 

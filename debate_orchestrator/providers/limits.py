@@ -120,7 +120,7 @@ class Meter:
         self._next_check = length.characters or (2 * length.words if length.words else None)
 
     def exceeded(self, characters: int, text: Callable[[], str]) -> bool:
-        """Whether an answer of so many characters is too long. Its text is looked at a few times in all."""
+        """Whether an answer of so many characters is too long. Its text is looked at only a few times."""
         if self._next_check is None or characters <= self._next_check:
             return False
         visible = self._visible(text())
@@ -134,7 +134,7 @@ class Meter:
 
 
 class SilenceClock:
-    """Limits one answer: the time to its first word, from one word to the next, and in all.
+    """Limits one answer: the time to its first word, from one word to the next, and in total.
 
     With the usual 600 s for retries these are the times of `LIMITS`. They grow and shrink with it, except for the time
     in all, which only grows.

@@ -94,7 +94,7 @@ class Completions(api.ApiModel):
         return batch_answers.read_batch(self.name, _Batch, data, id)
 
     async def _lines(self, file: str | None, calls: Collection[str]) -> dict[str, _Line]:
-        """The lines of a file of results by the id of each call; none where there is no file."""
+        """The lines of a file of results by the id of each call; none if there is no file."""
         if file is None:
             return {}
         data = await self.about_batches("get", f"/files/{quote(file, safe='')}/content")

@@ -95,7 +95,7 @@ class BatchApi(Protocol):
 
     async def upload_batch(self, bodies: Mapping[str, dict[str, Any]]) -> str:
         """Sends the bodies of a batch, by the id of each call, where the vendor wants them beforehand, at no cost.
-        Returns the id of their file; empty where there is none."""
+        Returns the id of their file; empty if there is none."""
         ...
 
     async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:

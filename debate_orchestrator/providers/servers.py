@@ -109,7 +109,7 @@ def _base_url(api: Api) -> str:
 
 
 def key_names(spec: str) -> tuple[str, ...]:
-    """The environment variables that may hold the key for a spec; none where it names no server."""
+    """The environment variables that may hold the key for a spec; none if it names no server."""
     return server(spec).key_variables if api_of(spec) and spec_problem(spec) is None else ()
 
 

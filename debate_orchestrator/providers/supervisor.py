@@ -19,7 +19,7 @@ import time
 GRACE_SECONDS = 2.0
 """Seconds that a program has between being asked to end and being ended."""
 EXIT, NOT_RUN = "exit", "error"
-"""What is written to the socket: `exit 1`, after a signal `exit -9`; or `error 2`, with the number of the error, where
+"""The message on the socket: `exit 1`, after a signal `exit -9`; or `error 2`, with the number of the error, where
 the program could not be run."""
 
 

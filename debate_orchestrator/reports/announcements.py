@@ -300,7 +300,7 @@ def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Itera
 
 
 def decided_line(debate: DebateState) -> str:
-    """The decision, in a line; where only stand-ins judged, that there is no winner. Empty where there is no
+    """The decision, in a line; where only stand-ins judged, that there is no winner. Empty if there is no
     verdict."""
     verdict = tally.verdict(debate)
     if verdict is None:

@@ -22,7 +22,7 @@ MARK_TEXTS: dict[str, str] = {
     "not challenged": "not challenged",
     rapporteur.NOT_ARGUED: "not argued in the debate",
 }
-"""What each mark of a consideration means to a reader."""
+"""The meaning of each mark of a consideration for a reader."""
 _PART_PATH = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?(?:\.(\w+))?(?=:)")
 """The path of a part of a decision brief, or of a field of it, at the head of a problem."""
 _PART_NAMES = {
@@ -33,7 +33,7 @@ _PART_NAMES = {
     "would_change": "Observation",
     "do_next": "Step",
 }
-"""What one item of a list of a decision brief is called."""
+"""The name of one item of a list of a decision brief."""
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"”’')\]*_`]*$")
 """The end of a text that ends in punctuation, inside quotation marks or brackets or before them."""
 _SENTENCE = re.compile(r".+?(?<!\be\.g)(?<!\bi\.e)[.!?…][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z]|$)")
@@ -46,33 +46,34 @@ class IssueReport(Part):
     id: str
     """`I1`, `I2`, ...: the first is the weightiest."""
     question: str
-    """What is to be answered."""
+    """The question to be answered."""
     standing: str | None
-    """Who had the better of it by the judges' last ballots: a side, `even` or `untouched`; null where none says."""
+    """The side that had the better of it by the judges' last ballots: a side, `even` or `untouched`; null if none
+    says."""
 
 
 class IssuesReport(Part):
-    """What was to be answered, drawn up before the first round."""
+    """The questions to be answered, drawn up before the first round."""
 
     cases: tuple[str, ...]
     """The kinds of decider for whom the answer may differ."""
     issues: tuple[IssueReport, ...]
     """The weightiest first."""
     unknowns: tuple[str, ...]
-    """What no one in the debate could measure."""
+    """Facts that no one in the debate could measure."""
     by: Literal["rapporteur", "user"]
-    """Who drew it up."""
+    """The model or person that drew it up."""
     changed: bool = False
     """Whether the user changed the rapporteur's list before the first round."""
 
 
 class CaseReport(Part):
-    """What to do in one case."""
+    """The advice for one case."""
 
     condition: str = Field(serialization_alias="if")
-    """What readers can check about their own situation."""
+    """The condition that readers can check about their own situation."""
     then: str
-    """What to do then."""
+    """The advice in that case."""
     sure: int
     """Percent."""
 
@@ -81,26 +82,26 @@ class ConsiderationReport(Part):
     """A reason that carries the recommendation."""
 
     heading: str = ""
-    """What it is about, in a few words; may be empty."""
+    """Its subject, in a few words; may be empty."""
     consideration: str
     """The reason, in one to three sentences."""
     side: str | None
-    """The side that put it forward; null where it is the rapporteur's own."""
+    """The side that put it forward; null if it is the rapporteur's own."""
     mark: str
-    """What the debate made of it: `held`, `granted`, `weakened`, `not challenged` or `not argued`."""
+    """Its fate in the debate: `held`, `granted`, `weakened`, `not challenged` or `not argued`."""
     turns: tuple[str, ...]
     """The turns that show it."""
     dissent_row: int | None
-    """The row of the dissent record about it, from 1; null where none is."""
+    """The row of the dissent record about it, from 1; null if none is."""
     mark_problems: tuple[str, ...] = ()
-    """Where the record does not support the mark, a sentence each; empty if it does."""
+    """Problems if the record does not support the mark, a sentence each; empty if it does."""
 
 
 class ObjectionReport(Part):
-    """What speaks against the recommendation."""
+    """An objection to the recommendation."""
 
     heading: str
-    """What it is about, in a few words; may be empty."""
+    """Its subject, in a few words; may be empty."""
     text: str
     """The objection, as its ablest advocate would put it."""
 
@@ -109,9 +110,9 @@ class NotArguedReport(Part):
     """An issue that the debate left out. The rapporteur's own words."""
 
     issue: str
-    """What was left out."""
+    """The point that was left out."""
     points_to: str
-    """Which way it points."""
+    """The direction in which it points."""
 
 
 class DecisionBriefReport(Part):
@@ -120,27 +121,29 @@ class DecisionBriefReport(Part):
     turn: str
     """The turn in which it was written."""
     do: str
-    """What to do by default."""
+    """The default advice."""
     sure: int
-    """How sure the rapporteur is, in percent."""
+    """The rapporteur's confidence, in percent."""
     why_not_more: str
-    """What keeps the rapporteur from being surer."""
+    """The reason that the rapporteur is not surer."""
     check_first: str = ""
-    """What to find out before deciding; empty where the decision brief does not say."""
+    """Things to find out before deciding; empty if the decision brief names none."""
     sides_with: str | None
-    """The side whose position the advice comes closest to; null where it is neither's."""
+    """The side whose position the advice comes closest to; null if it is neither's."""
     argued_better: str | None
-    """The side that won the debate, which is another question; null where neither did."""
+    """The side that won the debate, which is another question; null if neither did."""
     differs: bool
     """Whether the advice goes against the side that argued better."""
     held_mirrored: bool | None = Field(serialization_alias="held_exchanged")
-    """Whether the result held when judges saw the sides exchanged; null where they did not."""
+    """Whether the result held when judges saw the sides exchanged; null if they did not."""
     judges_for: tuple[int, int] | None
-    """How many judges of the panel voted for the result, and how many there are; null for a single judge."""
+    """The number of judges of the panel who voted for the result, and the size of the panel; null for a single
+    judge."""
     by_case: tuple[CaseReport, ...]
     """In order of precedence; the last holds where none before it does."""
     weighing: str = ""
-    """Why the considerations for it outweigh those against it; empty where the considerations say so themselves."""
+    """The reason that the considerations for it outweigh those against it; empty if the considerations say so
+    themselves."""
     why: tuple[ConsiderationReport, ...]
     """The considerations that carry it, the weightiest first."""
     best_case_against: str
@@ -148,25 +151,25 @@ class DecisionBriefReport(Part):
     objections: tuple[ObjectionReport, ...]
     """All objections, the strongest first."""
     not_argued: tuple[NotArguedReport, ...]
-    """What the debate left out."""
+    """Points that the debate left out."""
     would_change: tuple[str, ...]
     """Observations that would change the answer."""
     do_next: tuple[str, ...]
     """Steps, the first doable at once."""
     trust: str
-    """How far it is to be trusted: what was checked."""
+    """The trust it deserves, and what was checked."""
     changed: str = ""
-    """What the debate changed in the rapporteur's own advice; empty where the decision brief does not say."""
+    """The changes that the debate made to the rapporteur's own advice; empty if the decision brief does not say."""
     advice: str | None
-    """The turn of that advice, which was given before the debate; null where there is none."""
+    """The turn of that advice, which was given before the debate; null if there is none."""
     problems: tuple[str, ...] = Field(serialization_alias="shortcomings")
-    """What the brief says against its own table or without support in the record."""
+    """Statements of the brief against its own table or without support in the record."""
     sent_back: tuple[str, ...]
     """Those of the problems for which it was sent back to the rapporteur."""
 
 
 def issues_report(debate: DebateState) -> IssuesReport | None:
-    """The list of issues; None where there is none (yet)."""
+    """The list of issues; None if there is none (yet)."""
     issue_list = rapporteur.issue_list(debate)
     if issue_list is None:
         return None
@@ -198,7 +201,7 @@ def decision_brief_turns(debate: DebateState) -> Collection[str]:
 
 
 def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
-    """The decision brief; None where there is none (yet)."""
+    """The decision brief; None if there is none (yet)."""
     decision_brief = rapporteur.decision_brief(debate)
     if decision_brief is None:
         return None
@@ -233,7 +236,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
 
 
 def _objections(fields: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
-    """What speaks against the recommendation. A format may ask for one text instead of a list."""
+    """The objections to the recommendation. A format may ask for one text instead of a list."""
     if "objections" not in fields:
         return (ObjectionReport(heading="", text=fields["best_case_against"]),)
     return tuple(ObjectionReport(**_row_fields(ObjectionReport, objection)) for objection in fields["objections"] or ())
@@ -248,7 +251,7 @@ def _consideration(debate: DebateState, row: Mapping[str, Any]) -> Consideration
 
 
 def _row_fields(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:
-    """What a part of the report shows of a row; a format may ask for more."""
+    """The parts of a row that the report shows; a format may ask for more."""
     return {name: row[name] for name in part.model_fields if name in row}
 
 
@@ -266,7 +269,7 @@ def _in_words(problem: str) -> str:
 
 
 def mark_text(reason: ConsiderationReport) -> str:
-    """What the debate made of a reason, as far as the record supports it."""
+    """A reason's fate in the debate, as far as the record supports it."""
     return "not supported by the record" if reason.mark_problems else MARK_TEXTS[reason.mark]
 
 

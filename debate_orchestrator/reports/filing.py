@@ -95,7 +95,7 @@ def take_ballot(folder: str, value: Mapping[str, Any]) -> str:
 
 
 def begin_draft(folder: str, value: Mapping[str, Any]) -> bool:
-    """Keeps the first draft of a reviewer, which takes the name; False where that name has a draft or a ballot, which
+    """Keeps the first draft of a reviewer, which takes the name; False if that name has a draft or a ballot, which
     then stays as it is."""
     draft, ballot = (path_of(folder, value["reviewer"], suffix) for suffix in (DRAFT, SUFFIX))
     make_folder(folder)
@@ -153,8 +153,8 @@ def keep_draft(folder: str, value: Mapping[str, Any]) -> str:
 
 
 def read_draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
-    """What was answered before the ballot was left; empty if nothing was. BadFile if it belongs to another reviewer, to
-    another journal, or to an earlier state of this one."""
+    """The answers given before the ballot was left; empty if there are none. BadFile if it belongs to another reviewer,
+    to another journal, or to an earlier state of this one."""
     path = path_of(folder, reviewer, DRAFT)
     if is_link(folder) or not os.path.exists(path):
         return {}

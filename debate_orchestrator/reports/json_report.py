@@ -32,7 +32,7 @@ class JsonReport(ReportModel):
     schema_: Literal[2] = Field(default=SCHEMA, serialization_alias="schema")
     """The version of this schema."""
     document: Literal["debate report"] = "debate report"
-    """What this object is."""
+    """The kind of this object."""
     version: str = __version__
     """The version of this package that made this report."""
     digest: str = Field(default="0" * 64, pattern=SHA256)

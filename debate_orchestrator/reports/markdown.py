@@ -25,9 +25,9 @@ from debate_orchestrator.util.numbers import decimals
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
 """Headings of the parts outside the rounds."""
 TO_REVIEW = "# Debate to Be Reviewed"
-"""How the debate begins as reviewers read it."""
+"""The beginning of the debate as reviewers read it."""
 COMPARED = "# Debate Comparison"
-"""How a comparison begins."""
+"""The beginning of a comparison."""
 
 
 def render(report: ReportModel) -> str:
@@ -52,8 +52,8 @@ def _end_with_newline(text: str) -> str:
 
 
 def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
-    """What a reviewer reads: headings with the turns under them that are neither a judge's nor of the decision brief,
-    since those who judge see no advice."""
+    """The debate for a reviewer: headings with the turns under them that are neither a judge's nor of the decision
+    brief, since those who judge see no advice."""
     rounds = [
         (f"Round {round_report.number}", (*round_report.speeches, *round_report.forced))
         for round_report in report.rounds
@@ -144,7 +144,7 @@ def _summary(report: ReportModel, writer: MarkdownWriter) -> Markup:
 
 
 _TURN = "\0"
-"""What the fragment of a link to a turn begins with, until the headings are known. No speech holds this character."""
+"""The prefix of the fragment of a link to a turn, until the headings are known. No speech holds this character."""
 
 
 def _link(report: ReportModel, turn: str) -> str:
@@ -164,7 +164,7 @@ def _links(report: ReportModel, turns: list[str]) -> Markup:
 
 
 def _places_of_reason(report: ReportModel, reason: ConsiderationReport) -> Markup:
-    """Links to the turns that show a reason, and its row of the dissent record; empty where there is neither."""
+    """Links to the turns that show a reason, and its row of the dissent record; empty if there is neither."""
     row = f"row {reason.dissent_row} of the dissent record" if reason.dissent_row else ""
     return Markup(", ").join(filter(None, (_links(report, list(reason.turns)), row)))
 

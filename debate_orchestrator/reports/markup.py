@@ -1,4 +1,4 @@
-"""What others said, as safe markdown.
+"""Turns the words of others into safe markdown.
 
 A speech is a block quote: every line of it begins with `>`, and no line of the report itself does. So nothing in it can
 pass for a line of the report. It keeps its paragraphs, emphasis, lists, tables, code and links. Headings, HTML, HTML
@@ -22,7 +22,7 @@ _PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
 _ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
 """An address that may be linked. It holds nothing that could end it, or the attribute it becomes."""
 _HIDING_LINK = re.compile(r"\[(?:(?:[^\w\[\]]|_)*|[^\[\]]*?(?:://|\bwww\.)[^\[\]]*)\](?=\()", re.IGNORECASE)
-"""What would be a link without words, or with the words of an address, which may be another than its own."""
+"""A link without words, or with the words of an address, which may differ from its own."""
 _STRUCTURE = re.compile(
     r"<(?=[A-Za-z/!?])"  # HTML and comments, and addresses, which some programs take for HTML
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
@@ -61,7 +61,7 @@ def _apart(text: str) -> str:
 
 _SIGNS = re.compile(r"[\\`*_\[\]<>|~&#]|:(?=//)|(?<=www)\.|\$(?!\d)|\{", re.IGNORECASE)
 _OPENING = re.compile(r"^( *)(?:(\d{1,9})(?=[.)](?: |$))|(?=[-+](?: |$)|=|--|:::))")
-"""What begins a list, a rule or the like at the start of a line, where `_SIGNS` leaves it alone."""
+"""The beginning of a list, a rule or the like at the start of a line, where `_SIGNS` leaves it alone."""
 
 
 def escape(text: str) -> str:
@@ -87,7 +87,7 @@ _SPAN = re.compile(
     r"|(?<![\w*_~])(?P<marks>\*{1,3}|_{1,2}|~~)(?P<inside>(?![\s*_~])(?:(?!(?P=marks)).)+(?<!\s))(?P=marks)(?![\w*_~])",
     re.IGNORECASE,
 )
-"""What a line keeps: code, links, words in brackets and emphasis that begin and end in it."""
+"""The parts that a line keeps: code, links, words in brackets and emphasis that begin and end in it."""
 
 
 def prose(text: str) -> str:
@@ -125,8 +125,8 @@ def anchor(heading: str, counts: dict[str, int]) -> str:
 MAX_LINK_LENGTH = 2_000
 """Characters of an address that is still linked, and of a title that is still shown whole."""
 _SAFE = "/:?=&%@+,~$-._#"
-"""What stays as it is in an address. Brackets, quotes and the like are written as percent signs and digits, so
-that nothing can end the link, and so is the semicolon, without which there is no entity."""
+"""The characters that stay as they are in an address. Brackets, quotes and the like are written as percent signs and
+digits, so that nothing can end the link, and so is the semicolon, without which there is no entity."""
 
 
 def link(url: str, title: str) -> str:

@@ -78,17 +78,17 @@ class ReportModel(Part):
     status: Literal["complete", "paused"]
     """Paused: turns are due, and everything here is as far as the debate got."""
     summary: str = ""
-    """How it ended, in a line."""
+    """The outcome, in a line."""
     notes: tuple[Note, ...]
-    """How it was made, what weakens it first."""
+    """The way it was made, weaknesses first."""
     date: str
     """The day it was opened, UTC, as 2026-02-03."""
     run: RunReport
-    """How the debate was run."""
+    """The settings of the run."""
     format: FormatReport
     """The rules of this kind of debate."""
     topic: str
-    """What is debated, in a sentence."""
+    """The topic, in a sentence."""
     positions: dict[str, str]
     """Side to what it argues."""
     names: dict[str, str]
@@ -96,35 +96,35 @@ class ReportModel(Part):
     seats: dict[str, str]
     """Seat to its bare name."""
     strictness: str
-    """How the judges were to judge: `strict` or `lenient`, or what the rubric has."""
+    """The judges' strictness: `strict` or `lenient`, or what the rubric has."""
     as_of: str | None = None
-    """The time to which the topic binds both sides; null where it binds to none."""
+    """The time to which the topic binds both sides; null if it binds to none."""
     rounds_asked: int
-    """How many rounds were asked for; 0 where the format has no rounds."""
+    """The number of rounds asked for; 0 if the format has no rounds."""
     rounds_completed: int
     """Rounds that were judged or, where rounds are not judged one by one, are over."""
     verdict: VerdictReport | None
     """Null where nothing was decided (yet)."""
     conceded: str | None
-    """Who conceded the whole position: a side, or `both`; null where neither did."""
+    """The side that conceded the whole position, or `both`; null if neither did."""
     rounds: tuple[RoundReport, ...]
     """The rounds in which a turn was taken."""
     judging: JudgingReport
-    """How the judges' votes are taken."""
+    """The rules by which the judges' votes are taken."""
     votes: tuple[VoteReport, ...]
-    """What each judge's ballots come to, in the order of the debate."""
+    """The result of each judge's ballots, in the order of the debate."""
     issues: IssuesReport | None = None
-    """What was to be answered; null where no list of issues was drawn up (yet)."""
+    """The list of issues; null if none was drawn up (yet)."""
     decision_brief: DecisionBriefReport | None = Field(default=None, serialization_alias="brief")
-    """What to do, by the rapporteur; null where no decision brief was written (yet)."""
+    """The rapporteur's advice; null if no decision brief was written (yet)."""
     dissent: tuple[DisputedClaim, ...] | None
-    """The dissent record; null where there is none (yet)."""
+    """The dissent record; null if there is none (yet)."""
     questions: tuple[str, ...] = Field(serialization_alias="unresolved_questions")
     """The unresolved questions of the final ballots, each once."""
     follow_up: tuple[FollowUp, ...]
     """Of the final ballots."""
     links: tuple[ArgumentLink, ...] = ()
-    """Which turn attacks or answers which, in the order of the debate."""
+    """The attacks and answers between turns, in the order of the debate."""
     turns: tuple[TurnReport, ...]
     """The transcript: every turn that was taken, in the order of the debate, with the dissent record and the decision
     brief last."""
@@ -133,7 +133,7 @@ class ReportModel(Part):
     costs: CostsReport | None = None
     """Null where no call was made, as in a debate that a host runs: what it costs the host is not known here."""
     earlier_debate: EarlierDebateReport | None = Field(default=None, serialization_alias="recorded")
-    """The debate that is judged again here; null where none is."""
+    """The debate that is judged again here; null if none is."""
     reviewers: ReviewerReport | None = None
     """Null where there is no reviewer's ballot beside the journal."""
     journal: JournalReport
@@ -145,7 +145,7 @@ class ReportModel(Part):
     spoken_by: dict[str, str] = Field(exclude=True)
     """Side to who filled its seat, as far as that is shown."""
     judges: tuple[str, ...] = Field(default=(), exclude=True)
-    """Who judges it, in the cast's words."""
+    """The judge, in the cast's words."""
     stand_ins_judged: bool = Field(exclude=True)
     """Whether only stand-ins judged, so that nothing is decided."""
     before: tuple[TurnReport, ...] = Field(exclude=True)
@@ -157,7 +157,7 @@ class ReportModel(Part):
     dissent_turn: str = Field(default="", exclude=True)
     """The turn of the dissent record."""
     converged_again: str | None = Field(default=None, exclude=True)
-    """The sentence that flags convergence after an intervention; None where there was none."""
+    """The sentence that flags convergence after an intervention; None if there was none."""
     turn_places: dict[str, tuple[int, str]] = Field(exclude=True)
     """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
 
@@ -175,7 +175,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
 
 
 def report_of(journal: str, entries: Sequence[Entry]) -> ReportModel:
-    """The report of the journal at this path, with the ballots that lie beside it. Raises as `build_report`."""
+    """The report of the journal at this path, with the ballots beside it. Raises as `build_report`."""
     return build_report(entries, gather_reviews(DebateFiles.of_journal(journal).ballots, entries), journal=journal)
 
 

@@ -35,13 +35,13 @@ class Note(Part):
     """One sentence on how the debate was made."""
 
     kind: str
-    """What it is about, such as `degraded`, `rehearsed` or `sources`."""
+    """Its subject, such as `degraded`, `rehearsed` or `sources`."""
     severity: Literal["warning", "info"]
     """A warning weakens the debate, or must not be overlooked."""
     text: str
     """The sentence."""
     turn: str | None = None
-    """The turn it is about; null where it is about none, or about several."""
+    """The turn it is about; null if it is about none, or about several."""
 
 
 class MaterialQuote(Quote, Part):
@@ -59,7 +59,7 @@ class SearchPage(FoundPage, Part):
     url: str
     """Its address, as the search gave it."""
     title: str = ""
-    """What the search calls it; may be empty."""
+    """Its title in the search; may be empty."""
     quote: str = ""
     """The passage of it that the speech cites; empty for a page that was only found."""
 
@@ -92,11 +92,11 @@ class TurnReport(Part):
     counted: bool | None = None
     """Whether the vote of this ballot counts: all its ballots are valid and say the same. Null for other turns."""
     parsed_ballot: ParsedBallot | None = Field(default=None, exclude=True)
-    """What the ballot says."""
+    """The content of the ballot."""
     words: int = 0
     """Words that others heard."""
     most_words: int | None = None
-    """The limit of words; null where there is none."""
+    """The limit of words; null if there is none."""
     dropped: int = 0
     """Words over that limit, which were not heard."""
     of_decision_brief: bool = Field(default=False, exclude=True)
@@ -116,7 +116,7 @@ class TurnReport(Part):
     floor: tuple[str, ...] = ()
     """Questions from the floor that its speaker heard for the first time in this turn."""
     quotes: tuple[MaterialQuote, ...] = ()
-    """What it quotes from the material, where that was looked up."""
+    """Its quotes from the material, if they were looked up."""
     pages: tuple[SearchPage, ...] = ()
     """Pages that a search returned while it was written."""
 
@@ -134,15 +134,15 @@ class RoundReport(Part):
     completed: bool
     """Whether it was judged or, where rounds are not judged one by one, is over."""
     ballots_counted: int | None = None
-    """Judges that are not absent; null where it was not judged."""
+    """Judges that are not absent; null if it was not judged."""
     scores: dict[str, Number] = {}
-    """Side to points: the mean over the judges, unrounded; empty where there are none."""
+    """Side to points: the mean over the judges, unrounded; empty if there are none."""
     winner: str | None = None
-    """A side, `tie`, `consensus` or `no decision`; null where it was not judged."""
+    """A side, `tie`, `consensus` or `no decision`; null if it was not judged."""
     label: str | None = None
-    """The label that its judges give it; null where no label stands."""
+    """The label that its judges give it; null if no label stands."""
     score: Number | None = None
-    """The mean of the numbers they give it; null where they give none."""
+    """The mean of the numbers they give it; null if they give none."""
     intervened: bool
     """Whether the engine intervened after it against convergence."""
     intervention_turns: tuple[str, ...] = ()
@@ -152,11 +152,11 @@ class RoundReport(Part):
     speeches: tuple[TurnReport, ...] = Field(exclude=True)
     """Of the sides, with what a clerk found of them."""
     ballots: tuple[TurnReport, ...] = Field(exclude=True)
-    """What judges gave in the shape asked for."""
+    """The judges' reply in the requested shape."""
     forced: tuple[TurnReport, ...] = Field(default=(), exclude=True)
     """Turns that answer the intervention."""
     intervention: str = Field(default="", exclude=True)
-    """What announces those turns."""
+    """The announcement of those turns."""
     votes: tuple[Vote, ...] = Field(default=(), exclude=True)
     result: RoundResult | None = Field(default=None, exclude=True)
 
@@ -167,13 +167,13 @@ class BallotResult(Part):
     winner: str
     """A side, `tie`, `consensus` or `no decision`."""
     scores: dict[str, Number]
-    """Side to points: the mean of its criteria by their weights; empty where sides are not scored."""
+    """Side to points: the mean of its criteria by their weights; empty if sides are not scored."""
     label: str | None
-    """The label it gives a claim; null where it gives none."""
+    """The label it gives a claim; null if it gives none."""
     score: Number | None
-    """The number it gives a claim; null where it gives none."""
+    """The number it gives a claim; null if it gives none."""
     probability: Number | None
-    """What it gives the winner it declares, from 0 to 1; null where it does not bet."""
+    """The probability it gives the winner it declares, from 0 to 1; null if it gives none."""
 
 
 class VoteReport(Part):
@@ -188,9 +188,9 @@ class VoteReport(Part):
     turns: tuple[str, ...]
     """The turns in which it was cast: two where it was also cast with the sides exchanged."""
     original: BallotResult | None = Field(serialization_alias="straight")
-    """The ballot on the debate as it was; null where none is valid."""
+    """The ballot on the debate as it was; null if none is valid."""
     mirrored: BallotResult | None
-    """The ballot on the debate with the sides exchanged; null where none is valid, or none was asked for."""
+    """The ballot on the debate with the sides exchanged; null if none is valid, or none was asked for."""
     absent: bool
     """Whether a ballot is missing, so that nothing of it counts."""
     stable: bool
@@ -198,30 +198,30 @@ class VoteReport(Part):
     counts_as: str
     """A side, `tie`, `consensus`, or `no decision` for an abstention or an absent judge."""
     label: str | None
-    """The label it counts as; null where it counts as none."""
+    """The label it counts as; null if it counts as none."""
     scores: dict[str, Number]
-    """Side to the mean of its points on all ballots of the vote; empty where the judge is absent or scores nothing."""
+    """Side to the mean of its points on all ballots of the vote; empty if the judge is absent or scores nothing."""
 
 
 class JudgingReport(Part):
-    """How the judges' votes are taken."""
+    """The rules by which the judges' votes are taken."""
 
     quorum: int = 1
     """Judges whose votes must count for there to be a decision."""
     mirrored: int = 0
     """Votes of judges who voted on the debate and also on the mirrored one, which shows each side as the other."""
     flipped: int = Field(default=0, serialization_alias="changed")
-    """How many of those differed on the mirrored debate, and so do not count."""
+    """The number of those that differed on the mirrored debate, and so do not count."""
     by_swing: bool = False
     """Whether the side that gained more votes during the debate wins, in place of the side with more votes."""
     means: dict[str, dict[str, Number]] = {}
-    """Side to criterion to the mean of what judges gave it, in points; empty where nothing is scored."""
+    """Side to criterion to the mean of what judges gave it, in points; empty if nothing is scored."""
     conflicts: tuple[str, ...] = ()
     """A sentence for each judge that shares a model or a vendor with a side."""
     round_fields: frozenset[str] = Field(default=frozenset(), exclude=True)
-    """What a judge's votes in the rounds hold; empty where rounds are not judged one by one."""
+    """The fields of a judge's votes in the rounds; empty if rounds are not judged one by one."""
     final_fields: frozenset[str] = Field(default=frozenset(), exclude=True)
-    """What judges give after the last round."""
+    """The fields of a judge's vote after the last round."""
     scales: Scales = Field(default=Scales(), exclude=True)
     format: Format = Field(exclude=True)
     """The format, with its rubric."""
@@ -248,33 +248,33 @@ class JudgingReport(Part):
 
 
 class VerdictReport(Verdict, Part):
-    """What the final ballots come to, by arithmetic."""
+    """The result of the final ballots, by arithmetic."""
 
     decided: str
     """In a few words: `Winner: A (narrow)`."""
     winner: str
     """A side, `tie`, `consensus` or `no decision`."""
     strength: Literal["decisive", "narrow", "consensus"] | None
-    """Decisive is a lead of more than 20 % of the larger total; null where nothing was decided or scored."""
+    """Decisive is a lead of more than 20 % of the larger total; null if nothing was decided or scored."""
     totals: dict[str, Number]
-    """Side to points: the sum of its round scores, or the mean of its final ones, unrounded; empty where there are
+    """Side to points: the sum of its round scores, or the mean of its final ones, unrounded; empty if there are
     none."""
     gap: Number | None
-    """How far the totals are apart, as a share of the larger one, from 0 to 1; null where there are none."""
+    """The difference of the totals as a share of the larger one, from 0 to 1; null if there are none."""
     rounds_won: dict[str, int]
-    """Side, or `tie`, to rounds; empty where no round was judged by itself."""
+    """Side, or `tie`, to rounds; empty if no round was judged by itself."""
     vote_counts: dict[str, int] = Field(serialization_alias="votes")
     """Winner to the judges that vote for it; abstentions are not among them."""
     label: str | None
-    """The label that the panel gives a claim; null where no label stands."""
+    """The label that the panel gives a claim; null if no label stands."""
     score: Number | None
-    """The mean of the numbers that its judges give the claim; null where they give none, or no label stands."""
+    """The mean of the numbers that its judges give the claim; null if they give none, or no label stands."""
     win_probability: Number | None = Field(serialization_alias="probability")
-    """The mean of what judges give the winner, from 0 to 1; null where they do not bet."""
+    """The mean of what judges give the winner, from 0 to 1; null if they do not bet."""
     swing: dict[str, int]
-    """Side to the votes it gained since the first word; empty where no judge voted both times."""
+    """Side to the votes it gained since the first word; empty if no judge voted both times."""
     remarks: tuple[VerdictRemark, ...]
-    """Where declarations and numbers disagree."""
+    """Disagreements between declarations and numbers."""
     probability: Fraction | None = Field(exclude=True)
     """The same in the format's own units."""
     votes: tuple[Vote, ...] = Field(exclude=True)
@@ -286,17 +286,17 @@ class DisputedClaim(Part):
     """One claim that was disputed."""
 
     claim: str
-    """What is disputed."""
+    """The disputed claim."""
     positions: dict[str, str]
     """Side to what it holds."""
     status: str
-    """`unresolved`, `partially resolved` or `resolved by consensus`; empty where the format asks for none."""
+    """`unresolved`, `partially resolved` or `resolved by consensus`; empty if the format asks for none."""
     turns: tuple[str, ...]
     """The turns in which it was made and contested."""
 
 
 class FollowUp(Part):
-    """What a judge recommends to do next."""
+    """A judge's recommendation for what to do next."""
 
     judge: str
     """The judge's seat."""
@@ -312,20 +312,20 @@ class ArgumentLink(Part):
     turn: str
     """The later turn."""
     how: Literal["attacks", "answers"]
-    """What it does to the other."""
+    """Its relation to the other turn."""
     to: str
     """The earlier turn."""
 
 
 class SourceRating(Part):
-    """What one judge thinks of a source."""
+    """One judge's opinion of a source."""
 
     judge: str
     """The judge's seat."""
     credibility: str
     """In a word."""
     why: str = ""
-    """In the judge's words; empty where it gives no reason."""
+    """In the judge's words; empty if it gives no reason."""
 
 
 class Citation(Part):
@@ -338,30 +338,30 @@ class Citation(Part):
     state: str
     """`verified`, or what stood in the way."""
     title: str = ""
-    """What the page calls itself; empty where it was not seen."""
+    """The title of the page; empty if it was not seen."""
     date: str = ""
-    """As the page has it: 2026, 2026-02 or 2026-02-03; empty where it has none."""
+    """As the page has it: 2026, 2026-02 or 2026-02-03; empty if it has none."""
     late: bool = False
     """Whether the page is later than the time to which the topic binds both sides."""
     passage: str = ""
-    """The nearest passage that the page holds; empty where none was found."""
+    """The nearest passage that the page holds; empty if none was found."""
     similarity: float | None = None
-    """How alike passage and quote are, from 0 to 1; null where they were not compared."""
+    """The similarity of passage and quote, from 0 to 1; null if they were not compared."""
     why: str = ""
-    """What stood in the way; empty where nothing did."""
+    """The obstacle; empty if there was none."""
     archived: str = ""
-    """The file that keeps the page, in the debate's evidence folder; empty where it was not kept."""
+    """The file that keeps the page, in the debate's evidence folder; empty if it was not kept."""
     sha256: str = ""
-    """Of that file, in hex; empty where it was not kept."""
+    """Of that file, in hex; empty if it was not kept."""
     ratings: tuple[SourceRating, ...] = ()
-    """What the judges think of the source."""
+    """The judges' opinions of the source."""
 
 
 class EvidenceReport(Part):
-    """What was cited for a clerk to look up."""
+    """A citation for a clerk to look up."""
 
     looked_up_by: str
-    """Who looked it up, as a clause."""
+    """The clerk who looked it up, as a clause."""
     citations: tuple[Citation, ...]
     """In the order of the debate."""
 
@@ -382,7 +382,7 @@ class TokenCounts(Part):
 
     @classmethod
     def from_usage(cls, usage: Usage) -> TokenCounts | None:
-        """The counts of some usage; None where nothing was counted."""
+        """The counts of some usage; None if nothing was counted."""
         if usage == Usage():
             return None
         return cls(
@@ -395,22 +395,22 @@ class TokenCounts(Part):
 
 
 class CostRow(Part):
-    """What some calls took and cost."""
+    """The usage and cost of some calls."""
 
     seat: str | None
     """Null for all seats."""
     phase: str | None
     """Null for all phases."""
     calls: int
-    """How many were made."""
+    """The number of calls made."""
     usd: float | None
-    """US dollars, by the prices known when each reply was given; null where the price of any call is unknown."""
+    """US dollars, by the prices known when each reply was given; null if the price of any call is unknown."""
     usd_known: float | None
-    """US dollars of the calls whose price is known; null where none is."""
+    """US dollars of the calls whose price is known; null if none is."""
     calls_unknown: int
     """Calls whose price is unknown."""
     tokens: TokenCounts | None
-    """Of the calls whose tokens were counted; null where none were."""
+    """Of the calls whose tokens were counted; null if none were."""
 
 
 class CostsReport(Part):
@@ -425,12 +425,12 @@ class CostsReport(Part):
 
 
 class EarlierRoundReport(Part):
-    """What an earlier panel made of a round."""
+    """An earlier panel's result for a round."""
 
     number: int
     """Counted from 1."""
     scores: dict[str, float]
-    """Side to points; empty where there were none."""
+    """Side to points; empty if there were none."""
     winner: str
     """A side, `tie`, `consensus` or `no decision`."""
 
@@ -447,17 +447,17 @@ class EarlierDebateReport(Part):
     speakers: dict[str, str]
     """Side to who spoke for it, as far as it is known."""
     notes: tuple[str, ...]
-    """What weakens the record, in sentences."""
+    """The weaknesses of the record, in sentences."""
     judges: tuple[str, ...]
-    """Who judged it before, as far as it is shown; empty where it was not judged."""
+    """The earlier judges, as far as they are shown; empty if it was not judged."""
     winner: str | None
-    """Of the earlier verdict; null where nothing was decided."""
+    """Of the earlier verdict; null if nothing was decided."""
     strength: str | None
-    """Of the earlier verdict; null where nothing was decided or scored."""
+    """Of the earlier verdict; null if nothing was decided or scored."""
     totals: dict[str, float]
     """Side to points in the earlier verdict."""
     rounds: tuple[EarlierRoundReport, ...]
-    """What the earlier judges made of each round that they judged."""
+    """The earlier judges' result for each round that they judged."""
 
 
 class FormatReport(Part):
@@ -470,16 +470,16 @@ class FormatReport(Part):
     about: str
     """Title and what it is about, in sentences."""
     criteria: dict[str, str]
-    """Criterion, as ballots name it, to its title; empty where nothing is scored."""
+    """Criterion, as ballots name it, to its title; empty if nothing is scored."""
     score_most: float | None
-    """The most that the single score of a ballot may be, as of a claim; null where ballots have no such score."""
+    """The most that the single score of a ballot may be, as of a claim; null if ballots have no such score."""
 
 
 class JournalReport(Part):
     """The journal that the report was made from, as it was then."""
 
     lines: int
-    """How many it had."""
+    """The number of lines it had."""
     schema_version: int = Field(serialization_alias="form")
     """The version of the journal's format."""
     last_hash: str = Field(serialization_alias="head")

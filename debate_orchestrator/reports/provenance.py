@@ -1,5 +1,5 @@
-"""How a debate was made: the notes at the head of every report, how it was run, which judges share a model or a vendor
-with a side, and what the calls cost."""
+"""The provenance of a debate: the notes at the head of every report, how it was run, which judges share a model or a
+vendor with a side, and what the calls cost."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
 
 
 def _earlier_debate(debate: DebateState) -> Iterator[Note]:
-    """What is judged, where it was debated before."""
+    """The source of a debate that is judged again."""
     earlier_debate, name_of = debate.opened.earlier_debate, debate.format.name_of
     if earlier_debate is None:
         return
@@ -99,7 +99,7 @@ def _earlier_debate(debate: DebateState) -> Iterator[Note]:
 
 
 def _setup_notes(debate: DebateState) -> Iterator[Note]:
-    """Who took part, in which order, and with what."""
+    """The participants, their order, and their means."""
     format, settings = debate.format, debate.opened.settings
     if format.report == "report":
         yield _info("cast", _cast(debate))
@@ -118,7 +118,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
 
 
 def _source_notes(debate: DebateState) -> Iterator[Note]:
-    """What was left out, what was checked, and what a provider or a newer version did otherwise."""
+    """Omissions, checks, and differences of a provider or a newer version."""
     if any(
         isinstance(debate.replies[turn.id], Spoke) and speech_rules.visible_speech(debate, turn).private
         for turn in schedule.turns_taken(debate)
@@ -153,7 +153,7 @@ def arguing_sides(debate: DebateState) -> tuple[str, ...]:
 
 
 def _order(debate: DebateState) -> str:
-    """Who spoke before whom."""
+    """The speaking order."""
     name_of, sides = debate.format.name_of, arguing_sides(debate)
     if not sides:
         return "Neither side argued: the judge decides without a debate."
@@ -225,7 +225,7 @@ def _reassignments(debate: DebateState) -> Iterator[str]:
 
 
 def _cast(debate: DebateState) -> str:
-    """Who fills the seats. Who looks things up is said with the findings."""
+    """The occupants of the seats. The clerk is named with the findings."""
     cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.active_seats and seat != CLERK}
     if debate.opened.earlier_debate is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
@@ -244,7 +244,7 @@ RunKind = Literal["called", "host", "people", "replayed", "rehearsed", "mixed"]
 
 
 class RunReport(Part):
-    """How the debate was run, and with what."""
+    """The settings and means of the run."""
 
     kind: RunKind
     """`called`: models and programs were asked; `host`: replies came as files, from an agent host or by hand; `people`:
@@ -261,7 +261,7 @@ class RunReport(Part):
     role_names: dict[str, str] = Field(exclude=True)
     """Role to its name, of roles that take a turn."""
     settings: dict[str, str]
-    """What was settled before the first word, in plain words."""
+    """The settings fixed before the first word, in plain words."""
     context: tuple[str, ...]
     """The files that speakers could draw on."""
     prompts: dict[str, str]
@@ -271,7 +271,7 @@ class RunReport(Part):
 
 
 def run_report(debate: DebateState) -> RunReport:
-    """How that debate is run, and with what."""
+    """The settings and means of that debate."""
     opened = debate.opened
     return RunReport(
         kind=_kind(debate),
@@ -314,7 +314,7 @@ def earlier_debate_report(earlier_debate: EarlierDebate) -> EarlierDebateReport:
 
 
 def public_speakers(earlier_debate: EarlierDebate) -> dict[str, str]:
-    """Who spoke in a recorded debate, side by side, as reports name them. Names in a transcript are its author's."""
+    """The speakers of a recorded debate, side by side, as reports name them. Names in a transcript are its author's."""
     return {
         side: without_quotation_marks(model_spec.public_name(speaker))
         for side, speaker in earlier_debate.speakers.items()
@@ -330,7 +330,7 @@ _KINDS: dict[model_spec.Speaker, RunKind] = {
 
 
 def _kind(debate: DebateState) -> RunKind:
-    """What all who have a seat, or have spoken, have in common. A clerk only looks things up, and the speakers of a
+    """The common kind of all who have a seat or have spoken. A clerk only looks things up, and the speakers of a
     recorded debate were not called."""
     is_judged_again = debate.opened.earlier_debate is not None
     seats = [seat for seat in debate.active_seats if (seat == JUDGE if is_judged_again else seat != CLERK)]

@@ -54,18 +54,18 @@ class ReportFileType(NamedTuple):
     """One type of report file. The checksum is the last thing in such files, or the last before `end`."""
 
     name: str
-    """What `render` calls it."""
+    """Its name for `render`."""
     module: str
     """The module whose `render(report)` makes it; imported only where it is asked for."""
     begins: tuple[bytes, ...]
-    """How files of the type begin. A file that begins otherwise is not a report, and is never overwritten."""
+    """The beginning of files of the type. A file that begins otherwise is not a report, and is never overwritten."""
     around: tuple[str, str] | None = None
     """The text before and after the sentence; None if the rendered text has the values already, as JSON."""
     end: str = ""
-    """What the sentence is put before, the last of its kind; empty for the end of the text."""
+    """The text before which the sentence is put, the last of its kind; empty for the end of the text."""
 
     def find_checksum(self, data: bytes) -> re.Match[bytes] | None:
-        """The checksum of a file's bytes; None if there is none where it has to be."""
+        """The checksum of a file's bytes; None if it is not in its place."""
         before, after = map(re.escape, self.around or ("", ""))
         pattern = f"{before}{SENTENCE}{after}" if self.around else _MEMBERS
         end = data.rfind(self.end.encode()) if self.end else len(data)
@@ -231,7 +231,7 @@ _TEXTS: dict[State, str] = {
     "no checksum": "has no checksum that can be read, so nothing shows that it says what the journal says.",
     "contradicts": "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
     "and given a new checksum, or reviewers' ballots that it includes were taken away.",
-    "reviewed": "does not tell of the reviewers' ballots that lie beside the journal now: they were filed or changed "
+    "reviewed": "does not tell of the reviewers' ballots beside the journal now: they were filed or changed "
     "since, or it was changed and given a new checksum. `debate report JOURNAL --to {name}` makes it anew.",
     "other version": "names this journal, and its checksum fits. It also names version {version}, and this is "
     f"{__version__}, which renders the journal differently. Only that version can tell whether it says what the "
@@ -246,7 +246,7 @@ class Verification(NamedTuple):
     path: str
     state: State
     journal_lines: int
-    """How many lines the journal has now."""
+    """The number of lines in the journal now."""
     checksum: Checksum | None = None
 
     @property

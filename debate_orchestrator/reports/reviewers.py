@@ -1,4 +1,4 @@
-"""How reviewers of a debate agree with its judges, as tables and sentences.
+"""The agreement between reviewers and judges of a debate, as tables and sentences.
 
 Their text is kept as it was given: each type of report file makes it safe to show. Nothing here changes the verdict.
 """
@@ -37,11 +37,11 @@ class ReviewerReport(Part):
     count: int
     """Ballots that count."""
     agreeing: int | None
-    """How many name the panel's winner, or label; null if there is none."""
+    """The number who name the panel's winner, or label; null if there is none."""
     winners: dict[str, int]
     """Winner, or label, to how many reviewers name it."""
     moved: int
-    """How many held something else after reading it than before."""
+    """The number who changed their position while reading it."""
     gained: dict[str, int]
     """Side to the minds that it gained between the votes before and after; empty if no reviewer voted twice."""
     by_swing: str | None
@@ -49,13 +49,13 @@ class ReviewerReport(Part):
     table: PlainTable
     """The panel, each judge and each reviewer: what they gave, as the report shows it."""
     agreement: tuple[str, ...]
-    """How far they agree, in sentences."""
+    """Their agreement, in sentences."""
     swing: tuple[str, ...]
     """Whose minds the debate moved, in sentences; empty if no reviewer voted before and after."""
     reasons: tuple[ReviewReason, ...]
-    """Why each of them holds what they do."""
+    """Their reasons."""
     left_out: tuple[str, ...]
-    """Why other ballots do not count."""
+    """The reasons that other ballots do not count."""
 
 
 class _Rater(NamedTuple):
@@ -141,7 +141,7 @@ def _judges(debate: DebateState) -> Iterator[_Rater]:
 
 
 def _of_vote(vote: Vote | None) -> ParsedBallot | None:
-    """What a judge's vote counts as."""
+    """The value of a judge's vote."""
     if vote is None or vote.absent:
         return None
     likely = [ballot.probability for ballot in vote.parsed_ballots if vote.stable and ballot.probability is not None]

@@ -62,12 +62,12 @@ class Review(FrozenModel):
     """The same after it."""
     rounds: dict[int, ParsedBallot]
     final: ParsedBallot
-    """What it says of the debate as a whole; where judges only score, the side that scores better wins."""
+    """Its vote on the debate as a whole; if judges only score, the side that scores better wins."""
     why: str
 
 
 class ReviewForm:
-    """What a ballot on one debate asks."""
+    """The questions of a ballot on one debate."""
 
     def __init__(self, debate: DebateState):
         format = debate.format
@@ -120,7 +120,7 @@ class ReviewForm:
 
     @property
     def rated_fields(self) -> list[tuple[str, str, str]]:
-        """Title, scale and meaning of each criterion; empty where nothing is scored."""
+        """Title, scale and meaning of each criterion; empty if nothing is scored."""
         criteria = self.debate.format.rubric.criteria
         names = self.shape_context.criteria if self.has_scores else ()
         return [(criteria[name].title, self.scale(name), one_line(criteria[name].about)) for name in names]
@@ -185,7 +185,7 @@ def _plain(value: Any) -> Any:
 
 
 def name_problem(name: str, field: str) -> str | None:
-    """Why a ballot can't be signed with this name, which was given in that field; None if it can."""
+    """The reason that a ballot can't be signed with this name, which was given in that field; None if it can."""
     if 0 < len(one_line(name)) <= MAX_NAME_LENGTH and one_line(name) == " ".join(name.split()) and "\n" not in name:
         return None
     return f"{field}: {short_repr(name)} is not a name on one line of at most {MAX_NAME_LENGTH} characters."
@@ -272,7 +272,7 @@ class ReviewedDebate(NamedTuple):
     entries: Sequence[Entry]
     form: ReviewForm
     folder: str
-    """Where its ballots are filed."""
+    """The folder of its ballots."""
 
     @classmethod
     def from_entries(cls, path: str, entries: Sequence[Entry], debate: DebateState) -> Self:
@@ -289,16 +289,16 @@ class GatheredReviews(FrozenModel):
 
     counted: tuple[Review, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Why others do not count: one problem each, which begins with the file's name."""
+    """The reasons that others do not count: one problem each, which begins with the file's name."""
 
 
 class BallotFolder(NamedTuple):
-    """What the files in a folder of ballots hold."""
+    """The content of the files in a folder of ballots."""
 
     files: tuple[tuple[str, dict[str, Any] | BadFile], ...] = ()
     """Name to the ballot, or to the reason that it can't be read."""
     left_out: tuple[str, ...] = ()
-    """Why no more files were read."""
+    """The reason that no more files were read."""
 
     def reviews(self, entries: Sequence[Entry]) -> GatheredReviews:
         """The ballots that count for a journal, by the names of their files, and why others don't."""
@@ -352,7 +352,7 @@ def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
 
 
 def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Entry]) -> bool:
-    """Whether the ballot of that reviewer lies in a folder and counts. No other file is read."""
+    """Whether a folder has the ballot of that reviewer and it counts. No other file is read."""
     path = path_of(folder, reviewer)
     name = os.path.basename(path)
     with suppress(BadFile):

@@ -105,7 +105,7 @@ class PlainTable(Part):
     """A table of text as it was given, in rows as long as the heads. Each type of file makes it safe to show."""
 
     heads: tuple[str, ...]
-    """What each column holds."""
+    """The heading of each column."""
     rows: tuple[tuple[str, ...], ...]
     """The cells."""
 

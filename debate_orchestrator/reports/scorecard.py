@@ -1,4 +1,4 @@
-"""What wrongly sways judges: pairs of ballots compared and counted, and shown as a table or as markdown.
+"""The manipulations that sway judges: pairs of ballots compared and counted, and shown as a table or as markdown.
 
 A scorecard is plain data, ready for JSON:
 {"status": "done" or "stopped", "confidence": 0.95, "debates": {name: title}, "probes": [Probe ...], "judges": [
@@ -87,7 +87,7 @@ def other(side: Side) -> Side:
 
 
 def outcome(probe: Probe, side: Side | None, original: RoundResult | str, changed: RoundResult | str) -> Data:
-    """What a case shows: {"status", "fell", "shift"}; if judged, also the "winners" and "scores" of both ballots."""
+    """The result of a case: {"status", "fell", "shift"}; if judged, also the "winners" and "scores" of both ballots."""
     if isinstance(original, str) or isinstance(changed, str):
         return {"status": PENDING if PENDING in (original, changed) else NO_BALLOT, "fell": None, "shift": None}
     fell, shift = compare(probe, side, original, changed)

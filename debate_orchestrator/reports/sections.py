@@ -124,7 +124,7 @@ def _write_structured(report: ReportModel, fields: FieldText, writer: Writer, tu
 
 
 def looked_up(quotes: Iterable[Quote]) -> list[Phrase]:
-    """What was found of the quotes of a speech, each once, in the report's words."""
+    """The results for the quotes of a speech, each once, in the report's words."""
     return [
         phrase(f"{quote_finding(quote)}: “", literal(without_quotation_marks(quote.text)), "”")
         for quote in dict.fromkeys(quotes)
@@ -221,7 +221,7 @@ def _counts(report: ReportModel) -> Iterator[str]:
 
 
 def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
-    """What each judge held before the first word and after the last."""
+    """The vote of each judge before the first word and after the last."""
     if not report.judging.pre_debate_votes:
         return None
     after = {vote.judge: vote for vote in report.judging.votes}
@@ -233,7 +233,7 @@ def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
 
 
 def _parsed_ballot(report: ReportModel, turn: TurnReport) -> str:
-    """What a ballot says; of a mirrored pair, nothing is counted before both are in."""
+    """The content of a ballot; a mirrored pair counts once both are in."""
     return wording.ballot_line(turn.parsed_ballot, report.judging.scales) if turn.parsed_ballot else "not counted yet"
 
 
@@ -291,7 +291,7 @@ def _words(report: ReportModel) -> PhraseTable | None:
 
 
 def _conduct(report: ReportModel) -> Iterator[str]:
-    """What the engine saw each side do that its format does not allow."""
+    """Violations of the format's rules by each side, as the engine saw them."""
     for side in report.arguing:
         turns, name = [turn for turn in report.turns if turn.seat == side], report.seats[side]
         if lines_for := [turn.id for turn in turns if turn.other_lines]:
@@ -356,7 +356,7 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
 
 
 def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
-    """What a clerk found in its turn, a line each: the turn that cites, the state, and why. Empty if nothing was
+    """A clerk's findings in its turn, a line each: the turn that cites, the state, and why. Empty if nothing was
     cited."""
     shape = clerk_turn.shape["checks"].fields
     fields_shown = {name: field for name, field in shape.items() if name in ("turn", "state", "why")}
@@ -403,11 +403,11 @@ class CostText(NamedTuple):
     table: PhraseTable
     """A row for each seat and phase, and one for all."""
     notes: tuple[str, ...]
-    """What a reader must know to understand the numbers, a sentence each."""
+    """Notes for understanding the numbers, a sentence each."""
 
 
 def cost_text(report: ReportModel) -> CostText | None:
-    """What a debate cost; None if no call was made."""
+    """The cost of a debate; None if no call was made."""
     costs = report.costs
     if costs is None:
         return None

@@ -48,7 +48,7 @@ _NO_WINNER = {
     NO_DECISION: "The judges came to no decision on who argued better",
     None: "There is no verdict on who argued better",
 }
-"""The outcome of a debate that neither side won; None where there is no verdict."""
+"""The outcome of a debate that neither side won; None if there is no verdict."""
 
 
 def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
@@ -83,8 +83,8 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 
 def result_line(report: ReportModel) -> str:
-    """Who argued better, how reliable that is, and whether the decision brief follows it; empty if there is no
-    result."""
+    """The side that argued better, how reliable that is, and whether the decision brief follows it; empty if there is
+    no result."""
     decision_brief = report.decision_brief
     if decision_brief is None:
         return ""
@@ -102,7 +102,7 @@ def result_line(report: ReportModel) -> str:
 
 
 def who_argued_better(report: ReportModel) -> str:
-    """Who argued better by the verdict, without a full stop."""
+    """The side that argued better by the verdict, without a full stop."""
     verdict = report.verdict
     if verdict is None or verdict.winner not in report.names:
         return _NO_WINNER[verdict.winner if verdict else None]
@@ -113,7 +113,7 @@ def who_argued_better(report: ReportModel) -> str:
 
 
 def concession(report: ReportModel) -> str:
-    """Who conceded the whole position, and in which turn; empty if no side did, or too few judges say so."""
+    """The side that conceded the whole position, and in which turn; empty if no side did, or too few judges say so."""
     turns = [turn.id for turn in report.turns if turn.concedes]
     if report.conceded is None or not (turns or (report.verdict and report.verdict.winner == CONSENSUS)):
         return ""
@@ -123,7 +123,7 @@ def concession(report: ReportModel) -> str:
 
 
 def remarks(report: ReportModel) -> list[str]:
-    """What a reader should know of how the declarations and the numbers go together."""
+    """Notes on how the declarations and the numbers go together."""
     if report.verdict is None or report.judging.labelled or report.stand_ins_judged:
         return []
     texts = _REMARKS if "winner" in report.judging.final_fields else {**_REMARKS, **_UNDECLARED}
@@ -136,7 +136,7 @@ def remarks(report: ReportModel) -> list[str]:
 
 
 def strength_rule(report: ReportModel) -> str:
-    """How the numbers are computed; empty if there are none."""
+    """The explanation of the numbers; empty if there are none."""
     verdict, judging = report.verdict, report.judging
     if verdict is None or not judging.has_scores or report.stand_ins_judged:
         return ""
@@ -196,7 +196,7 @@ UNDECIDED = "not decided"
 
 
 def earlier_verdict(report: ReportModel) -> PhraseTable | None:
-    """What was decided in a recorded debate, beside what its second judging decides; None if it had not been judged."""
+    """The decision of a recorded debate, beside that of its second judging; None if it had not been judged."""
     earlier_debate, verdict = report.earlier_debate, report.verdict
     if earlier_debate is None or not earlier_debate.judges:
         return None
@@ -234,17 +234,17 @@ _UNCHECKED = ("sources", "mirror", "recorded", "material")
 
 
 class Reason(NamedTuple):
-    """Why a judge decided as it did, in its own words."""
+    """A judge's reasons, in its own words."""
 
     title: str
-    """What the reason is: `Judge 2`, `Strongest argument, A`."""
+    """The label of the reason: `Judge 2`, `Strongest argument, A`."""
     text: str
     turn: str
     """The ballot that gives it."""
 
 
 class ScoreBar(NamedTuple):
-    """Where the result lies between A and B, or between the ends of a score."""
+    """The position of the result between A and B, or between the ends of a score."""
 
     ends: tuple[str, str]
     """The texts at its left and its right end."""
@@ -255,23 +255,23 @@ class ScoreBar(NamedTuple):
 
 
 class FirstScreen(NamedTuple):
-    """What to do, how sure that is, why, and what is open, from what every journal has, in reading order. A decision
-    brief, where a debate has one, answers the same questions: its parts take the place of these."""
+    """The advice, its certainty, its reasons and the open points, from what every journal has, in reading order. A
+    decision brief, where a debate has one, answers the same questions: its parts take the place of these."""
 
     answer: Phrase
     """A sentence about the world: the position that won, or why there is none."""
     sure: tuple[str, ...]
-    """How firm that is, a sentence each: see `firmness`."""
+    """The firmness of the result, a sentence each: see `firmness`."""
     score_bar: ScoreBar | None
     reasons: tuple[Reason, ...]
     open_claims: tuple[tuple[str, DisputedClaim], ...]
     """Claim id to claim, the most disputed first, at most `MAX_OPEN`."""
     open_count: int
-    """How many claims are open in all."""
+    """The total number of open claims."""
     next_step: str
-    """What a judge recommends to do next; may be empty."""
+    """A judge's recommendation for what to do next; may be empty."""
     unchecked: tuple[str, ...]
-    """What weakens the result, a sentence each."""
+    """The weaknesses of the result, a sentence each."""
 
 
 def first_screen(report: ReportModel) -> FirstScreen:
@@ -291,7 +291,7 @@ def first_screen(report: ReportModel) -> FirstScreen:
 
 
 def answer(report: ReportModel) -> Phrase:
-    """What the debate comes to, as a sentence about the world. Where A alone argues for the topic as it stands, `Yes`
+    """The outcome of the debate, as a sentence about the world. If A alone argues for the topic as it stands, `Yes`
     leads, and the topic is not repeated; `No` leads where the other position is the opposite of the topic."""
     verdict = report.verdict
     if verdict is None:
@@ -372,7 +372,7 @@ def _label_firmness(report: ReportModel, verdict: VerdictReport) -> Iterator[str
 
 
 def _score_bar(report: ReportModel) -> ScoreBar | None:
-    """The result between its two ends; None where there are no scores."""
+    """The result between its two ends; None if there are no scores."""
     verdict = report.verdict
     if verdict is None or len(report.positions) != 2 or report.stand_ins_judged:
         return None
@@ -401,7 +401,7 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
 
 
 def _lead(report: ReportModel, verdict: VerdictReport) -> str:
-    """Who leads, by how much, and of how many points."""
+    """The leader, the lead, and the maximum of points."""
     ahead = leader(verdict.totals)
     leads = "neither leads"
     if ahead != TIE:
@@ -412,7 +412,7 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
 
 
 def reasons(report: ReportModel) -> Iterator[Reason]:
-    """Why it was decided so, in the judges' words, the whole of each."""
+    """The reasons for the decision, in the judges' words, the whole of each."""
     if report.verdict is None:
         return
     several = len(_finals(report)) > 1

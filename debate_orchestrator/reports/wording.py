@@ -1,4 +1,4 @@
-"""How a debate went, in a few words: winners, scores and labels as reports and screens write them; and the commands
+"""Short texts on how a debate went: winners, scores and labels as reports and screens write them; and the commands
 that continue it."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
 
 
 class Scales(FrozenModel):
-    """How the numbers of a format's votes are shown."""
+    """The format of the numbers of a format's votes."""
 
     score: str = ""
     """The most that a score may be: `10`; empty if there is none."""
@@ -50,11 +50,11 @@ class Scales(FrozenModel):
 
 ISSUES_CHANGED = "The user changed the list of issues before round 1."
 BEHIND = "The declared winner is behind on points: the judges' declaration decides."
-"""What is said of such a winner on the screen."""
+"""The sentence about such a winner on the screen."""
 
 
 def scales(format: Format) -> Scales:
-    """How the numbers of a format's votes are shown."""
+    """The format of the numbers of a format's votes."""
     fields = [format.shapes[phase.reply] for phase in format.phases() if format.is_vote(phase)]
     scores = [shape[SCORE] for shape in reversed(fields) if SCORE in shape]
     most = scores[0].most if scores else None
@@ -77,7 +77,7 @@ def score_line(result: RoundResult) -> list[str]:
 
 
 def behind_sentence(results: Iterable[RoundResult]) -> str:
-    """In which rounds the declared winner has fewer points; empty where that is so in none."""
+    """In which rounds the declared winner has fewer points; empty if that is so in none."""
     behind = [f"round {result.round} to {winner_word(result.winner)}" for result in results if result.winner_is_behind]
     return f"Against the scores: {', '.join(behind)}." if behind else ""
 
@@ -88,7 +88,7 @@ def votes_text(votes: Mapping[str, int]) -> str:
 
 
 def votes_sentence(verdict: Verdict) -> str:
-    """How many judges of a panel voted for whom: `2 of 3 judges voted for A, 1 for B.`"""
+    """The votes of a panel: `2 of 3 judges voted for A, 1 for B.`"""
     counts = [(winner_word(side), n) for side, n in verdict.vote_counts.items()]
     if not counts:
         return f"None of {len(verdict.votes)} judges' votes counts."
@@ -113,7 +113,7 @@ def named_by(parsed_ballot: ParsedBallot, *, labelled: bool = True) -> str:
 
 
 def label_of(verdict: Verdict) -> str | None:
-    """The label that the debate ends with; None where fewer judges than the quorum give one, or none is given most."""
+    """The label that the debate ends with; None if fewer judges than the quorum give one, or none is given most."""
     return label_by_quorum(verdict.label, verdict.votes, verdict.quorum)
 
 
@@ -123,7 +123,7 @@ def label_by_quorum(label: str | None, votes: Sequence[Vote], quorum: int) -> st
 
 
 def ballot_line(parsed_ballot: ParsedBallot, scales: Scales) -> str:
-    """What one ballot says: `A (A 7.4, B 6.8)`, `misleading (4/10)`, `B (85%)`."""
+    """The content of one ballot: `A (A 7.4, B 6.8)`, `misleading (4/10)`, `B (85%)`."""
     if parsed_ballot.label is not None:
         return scales.label_text(parsed_ballot.label, parsed_ballot.score)
     details = [f"{side.upper()} {decimals(points)}" for side, points in parsed_ballot.scores.items()]
@@ -133,7 +133,7 @@ def ballot_line(parsed_ballot: ParsedBallot, scales: Scales) -> str:
 
 
 def vote_line(vote: Vote) -> str:
-    """What a judge's vote counts as."""
+    """The value of a judge's vote."""
     if vote.absent:
         return "absent"
     if not vote.stable:
@@ -165,8 +165,8 @@ def outcome_line(verdict: Verdict, format: Format) -> str:
 
 
 def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) -> str:
-    """Why votes do not add up to a decision, in a sentence; empty where enough of them count. Where judges give labels,
-    every label counts, whatever winner it stands for."""
+    """The reason that votes do not add up to a decision, in a sentence; empty if enough of them count. If judges give
+    labels, every label counts, whatever winner it stands for."""
     counting = [vote for vote in votes if vote.label is not None] if is_labelled(votes) else decided_votes(votes)
     enough, n = max(1, quorum), len(counting)
     if n >= enough:
@@ -178,7 +178,7 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
 
 
 def _why_it_is_lost(vote: Vote) -> str:
-    """Why a vote counts for nothing."""
+    """The reason that a vote counts for nothing."""
     if vote.absent:
         return "cast no ballot that counts"
     return "abstained" if vote.stable else "changed its vote when the sides were exchanged"
@@ -223,8 +223,8 @@ def filler_in_place(text: str) -> str:
 
 
 def missing_reply_text(debate: DebateState, turn: Turn) -> str:
-    """What is missing because no reply to a turn could be used, and why, in a sentence. The problem may quote the
-    reply, so it is left out of a turn that must stay hidden."""
+    """The missing part because no reply to a turn could be used, and the reason, in a sentence. The problem may quote
+    the reply, so it is left out of a turn that must stay hidden."""
     rejected = debate.rejected_replies(turn.id)
     replies = "the only reply" if len(rejected) == 1 else f"each of the {len(rejected)} replies"
     text = f"No {turn.phase.title.lower()}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
@@ -273,7 +273,7 @@ def next_command(debate: DebateState, journal: str) -> str:
 
 def asking_again(debate: DebateState, journal: str) -> str:
     """The sentence with the command that asks again for the parts of a complete debate for which no reply could be
-    used; empty where none can be asked for."""
+    used; empty if none can be asked for."""
     turns = schedule.turns_to_reopen(debate)
     if not turns:
         return ""

@@ -46,14 +46,14 @@ _MODEL = "the model that argues {}, such as anthropic:NAME; `debate models` list
 
 @dataclass(frozen=True)
 class SettingText:
-    """How a field of `core.settings.Settings` is shown to a user, under its name."""
+    """The texts for a field of `core.settings.Settings`, under its name."""
 
     help: str
     """For `--help` and the sample of an answers file."""
     sample: str
     """Its value in that sample, as YAML. One that begins with `#` is a comment there."""
     metavar: str = ""
-    """What `--help` calls the value of its flag, which is named after the setting. Without one it has a flag only if
+    """The name of its flag's value in `--help`; the flag is named after the setting. Without one it has a flag only if
     it is true or false."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """For a mapping: each key that has a flag of its own, and the help of that flag."""
@@ -216,7 +216,7 @@ def _validate(values: Mapping[str, Any], format: Format, problems: list[str], se
 
 
 def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
-    """What to try where a value was written as a text, a side was called by its name or has no position, or a judge was
+    """The hint if a value was written as a text, a side was called by its name or has no position, or a judge was
     named for a format without one; empty for the rest."""
     value_given = values.get(name)
     if (
@@ -317,14 +317,14 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
 
 
 def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], chosen_phases: Iterable[str]) -> dict[str, bool]:
-    """What to change of the settings `issues` and `brief`: both are off where a stand-in is the rapporteur, unless
+    """The changes to the settings `issues` and `brief`: both are off where a stand-in is the rapporteur, unless
     stand-ins have every seat. Otherwise the first page of a debate between people would have filler."""
     stands_in = any(map(is_stand_in, cast.get(RAPPORTEUR, ())))
     return dict.fromkeys(chosen_phases, False) if stands_in and not is_rehearsal(cast) else {}
 
 
 def rapporteur_note(settings: Settings, format: Format) -> str:
-    """Says why a debate with stand-ins has no decision brief; empty where it has one, or has no stand-ins."""
+    """Says why a debate with stand-ins has no decision brief; empty if it has one, or has no stand-ins."""
     stand_ins = any(map(is_stand_in, specs_of(settings.cast)))
     if settings.brief or DECISION_BRIEF not in format.optional_phases or RAPPORTEUR in settings.cast or not stand_ins:
         return ""
@@ -335,8 +335,8 @@ def rapporteur_note(settings: Settings, format: Format) -> str:
 
 
 def host_problem(cast: Mapping[str, Any]) -> str | None:
-    """Why a cast with a person and the host can't hold a debate; None where it has not both: `debate step`, which
-    takes the host's replies, asks no person."""
+    """The reason that a cast with a person and the host can't debate; None if it does not have both: `debate step`,
+    which takes the host's replies, asks no person."""
     people, hosts = ([seat for seat in cast if spec in specs_of({seat: cast[seat]})] for spec in (HUMAN, HOST))
     if not people or not hosts:
         return None
@@ -360,7 +360,7 @@ def parse_rounds(value: Any, maximum: int) -> int | None:
 
 
 def typed_text(value: Any) -> str:
-    """The value of a setting as a person types it; empty where there is none."""
+    """The value of a setting as a person types it; empty if there is none."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else ", ".join(value) if isinstance(value, list | tuple) else str(value)
@@ -408,7 +408,7 @@ def setting_of(name: str, text: str, format: Format) -> Any:
 
 
 def _problems_of(name: str, value: Any, format: Format) -> list[str]:
-    """What is wrong with the value of one setting, whatever the others are; a quorum is of the largest panel."""
+    """The problems of the value of one setting by itself; a quorum is of the largest panel."""
     try:
         Settings.model_validate({"cast": {JUDGE: (HOST,) * MAX_JUDGES}, name: value}, context=format)
     except pydantic.ValidationError as error:

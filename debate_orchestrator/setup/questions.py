@@ -62,7 +62,7 @@ _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
 """Steps that are a moderator's work."""
 _NO_CONTEXT = ShapeContext(sides=("a", "b"), criteria=(), least=0, most=0, rounds=1, strictness="")
 _OPTION_SUFFIX = re.compile(r"\((?:recommended|default)\)$|^default:|(?<=\d)\s+rounds?$", re.IGNORECASE)
-"""What question tools and users add to an option that they choose: `3 (default)`, `3 rounds`."""
+"""Additions by question tools and users to an option that they choose: `3 (default)`, `3 rounds`."""
 
 
 @cache
@@ -84,7 +84,7 @@ class SetupQuestions:
     # What comes next
 
     def next(self, state: SetupState) -> SetupQuestion | ModeratorTask | Ready:
-        """What the conversation needs now."""
+        """The next step of the conversation."""
         step = next((key for key, is_done in self._steps(state) if not is_done), None)
         if step is None:
             return Ready(show=self.confirmation_text(state.answers))
@@ -97,7 +97,7 @@ class SetupQuestions:
         return self.question(state, step)
 
     def questions_to_ask(self, state: SetupState) -> tuple[SetupQuestion, ...]:
-        """The question that comes next, and those that can be put at the same time; none where none comes next."""
+        """The question that comes next, and those that can be put at the same time; none if none comes next."""
         next_item = self.next(state)
         if not isinstance(next_item, SetupQuestion):
             return ()
@@ -149,7 +149,7 @@ class SetupQuestions:
         )
 
     def _choices(self, key: str) -> dict[str, str]:
-        """The only answers that a question takes, and what they mean; empty where others are taken."""
+        """The only answers that a question takes, and what they mean; empty if others are taken."""
         if key == "strictness":
             return {name: mode.about for name, mode in self.format.rubric.strictness.items()}
         return self.words.questions[key].choices
@@ -159,7 +159,7 @@ class SetupQuestions:
         return self.default_output if key == "output" else default_of(key, self.format)
 
     def _values(self, state: SetupState, key: str) -> dict[str, Any]:
-        """What the wording of a question names."""
+        """The values that the wording of a question names."""
         proposal, limits = state.progress.proposal or {}, self.format.rounds
         match key:
             case "framing":
@@ -225,7 +225,7 @@ class SetupQuestions:
         return f"{seat.name} ({seat.side})" if seat.side else seat.name
 
     def position_sentences(self, state: SetupState) -> list[str]:
-        """Who will argue what, a sentence for each side."""
+        """The positions, a sentence for each side."""
         positions = state.answers.get("positions", {})
         one_line_texts = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.format.sides}
         sentences = [

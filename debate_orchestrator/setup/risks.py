@@ -52,7 +52,7 @@ _SERIOUS: tuple[Kind, ...] = ("server", "program")
 _MAX_SERIOUS_LENGTH = 1_500
 """Characters that the programs and servers of one question may take, so that none scrolls away."""
 _MAX_SHOWN = 5
-"""How many of another kind are shown, if there are more."""
+"""The number of another kind that are shown, if there are more."""
 
 
 _EARLIER_DIGESTS = frozenset(
@@ -70,7 +70,7 @@ _EARLIER_DIGESTS = frozenset(
 
 
 WANTS = "wants to run programs, contact servers or use files outside this folder"
-"""What a setup with risks does, for messages."""
+"""The description of a setup with risks, for messages."""
 
 
 class Risk(FrozenModel):
@@ -93,9 +93,9 @@ class Risk(FrozenModel):
 
     @property
     def digest(self) -> str:
-        """Identifies a risk that the user has agreed to, whichever key asks for it. A program is identified by its
-        command line and its folder, a server or a file by its name and not by its content, and the prompts of a journal
-        by their words."""
+        """Identifies a risk that the user has agreed to, regardless of the key that asks for it. A program is
+        identified by its command line and its folder, a server or a file by its name and not by its content, and the
+        prompts of a journal by their words."""
         identity = "\0".join(filter(None, (f"{self.kind} {self.what}", self.folder)))
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -244,7 +244,7 @@ def _gives_orders(name: str) -> bool:
 
 
 def _outside(path: str) -> str:
-    """Where a path really leads, if that is outside the working folder, hidden in it, or unknown; else empty."""
+    """The real target of a path, if it is outside the working folder, hidden in it, or unknown; otherwise empty."""
     _must_be_short(path)
     try:
         target = os.path.realpath(path)
@@ -257,7 +257,7 @@ def _outside(path: str) -> str:
 
 
 def _real(path: str) -> str:
-    """Where a path really leads; the path as it is written, if that is unknown."""
+    """The real target of a path; the path as it is written, if that is unknown."""
     _must_be_short(path)
     try:
         return os.path.realpath(path)

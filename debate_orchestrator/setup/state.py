@@ -111,7 +111,7 @@ class QuestionText(FrozenModel):
     help: str = ""
     choices: dict[str, str] = {}
     options: dict[str, str] = {}
-    """Where there are no choices: some answers to offer, and what they mean."""
+    """Suggested answers if there are no choices, and their meanings."""
     default: bool = False
 
 
@@ -120,11 +120,11 @@ class QuestionTexts(FrozenModel):
 
     questions: dict[str, QuestionText]
     rounds_with_rebuttals: str
-    """What one round is, where a format's further rounds have challenges and rebuttals."""
+    """The description of a single round, if a format's further rounds have challenges and rebuttals."""
     rounds_of_phases: str
-    """What a round is in other formats."""
+    """The description of a round in other formats."""
     argues: str
-    """Who argues what, in a sentence."""
+    """A side and its position, in a sentence."""
     automatic: tuple[str, ...]
     confirmed: str
     risk: str
@@ -140,7 +140,7 @@ Positions = Annotated[dict[Line, Line], Field(max_length=MAX_KEPT)]
 
 
 class SetupProgress(FrozenModel):
-    """How far the conversation has come, so that it can go on in another process."""
+    """The progress of the conversation, so that it can continue in another process."""
 
     topics: Annotated[tuple[Line, ...], Field(max_length=MAX_KEPT)] = ()
     """The user's wordings of the topic, corrections last."""
@@ -155,7 +155,7 @@ class SetupProgress(FrozenModel):
     asked: dict[str, str] = {}
     """The questions that were put last, key to text, but for those answered since."""
     nonce: str = Field(default="", pattern=rf"{NONCE_PATTERN}|^$")
-    """What fences speech in the moderator's briefs; drawn by the caller that runs the conversation."""
+    """The nonce that fences speech in the moderator's briefs; drawn by the caller that runs the conversation."""
     paid: tuple[Reply, ...] = ()
     """The replies of a moderator that was called, since they may have cost money."""
 
@@ -188,7 +188,7 @@ class ModeratorTask(FrozenModel):
 
     name: Literal["topic", "positions"]
     values: dict[str, Any]
-    """What its brief is made of."""
+    """The values of its brief."""
     json_schema: dict[str, Any]
 
     @property
@@ -239,7 +239,7 @@ class KeptAnswers:
         self.is_ours = is_ours
         """Whether the conversation chose the file itself because no name was given."""
         self.save_problem = ""
-        """Why it could not be kept; empty if it could."""
+        """The reason that it could not be kept; empty if it could."""
         self.saved = False
         self.moved_files: list[str] = []
         """A sentence for each file that was moved aside."""

@@ -182,7 +182,7 @@ def must_begin(path: str | os.PathLike[str], begins: bytes, what: str) -> None:
 
 def _second_name(path: Path) -> str:
     """Another name for a file, so that replacing it right after this loses nothing that was saved since it was read;
-    empty where the file system has no hard links."""
+    empty if the file system has no hard links."""
     name = _hidden(path)
     try:
         os.link(path, name, follow_symlinks=False)
@@ -261,11 +261,11 @@ def _reserve(name: str, *, folder: bool) -> None:
 
 
 _MOVABLE = ("a symbolic link", "a read-only file")
-"""What `_protected` says of files that may be moved aside."""
+"""The beginning of `_protected`'s sentence for files that may be moved aside."""
 
 
 def _protected(status: os.stat_result) -> str:
-    """Why a file must not be replaced; empty if it may be."""
+    """The reason that a file must not be replaced; empty if it may be."""
     if stat.S_ISLNK(status.st_mode):
         return "a symbolic link"
     if stat.S_ISDIR(status.st_mode):

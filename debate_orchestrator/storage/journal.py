@@ -46,7 +46,7 @@ from debate_orchestrator.util.redact import redactor
 from debate_orchestrator.util.sanitize import count_words
 
 NAME_ONE = f"name a file that ends in {JOURNAL}"
-"""What to try where a name is not a journal's."""
+"""The hint for a name that is not a journal's."""
 WRITE_AGAIN = 0.5
 """Seconds between two attempts to write on a full disk."""
 _KEPT = "It is kept in memory and saved as soon as there is room. Ctrl-C twice discards it."
@@ -123,7 +123,7 @@ class WaitingLine(NamedTuple):
 
     line: bytes
     what: str
-    """What it holds, in a few words."""
+    """Its content, in a few words."""
 
 
 class JournalWriter:
@@ -185,7 +185,7 @@ class JournalWriter:
         self.path, self._clock = path, clock
         self.entries = []
         self.lost: list[str] = []
-        """What each result was that could not be saved, in a few words."""
+        """The results that could not be saved, in a few words each."""
         self._waiting: list[WaitingLine] = []
         self._size = self._lines_written = self._lines_synced = 0
         self._is_empty = self._sync_lost = False
@@ -403,7 +403,7 @@ class JournalWriter:
 
 
 def _summary(event: Event) -> str:
-    """What an event holds that was paid for, in a few words."""
+    """The paid content of an event, in a few words."""
     if isinstance(event, Opened):
         return "the positions that were derived"
     reply, turn = getattr(event, "reply", None), getattr(event, "turn_id", "")

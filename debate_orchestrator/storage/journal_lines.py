@@ -41,9 +41,10 @@ _SUFFIX_LENGTH = len(',"hash":""}') + 64
 _FIRST_PREV = "0" * 64
 """The `prev` of the first line."""
 BEGINNING = b'{"n":1,"at":"'
-"""How every journal begins."""
+"""The beginning of every journal."""
 _AT = re.compile(r"[0-9A-Za-z:.+ -]{1,40}")
-"""What says when a line was written: reports show a part of it as it is, so it may hold no markup and no controls."""
+"""The time at which a line was written. Reports show a part of it as it is, so it may hold no markup and no
+controls."""
 
 
 class Entry(NamedTuple):
@@ -190,7 +191,7 @@ def stored_state(journal: str, events: Iterable[Event]) -> DebateState:
 @contextmanager
 def as_damaged_journal(journal: str) -> Iterator[None]:
     """Makes a DamagedJournal of what goes wrong while a journal is made into a state or a report. `journal` is its
-    path, or empty where that is not known. What was raised is the `__cause__`: it may be an error in this program."""
+    path, or empty if that is not known. What was raised is the `__cause__`: it may be an error in this program."""
     name = name_of(journal) if journal else "This journal"
     try:
         yield

@@ -31,7 +31,7 @@ _COLUMN = "column"
 _CONSOLE = Console(file=io.StringIO(), color_system="standard", force_terminal=True, legacy_windows=False)
 """Only to style: nothing is printed with it."""
 _PLAIN = str.maketrans({**dict.fromkeys("█▉▊▋▌", "#"), **dict.fromkeys("▍▎▏░─—·", "-"), "│": "|", "…": "."})
-"""What the live view draws with, for terminals whose encoding lacks it."""
+"""Replacements for characters of the live view, for terminals whose encoding lacks them."""
 _CLEAR, _HIDE, _SHOW = "\r\x1b[J", "\x1b[?25l", "\x1b[?25h"
 _NO_WRAP, _WRAP, _TO_COLUMN = "\x1b[?7l", "\x1b[?7h", "\x1b[{}G"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"

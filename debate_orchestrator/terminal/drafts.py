@@ -25,7 +25,7 @@ TypedAnswers = dict[tuple[str, ...], str]
 SAVE_DELAY = 0.4
 """Seconds after which what is typed is on the disk."""
 _DIGEST_DIGITS = 8
-"""How many digits of a brief's digest are in a draft's name."""
+"""The number of digits of a brief's digest in a draft's name."""
 _SUFFIXES = {"text": "md", "json": "json"}
 _NAME = re.compile(rf"(?P<turn>.+)\.(?P<brief>[0-9a-f]{{{_DIGEST_DIGITS}}})\.(?:md|json)")
 
@@ -37,11 +37,11 @@ class Drafts:
         self.folder = folder
 
     def path_of(self, brief: Brief) -> str:
-        """Where the draft for this brief lies."""
+        """The path of the draft for this brief."""
         return os.path.join(self.folder, f"{brief.turn_id}.{brief.digest[:_DIGEST_DIGITS]}.{_SUFFIXES[brief.wants]}")
 
     def read_speech(self, brief: Brief) -> str:
-        """The speech that was begun in answer to exactly this brief; empty where none was. Raises BadFile for one that
+        """The speech that was begun in answer to exactly this brief; empty if none was. Raises BadFile for one that
         is not text: it is never written over."""
         path = self.path_of(brief)
         return read_text(path, MAX_SIZE, follow=False) if os.path.lexists(path) else ""
@@ -55,7 +55,7 @@ class Drafts:
             Path(self.path_of(brief)).unlink(missing_ok=True)
 
     def read_form(self, brief: Brief) -> TypedAnswers:
-        """What was typed into the form in answer to exactly this brief. Raises BadFile for a draft that is not a
+        """The answers typed into the form for exactly this brief. Raises BadFile for a draft that is not a
         form."""
         try:
             form = strict_json(self.read_speech(brief) or "[]")
@@ -105,7 +105,7 @@ class DraftWriter(Generic[T]):
         self._latest: list[T] = []
         self._timer: asyncio.TimerHandle | None = None
         self.problem = ""
-        """Why nothing can be written; empty where it can."""
+        """The reason that nothing can be written; empty if it can."""
 
     def write_soon(self, value: T) -> None:
         """Writes the value within `SAVE_DELAY` seconds, unless a newer one comes before."""

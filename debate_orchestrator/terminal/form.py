@@ -39,9 +39,9 @@ class Form(ABC):
     """A form while a person fills it in. `entered` is what was typed so far, and is kept after every answer."""
 
     at_first_message = "This is the first question."
-    """What is said where there is no way back."""
+    """The message if there is no way back."""
     choose_first: Callable[[list[FormQuestion]], list[FormQuestion]] | None = None
-    """Chooses the questions that are asked unless the person wants more; None where all are asked."""
+    """Chooses the questions that are asked unless the person wants more; None if all are asked."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Form(ABC):
         return [question for question in all_questions if question in questions or question.field_path in self.answers]
 
     def reply(self) -> dict[str, Any] | None:
-        """What was entered, with defaults for what was not asked; None while something is missing."""
+        """The entries, with defaults for unasked questions; None while something is missing."""
         answers = {**self.answers, **self.computed(self.answers)}
         full = with_defaults(self.shape, self.shape_context, answers) if self.choose_first else answers
         return form_value(self.shape, self.shape_context, full)
@@ -170,7 +170,7 @@ class Form(ABC):
                 self.writer.write_now(self.answers)
 
     async def _review(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
-        """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
+        """Shows all that was entered. Returns the question to be answered anew, or None if it is handed in."""
         all_questions, problem_texts = self.questions(), problems()
         if self.choose_first:
             all_questions = self._asked_for(with_defaults(self.shape, self.shape_context, self.answers))
@@ -196,7 +196,7 @@ class Form(ABC):
             self.prompter.tell(f"{short_repr(answer)} is not a number from 1 to {len(all_questions)}.")
 
     def view(self, all_questions: list[FormQuestion] | None = None) -> list[str]:
-        """What was entered, under the numbers of its questions; of `all_questions` also those that were not asked."""
+        """The entries under the numbers of their questions; of `all_questions` also those that were not asked."""
         rows = []
         for n, question in enumerate(self.asked_questions() if all_questions is None else all_questions, 1):
             if question.field_path in self.answers:
@@ -213,7 +213,7 @@ class Form(ABC):
             return self.answers[question.field_path]
 
     def progress_text(self, question: FormQuestion) -> str:
-        """How far the form is filled in."""
+        """The progress of the form."""
         field_paths = [other.field_path for other in self.asked_questions()]
         index = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
         return f"Question {index} of {len(field_paths)}"
@@ -284,7 +284,7 @@ class ReviewBallotForm(Form):
         return self.ballot()
 
     async def _read_debate(self) -> bool:
-        """Shows the debate; the vote before is final from then on. False where the question before is wanted."""
+        """Shows the debate; the vote before is final from then on. False if the question before is wanted."""
         wording = self.texts.questions[READ]
         question = Question(
             wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), can_go_back=True

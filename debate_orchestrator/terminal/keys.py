@@ -34,7 +34,7 @@ def in_foreground(descriptor: int) -> bool:
 
 
 def keyboard() -> int | None:
-    """The descriptor that keys come from; None where standard input is not a terminal."""
+    """The descriptor that keys come from; None if standard input is not a terminal."""
     try:
         descriptor = sys.stdin.fileno()
     except (AttributeError, OSError, ValueError):
@@ -46,7 +46,7 @@ class TerminalControl:
     """Holds a terminal while it is entered: paints the live view, and reads keys one by one without an echo."""
 
     def __init__(self, live: Live, press: Callable[[str], None], descriptor: int | None):
-        """`press` gets each key from `descriptor`, which is None where there is no keyboard."""
+        """`press` gets each key from `descriptor`, which is None if there is no keyboard."""
         self._live, self._display, self._press = live, live.display, press
         self._descriptor = descriptor
         self._modes: Any = None

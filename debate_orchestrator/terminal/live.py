@@ -59,9 +59,9 @@ class Live:
         self._announcer = Announcer()
         self._cost = _cost(debate) if money else []
         self.note = ""
-        """What the status says besides: `paused`."""
+        """An addition to the status: `paused`."""
         self.keys: Sequence[str] = ()
-        """What the keys do now, for the status."""
+        """The current meaning of the keys, for the status."""
         if debate.replies:
             self._announcer.new(debate)
             self._continue()
@@ -245,7 +245,7 @@ class Live:
             self._add_text(finding, gap=False)
 
     def _shown_text(self, turn: Turn, text: str) -> str:
-        """What is shown of a speech: not the words of a stand-in, and no tag of a quote that was looked up."""
+        """The visible part of a speech: not the words of a stand-in, and no tag of a quote that was looked up."""
         text = with_quotation_marks(text, self._debate.format.checked_tags)
         return wording.filler_in_place(text) if self._is_stand_in(turn) else text
 
@@ -319,7 +319,7 @@ def _clock(seconds: float) -> str:
 
 
 def _cost(debate: DebateState) -> list[str]:
-    """What the calls have cost so far; empty before the first call."""
+    """The cost of the calls so far; empty before the first call."""
     total = costs_of(debate).total
     if not total.calls:
         return []
@@ -383,7 +383,7 @@ def _bars(debate: DebateState, points: Mapping[str, Fraction], maximum: Fraction
 
 
 def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Declined) -> str:
-    """What to note below a speech; empty where there is nothing."""
+    """The note below a speech; empty if there is none."""
     notes = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
     if isinstance(event, events.Spoke):
         visible = speech_rules.visible_speech(debate, turn)
@@ -394,8 +394,8 @@ def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Decline
 
 
 def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *, ballots_hidden: bool = False) -> str:
-    """Why a call failed, or a reply does not count. The problems may quote the reply; `ballots_hidden` leaves them
-    out."""
+    """The reason that a call failed, or a reply does not count. The problems may quote the reply; `ballots_hidden`
+    leaves them out."""
     if isinstance(event, events.CallFailed):
         return event.problem + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
     if not ballots_hidden:

@@ -30,7 +30,7 @@ _SPEECH_PAUSE = 0.8
 _BALLOT_PAUSE = 4.0
 """Seconds after a ballot, to look at the scores."""
 _USER_EVENTS = QuestionAsked | IssuesChanged | EndedEarly
-"""What a user did during the debate. These events keep their place: they decide who speaks and who hears what."""
+"""The user's actions during the debate. These events keep their place: they decide who speaks and who hears what."""
 _WORD = re.compile(r"\S{1,16}\s*|\s+")
 """This many characters count as a word, in scripts that put no spaces between words."""
 

@@ -36,7 +36,7 @@ TEXT_KEYS = "Alt-Enter, Esc Enter or Ctrl-D hands it in, F2 whole brief, Ctrl-C 
 LINE_KEYS = "Shift-Tab back, F2 whole brief, F3 what was entered, Ctrl-C leaves"
 _PAGERS = ("less", "more")
 _PAGER_KEYS = "space goes on, b back, q leaves this text"
-"""What `less` says at its foot."""
+"""The text that `less` shows at its foot."""
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold"})
 
 
@@ -56,7 +56,7 @@ class Question(NamedTuple):
 
     text: str = ""
     lines: tuple[str, ...] = ()
-    """What is shown below the question."""
+    """The text below the question."""
     choices: tuple[tuple[str, str], ...] = ()
     """Values, each with its meaning. An answer may be a value, its number or the beginning of one value only."""
     default: str = ""
@@ -72,9 +72,9 @@ class Question(NamedTuple):
     recent: tuple[str, ...] = ()
     """Earlier answers for the arrow keys, oldest first."""
     explanation: tuple[str, ...] = ()
-    """What `?` shows; the question is put again afterwards."""
+    """The text that `?` shows; the question is asked again afterwards."""
     can_go_back: bool = False
-    """Whether a question lies before this one: `ask` then raises Back."""
+    """Whether there is a question before this one: `ask` then raises Back."""
     private: bool = False
     """Whether the question and its answer are removed from the screen once it is answered."""
     status: Callable[[str], str] = lambda typed: ""
@@ -134,7 +134,7 @@ class Prompter:
 
     @property
     def columns(self) -> int:
-        """How wide the terminal is now."""
+        """The current width of the terminal."""
         return self._output.get_size().columns
 
     def clear(self) -> None:
@@ -157,7 +157,7 @@ class Prompter:
             raise Quit() from None
 
     async def _read(self, question: Question) -> str:
-        """What is typed in answer to a question."""
+        """The line typed in answer to a question."""
         values = [value for value, _ in question.choices]
         self._selected = values.index(question.default) if question.default in values else None
         self._question = question._replace(on_change=lambda text: None)

@@ -18,7 +18,7 @@ _RECENT = TypeAdapter(dict[str, list[str]])
 
 
 class RecentAnswers:
-    """What was answered in earlier setups, by kind of question. Where the file can't be read or written, nothing is
+    """The answers of earlier setups, by kind of question. If the file can't be read or written, nothing is
     remembered."""
 
     def __init__(self) -> None:

@@ -71,7 +71,7 @@ def _refuse_calls(open_risks: Sequence[Risk]) -> None:
 
 
 def cast_text(cast: Mapping[str, Any]) -> str:
-    """Who fills the seats, in a line: `a and b anthropic:x, judge anthropic:y`."""
+    """The occupants of the seats, in a line: `a and b anthropic:x, judge anthropic:y`."""
     seats_of: dict[str, list[str]] = {}
     for seat, entry in cast.items():
         if seat != MODERATOR:
@@ -89,7 +89,7 @@ class SetupTexts(FrozenModel):
 
     messages: dict[str, str]
     meaning: dict[str, str]
-    """What a question means, for a user who answers it with a question mark."""
+    """The meaning of a question, for a user who answers it with a question mark."""
     choices: dict[str, dict[str, str]]
     help: dict[str, str]
     questions: dict[str, QuestionText]
@@ -118,7 +118,7 @@ class SetupBase:
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self.seat_answers: dict[SeatSlot, str] = {}
-        """What was answered here for each seat."""
+        """The answers given here for each seat."""
         self.approved_models: set[str] = set()
         """The models that the person named here or agreed to."""
         self.agree_to_calls: AgreeToCalls = _refuse_calls
@@ -175,7 +175,7 @@ class SetupBase:
         return answer
 
     def choice(self, name: str, default: str, **values: str) -> str:
-        """Which of its choices answers a question of setup_terminal.yaml."""
+        """Asks a question of setup_terminal.yaml and returns the choice."""
         wording = self.texts.questions[name]
         help = wording.help.format(**values).split("\n")
         return self.ask_choice(
@@ -199,7 +199,7 @@ class SetupBase:
             return self._models_future.result()
 
     def moderator(self) -> str | None:
-        """The model that restates the topic and derives positions; None where none is asked."""
+        """The model that restates the topic and derives positions; None if none is asked."""
         cast = self.state.answers.get(_CAST, {})
         if not self._moderates or (is_free(cast) and MODERATOR not in cast):
             return None
@@ -256,7 +256,7 @@ class SetupBase:
         return casting.make_provider(spec, CurrentState(debate), self.find_models().permissions)
 
     def cost_line(self) -> str:
-        """What the moderator's calls have cost, in a line; empty where there were none."""
+        """The cost of the moderator's calls, in a line; empty if there were none."""
         calls = [reply for reply in self.state.progress.paid if reply.called]
         if not calls:
             return ""
@@ -266,7 +266,7 @@ class SetupBase:
         return f"{line}{f', and {unknown} of unknown price' if unknown else ''}. The report does not count them."
 
     def cost_outlook(self) -> str:
-        """What the debate is expected to take, in a sentence; empty where that is not known."""
+        """The expected cost and time of the debate, in a sentence; empty if they are unknown."""
         cast = self.state.answers[_CAST]
         if is_free(cast) and not self.rehearses:
             return self.texts.messages["free"]
@@ -286,7 +286,7 @@ def stated_cast(answers: Mapping[str, Any]) -> Cast:
 
 
 def moderating_model(answers: Mapping[str, Any]) -> str | None:
-    """Who moderates by these answers: the cast's moderator, else the first of its seats that can be called."""
+    """The moderator by these answers: the cast's moderator, else the first of its seats that can be called."""
     cast = stated_cast(answers)
     order = (MODERATOR, JUDGE, *cast)
     specs = [spec for seat in order if seat in cast for spec in model_spec.specs_of({seat: cast[seat]})]

@@ -77,7 +77,7 @@ class CastQuestions:
         return [*choices, (model_spec.REHEARSE, "", rehearsal), ("seats", "", None)]
 
     def _cast_of_one(self, text: str) -> Cast:
-        """A cast with one model in all seats."""
+        """A cast with one model in every seat."""
         spec = self._check_spec("cast", text)
         return cast_of(self._session.setup_questions.format, lambda seat: spec)
 
@@ -126,8 +126,8 @@ class CastQuestions:
                 slots.append((following[0], 0))
 
     def _ask_seat(self, slot: SeatSlot, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
-        """Who fills one seat, given the models in `chosen_before`; empty for the first choice of a question that has
-        one."""
+        """The occupant of one seat, given the models in `chosen_before`; empty for the first choice of a question that
+        has one."""
         session, (seat, judge_index) = self._session, slot
         name = {JUDGE: "panel" if judge_index else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
         values = {"who": session.setup_questions.side_name(seat), **EXAMPLES} if name == "seat" else {}

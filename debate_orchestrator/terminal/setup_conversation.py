@@ -222,7 +222,7 @@ class SetupConversation(SetupBase):
         self.prompter.tell("", self.texts.messages["plain"])
 
     def _plain_positions(self) -> dict[str, str]:
-        """The positions on the topic that are made without a model; empty where the person has to word them."""
+        """The positions on the topic that are made without a model; empty if the person has to word them."""
         topic = str(self.state.answers.get("topic", ""))
         return positions_without_model(topic, self.setup_questions.format.sides, rehearsal=self.rehearses)
 
@@ -397,7 +397,7 @@ class SetupConversation(SetupBase):
         return self.ask_choice(_BEGIN, Question(wording.text, lines, choices, default="yes" if possible else "more"))
 
     def _find_problems(self) -> tuple[DebateFiles | None, list[str]]:
-        """Where the debate's files will lie, and why it can't be opened, if it can't."""
+        """The paths of the debate's files, and the reason that it can't be opened, if it can't."""
         try:
             self.settings()  # a file that was changed by hand may hold an answer that can't be taken
             return self.check(self.state), []

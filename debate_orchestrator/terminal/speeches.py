@@ -19,7 +19,7 @@ from debate_orchestrator.util.sanitize import one_line, sanitize
 COLUMN = 58
 """Width of a column at least: two of them and the separator in 120 columns, less the last one."""
 INDENT = 2
-"""How far speech is indented. The engine's own words are not, so no speech can pass for them."""
+"""The indentation of speech. The engine's own words are not, so no speech can pass for them."""
 _STRONG = r"^ *#{1,6} .*|\*\*[^*]+\*\*"
 """Headings and strong words in markdown, which are shown bold."""
 
@@ -42,7 +42,7 @@ class SpeechView:
         """`asked_at` is when it was asked, in seconds; `tag` the format's own tag of private working."""
         self.turn, self.asked_at = turn, asked_at
         self.retry_at: float | None = None
-        """When it is asked again, in seconds; None while it is not waiting for that."""
+        """The seconds until it is asked again; None while it is not waiting for that."""
         self.attempts = 0
         self.is_final = False
         self._heading, self._style, self._tag = heading, style, tag
@@ -99,7 +99,7 @@ class SpeechView:
 
     @property
     def words(self) -> int:
-        """How many words of this attempt are shown."""
+        """The number of words of this attempt that are shown."""
         return len(self._text.split())
 
     def rows(self, width: int) -> list[Text]:

@@ -63,7 +63,7 @@ class PersonTurn(NamedTuple):
         return f"{_heading(debate, turn)}\n\n{full_text(debate, turn, brief, _form(debate, turn))}\n"
 
     def problems(self, text: str) -> list[str]:
-        """What is wrong with a text as the reply to this turn; empty if it is valid."""
+        """The problem with a text as the reply to this turn; empty if it is valid."""
         return reply_problems(self.debate, self.turn, self.brief, text)
 
 
@@ -124,7 +124,7 @@ class SpeechEditor:
         return [length, *speech_remarks(self._person_turn.debate, turn, self._text)]
 
     def _count_words(self, text: str) -> tuple[int, int]:
-        """How many words there are, and how many of those are over the limit."""
+        """The number of words, and the number over the limit."""
         visible = speech_rules.visible_as_quoted(self._person_turn.debate, text, self._person_turn.turn.phase)
         return visible.words + visible.dropped, visible.dropped
 
@@ -221,7 +221,7 @@ class TurnForm(Form):
 
 
 class TerminalPeople:
-    """The people at one terminal, in all seats that they fill."""
+    """The people at one terminal, in every seat that they fill."""
 
     one_at_a_time = True
 
@@ -319,7 +319,7 @@ class TerminalPeople:
 
 
 def readable(person_turn: PersonTurn, known_documents: Collection[Document]) -> list[Line]:
-    """What a person reads before a turn: who they are, the documents, the task, the length.
+    """The text that a person reads before a turn: who they are, the documents, the task, the length.
 
     Documents in `known_documents` are only counted.
     """
@@ -357,7 +357,7 @@ def _task_lines(person_turn: PersonTurn) -> Iterator[Line]:
 
 
 def _form(debate: DebateState, turn: Turn) -> str:
-    """What the form of a turn asks for."""
+    """The questions of the form of a turn."""
     if debate.shape(turn) is None or short_form(debate, turn) is None:
         return ALL_ASKED
     return f"A form asks for these: {', '.join(asked_at_first(debate, turn))}. `more` at its end asks for the rest."

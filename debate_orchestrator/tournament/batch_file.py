@@ -20,7 +20,7 @@ from debate_orchestrator.util.errors import BadFile, JournalWriteError
 _LOG = logging.getLogger(__name__)
 BATCHES = "batches.jsonl"
 _BEGINNING = b'{"batch": "'
-"""How every line begins."""
+"""The beginning of every line."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Batch:
     codes: dict[str, str]
     """The id of a call to the code that its reply was asked for, where it was: another machine may read it."""
     at: str
-    """When its creation began: the date and the time in UTC."""
+    """The time at which its creation began: the date and the time in UTC."""
     id: str | None = None
     """The provider's name for it; None if that never arrived."""
 

@@ -90,9 +90,9 @@ class Batches:
         """By model, the ids of calls for the next batch."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._creations: set[asyncio.Task[None]] = set()
-        """What puts calls into a new batch, from its upload on."""
+        """The task that puts calls into a new batch, from its upload on."""
         self._results: dict[str, asyncio.Task[Results]] = {}
-        """What takes the results of a batch, by the batch's name."""
+        """The tasks that take the results of batches, by the batch's name."""
 
     def wrap_providers(
         self, plain: Mapping[str, Provider], limited: Mapping[str, Provider], current: CurrentState
@@ -214,7 +214,7 @@ class Batches:
         return {call: pending_call.body for call, pending_call in awaited.items() if not pending_call.stop.is_set()}
 
     def _results_task(self, batch: Batch) -> asyncio.Task[Results]:
-        """What takes the results of a batch: one task for all its calls, which debates may ask for one after
+        """Takes the results of a batch: one task for all its calls, which debates may ask for one after
         another."""
         if batch.name not in self._results:
             task = asyncio.get_running_loop().create_task(self._take_results(batch))
@@ -286,7 +286,7 @@ class Batches:
 
 
 async def _unless_stopped(future: asyncio.Future[_Result], stop: asyncio.Event) -> _Result | None:
-    """What a future brings; None if `stop` is set before."""
+    """The result of a future; None if `stop` is set first."""
     stopped = asyncio.ensure_future(stop.wait())
     try:
         await asyncio.wait((future, stopped), return_when=asyncio.FIRST_COMPLETED)

@@ -38,7 +38,7 @@ from debate_orchestrator.util.redact import redactor
 SPEC, DEBATES = "tournament.json", "debates"
 """The frozen spec in a tournament's folder, and the folder of its journals."""
 PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
-"""What the report of a tournament adds to its folder."""
+"""The files that the report of a tournament adds to its folder."""
 LOCK = ".lock"
 """The file by which a process keeps a folder. Its name is hidden, so it does not count among what a folder holds."""
 _PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, LOCK)
@@ -70,7 +70,7 @@ class Tournament(NamedTuple):
         return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic_id])
 
     def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event], name: str = "") -> None:
-        """BadFile unless events are of this debate: they begin with its opening, whatever was drawn for it by chance,
+        """BadFile unless events are of this debate: they begin with its opening, regardless of its random values,
         and no model from outside the tournament was put into a seat. `name` says where they were read, other than in
         the folder."""
         # A journal holds no secrets, also none that this process has learned since the spec was checked.

@@ -44,7 +44,7 @@ _LATEST_SECONDS = 1e11
 
 
 class ColumnMap(FrozenModel):
-    """Which column holds what. In JSON lines a column is a path of keys: `transcript.topic.id`."""
+    """The meaning of columns. In JSON lines a column is a path of keys: `transcript.topic.id`."""
 
     debate: str
     pro: str
@@ -55,7 +55,7 @@ class ColumnMap(FrozenModel):
     category: str | None = None
     created: str | None = None
     first: str | None = None
-    """pro or con, whichever speaks first."""
+    """The first speaker: pro or con."""
     winner: str | None = None
     """pro, con, tie, or a side's model."""
     scores: dict[str, tuple[str, str]] = Field(default={}, max_length=rows.MAX_DIMENSIONS)
@@ -186,7 +186,7 @@ def _mapped_rows(
 
 
 def _value_at(value: Any, path: str) -> Any:
-    """The value in a column, or at a path of keys; None where there is none."""
+    """The value in a column, or at a path of keys; None if there is none."""
     if isinstance(value, dict) and path in value:
         return value[path]
     for key in path.split("."):
@@ -229,7 +229,7 @@ def _debatebench(lines: Iterable[tuple[int, Any]], file_name: str) -> Iterator[_
 
 
 def _usage(turns: list[dict[str, Any]]) -> RoleUsage:
-    """What a side's turns took, or the judges' ballots, as far as the record says."""
+    """The usage of a side's turns, or of the judges' ballots, as far as the record has it."""
 
     def total(*names: str) -> float | None:
         amounts = [next((turn[name] for name in names if turn.get(name) is not None), None) for turn in turns]
@@ -258,7 +258,7 @@ class _Collector:
     def __init__(self, file_name: str, *, has_time: bool):
         self._file_name, self._has_time = file_name, has_time
         self._problem_cases: dict[str, list[str]] = {}
-        """What could not be read, by kind."""
+        """The unreadable values, by kind."""
         self._debates: dict[str, dict[str, Any]] = {}
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
 
@@ -329,7 +329,7 @@ class _Collector:
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def _number(self, row: _JudgeRow, key: str, maximum: int, *, integer: bool = False) -> float | None:
-        """What a column holds, if it is a number of at most `maximum`, with or without a minus, and whole if asked."""
+        """The value of a column, if it is a number of at most `maximum`, positive or negative, and whole if asked."""
         value = row.values.get(key)
         number = _finite(value)
         if number is not None and abs(number) <= maximum and (number.is_integer() or not integer):

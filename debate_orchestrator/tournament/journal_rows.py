@@ -83,7 +83,7 @@ def read_rows(folder: str) -> Rows:
 
 
 def title(folder: str) -> str:
-    """What a tournament is called: its tag, or the name of its folder."""
+    """The name of a tournament: its tag, or the name of its folder."""
     path = os.path.join(folder, SPEC)
     spec = read_json(path) if os.path.exists(path) else None
     tag = spec.get("tag") if isinstance(spec, dict) else None
@@ -128,7 +128,7 @@ def _read_all(paths: Sequence[str], debates_folder: Path) -> tuple[list[_Debate]
 
 
 def _imported_notes(imported: Any, folder: str) -> list[str]:
-    """What was noted when rows were imported."""
+    """The notes made when rows were imported."""
     notes = imported.get("notes", []) if isinstance(imported, dict) else None
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         problem = f"{name_of(os.path.join(folder, SPEC))}: {IMPORTED} is not what an import writes."
@@ -202,7 +202,7 @@ def _model(cast: Sequence[str], names: Mapping[str, str]) -> str | None:
 
 
 def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
-    """What each side and the panel took."""
+    """The usage of each side and of the panel."""
     report, seconds = debate.report, _seconds(debate.entries)
     roles = {seat: _SEATS.get(seat, "judge") for seat in report.seats if seat in _SEATS or seat.startswith("judge")}
     usage: dict[Any, RoleUsage] = {}

@@ -51,7 +51,7 @@ class ScheduledDebate(FrozenModel):
     """The name of the model that argues for the topic."""
     con: str
     first: Literal["pro", "con"]
-    """Who speaks first."""
+    """The first speaker."""
     repetition: int
     seed: int
     judges: tuple[str, ...]
@@ -78,7 +78,7 @@ def make_schedule(spec: TournamentSpec) -> tuple[ScheduledDebate, ...]:
 
 
 SCHEDULE_BEGINS = b'[\n{"id": "'
-"""How every file with a schedule begins."""
+"""The beginning of every file with a schedule."""
 
 
 def schedule_text(schedule: Sequence[ScheduledDebate]) -> str:
@@ -98,7 +98,7 @@ def pairs_by_addition(spec: TournamentSpec) -> Iterator[tuple[tuple[str, str], .
 def seatings(
     spec: TournamentSpec, pair: tuple[str, str], topic: Topic, topic_index: int, repetition: int
 ) -> list[tuple[str, str]]:
-    """Who is pro and who is con, for a pair on a topic: one debate, or both ways round."""
+    """The sides of a pair on a topic: one debate, or both ways round."""
     one, other = pair
     both = [(one, other), (other, one)]
     if spec.sides == "swapped":
@@ -114,7 +114,7 @@ def seatings(
 def first_speakers(
     spec: TournamentSpec, pro: str, con: str, topic: Topic, topic_index: int, repetition: int
 ) -> list[Literal["pro", "con"]]:
-    """Who speaks first: one debate for each."""
+    """The first speakers: one debate for each."""
     orders: list[Literal["pro", "con"]] = ["pro", "con"]
     if spec.first == "both":
         return orders
@@ -136,7 +136,7 @@ class JudgeDraw:
         self._in_all: Counter[str] = Counter()
 
     def panel(self, topic: Topic, pro: str, con: str, tie_break: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The panel of a debate and its reserve, least used first: on the topic, then for the pair, then in all, then
+        """The panel of a debate and its reserve, least used first: on the topic, then for the pair, then in total, then
         by chance."""
         if (pro, con) not in self._eligible:
             self._eligible[pro, con] = [judge.name for judge in may_judge(self._spec, pro, con)]
@@ -206,7 +206,7 @@ SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 
 
 class ModelEstimate(NamedTuple):
-    """What one model has to do."""
+    """The work of one model."""
 
     model: str
     calls: float
@@ -218,7 +218,7 @@ class ModelEstimate(NamedTuple):
 
 
 class TournamentEstimate(NamedTuple):
-    """What a schedule will take."""
+    """The expected calls, cost and time of a schedule."""
 
     debates: int
     models: tuple[ModelEstimate, ...]
@@ -229,7 +229,7 @@ class TournamentEstimate(NamedTuple):
     """The time at the limits, or the time of the calls with so many debates at once if that is longer; None if the
     calls go into batches, which take as long as the provider takes."""
     bound: str
-    """What decides on the time, in words."""
+    """The limit that decides on the time, in words."""
 
     @property
     def calls(self) -> int:
@@ -259,7 +259,7 @@ class TournamentEstimate(NamedTuple):
 def estimate_tournament(
     spec: TournamentSpec, debates: Sequence[ScheduledDebate], concurrency: int, *, batch: bool = False
 ) -> TournamentEstimate:
-    """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
+    """The estimate for these debates, with so many at once; with `batch`, in batches where the vendor takes them."""
     amounts: dict[str, dict[str, float]] = {}
     seconds, sample = 0.0, list(debates)
     if len(debates) > MAX_ESTIMATED:

@@ -41,7 +41,7 @@ _HEADERS = {
     "output_tokens": ("anthropic-ratelimit-output-tokens-{}",),
     "tokens": ("x-ratelimit-{}-tokens",),
 }
-"""What is limited, and the headers that say so; {} is `limit` or `remaining`."""
+"""The limited quantities, with the headers that report them; {} is `limit` or `remaining`."""
 
 
 class Bucket:
@@ -54,7 +54,7 @@ class Bucket:
 
     @property
     def _max_level(self) -> float:
-        """What may be taken at once: the allowance of a second."""
+        """The amount that may be taken immediately: the allowance of a second."""
         return max(1.0, self.a_minute / 60)
 
     def wait(self, now: float) -> float:
@@ -88,7 +88,7 @@ class Limiter:
         self._allowed, self._allowed_since, self._slow_growth = float(FIRST_CONCURRENCY), now, False
         self._paused_until, self._throttled_in_a_row = 0.0, 0
         self.throttled = 0
-        """Calls that were throttled, in all."""
+        """The total number of throttled calls."""
 
     @property
     def buckets(self) -> dict[str, Bucket]:
@@ -102,7 +102,7 @@ class Limiter:
             bucket.a_minute = getattr(self._limits, name) / workers
 
     def blocked_for(self) -> tuple[float, str]:
-        """Seconds for which no call may be made, whichever calls are under way, and what decides on that."""
+        """Seconds for which no call may be made, regardless of the calls under way, and the limit that decides it."""
         now = self._clock()
         used_up = (
             (bucket.wait(now), f"the limit of {bucket.a_minute:,.0f} {name.replace('_', ' ')} a minute")
@@ -174,7 +174,7 @@ def _count(text: str | None) -> int | None:
 
 
 class Amounts(NamedTuple):
-    """What a call takes from allowances, in tokens."""
+    """The amount that a call takes from allowances, in tokens."""
 
     input_tokens: int
     output_tokens: int
@@ -183,7 +183,7 @@ class Amounts(NamedTuple):
         return {"requests": requests, **self._asdict(), "tokens": sum(self)}
 
     def beyond(self, expected: Amounts) -> dict[str, float]:
-        """What a call took more than was expected, which may be negative."""
+        """The amount that a call took beyond the expected one; it may be negative."""
         return Amounts(self.input_tokens - expected[0], self.output_tokens - expected[1]).by_kind(requests=0)
 
 
@@ -217,7 +217,7 @@ class Gate:
         self._limiters[-1].on_response(status, headers)
 
     def end_call(self, call: Amounts, usage: Usage | None) -> None:
-        """Gives the room of a call back, and sets right what was expected. None where that is unknown."""
+        """Gives the room of a call back, and sets right what was expected. None if that is unknown."""
         for limiter in self._limiters:
             limiter.end_call()
             if usage is not None and usage.output:

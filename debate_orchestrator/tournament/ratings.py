@@ -37,12 +37,12 @@ _PRIOR = {"strength": 2.0, "reliability": 0.5, "bias": 1.0, "effect": 2.0, "ties
 MAX_MODELS, MAX_JUDGES = 500, 500
 _OUTCOMES = {"pro": 0, "con": 1, "tie": 2}
 _SECOND_SPEAKER = {"con": 1, "pro": -1, None: 0}
-"""Who speaks first to s of the model above."""
+"""The first speaker, relative to s of the model above."""
 _DRAW_COUNT = 200
 """Draws of the bootstrap."""
 _INFORMATION = 0.2
-"""What a vote tells of a parameter, about: the curvature of its log likelihood. Measured in standard errors, all
-parameters are alike, and the fit takes few steps."""
+"""The approximate information of a vote on a parameter: the curvature of its log likelihood. Measured in standard
+errors, all parameters are alike, and the fit takes few steps."""
 CONFIDENCE = 0.95
 
 
@@ -71,14 +71,14 @@ class ModelStrength(NamedTuple):
 
 
 class JudgeEffect(NamedTuple):
-    """What a judge adds of its own."""
+    """A judge's own biases."""
 
     judge: str
     votes: int
     bias: Interval
     """Log odds that it adds to pro, against the mean of the judges."""
     reliability: Interval
-    """How strongly its votes follow the strengths, as a factor against the mean of the judges."""
+    """The degree to which its votes follow the strengths, as a factor against the mean of the judges."""
 
 
 class Fit(NamedTuple):
@@ -86,16 +86,16 @@ class Fit(NamedTuple):
 
     strengths: tuple[ModelStrength, ...]
     side: Interval | None
-    """Log odds that arguing pro adds; None where the schedule can't tell it from the strengths."""
+    """Log odds that arguing pro adds; None if the schedule can't tell it from the strengths."""
     second_speaker: Interval | None
-    """Log odds that speaking second adds; None where the schedule can't tell it from the rest."""
+    """Log odds that speaking second adds; None if the schedule can't tell it from the rest."""
     ties: Interval
     """Log of v: 0 makes a tie as likely as either win between equals."""
     judges: tuple[JudgeEffect, ...]
     votes: int
     draws: int
     drawn_by: str
-    """What the bootstrap draws: `topic`, or `debate` where there is one topic."""
+    """The unit that the bootstrap draws: `topic`, or `debate` where there is one topic."""
     clusters: int
     groups: int
 
@@ -229,7 +229,7 @@ class _Model:
         self._data, self.use_side, self.use_second_speaker = data, use_side, use_second_speaker
         self._models, self._judges = len(data.models), len(data.judges)
         self.judge_parts = (self._models, self._models + self._judges)
-        """Where the reliabilities begin, and the biases."""
+        """The indices of the first reliability and the first bias."""
         self.size = self._models + 2 * self._judges + 3
         names = ["strength"] * self._models + ["reliability"] * self._judges + ["bias"] * self._judges
         self._precision = np.array([_PRIOR[name] for name in [*names, "effect", "effect", "ties"]]) ** -2.0
@@ -368,7 +368,7 @@ class Ratings(NamedTuple):
 
     elo: tuple[EloRow, ...]
     fit: Fit | None
-    """None where no judge's vote is on record."""
+    """None if no judge's vote is on record."""
     notes: tuple[str, ...]
 
 
@@ -392,7 +392,7 @@ def elo(debates: Iterable[DebateRow]) -> tuple[EloRow, ...]:
 
 
 def rate(rows: Rows) -> Ratings:
-    """Both ratings; none where stand-ins spoke in all debates. Raises BadFile if no debate can be rated otherwise,
+    """Both ratings; none if stand-ins spoke in all debates. Raises BadFile if no debate can be rated otherwise,
     BadSettings if the extra `tournament` is missing."""
     rated = elo(rows.debates)
     if not rated and rows.debates and all(debate.rehearsed for debate in rows.debates):
@@ -432,7 +432,7 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
 
 
 _STRENGTH = ("model", "strength", "low", "high", "rank")
-"""What `rate --json` says of a model's strength."""
+"""A model's strength in `rate --json`."""
 
 
 def summary_json(ratings: Ratings) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from debate_orchestrator.util.sanitize import one_line
 
 _LINE = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
 _HEAD = "# Written by debate_orchestrator.\n"
-"""How a list of checksums begins."""
+"""The beginning of a list of checksums."""
 _NAMES = rf"{PAGE}|{RATINGS}|{TABLES}/\w+\.csv|{PLOTS}/\w+\.(?:svg|png)"
 _LIST = re.compile(rf"{_HEAD}(?:[0-9a-f]{{64}}  (?:{_NAMES})\n)*".encode())
 """All of a list that this program wrote."""
@@ -104,7 +104,7 @@ def _write(path: str, data: bytes, ours: WrittenByUs) -> Iterator[str]:
 
 
 PAGE_BEGINS = '<!doctype html>\n<html lang="en" class="debate-tournament">'
-"""How every such page begins."""
+"""The beginning of every such page."""
 _MAX_ROWS = 40
 """Rows of a table that the page shows; its CSV file has all."""
 _MAX_DEBATES = 300
@@ -207,7 +207,7 @@ class Plot(NamedTuple):
     name: str
     title: str
     how_to_read: str
-    """How to read it, and what it does not show."""
+    """A note on how to read it, and on what it does not show."""
     svg: str
     png: bytes
 

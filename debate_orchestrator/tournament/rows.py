@@ -48,15 +48,15 @@ class RoleUsage(FrozenModel):
 
     calls: _Total = 0
     input: _Total | None = None
-    """Tokens of the prompts; None where they were not counted."""
+    """Tokens of the prompts; None if they were not counted."""
     output: _Total | None = None
-    """Tokens of the replies; None where they were not counted."""
+    """Tokens of the replies; None if they were not counted."""
     cost: Dollars | None = None
-    """US dollars; None where the price of any call is unknown."""
+    """US dollars; None if the price of any call is unknown."""
     seconds: _Number | None = None
-    """From each request to its reply, added up; None where it was not measured."""
+    """From each request to its reply, added up; None if it was not measured."""
     words: _Total | None = None
-    """Words of the speeches; None where they are not known."""
+    """Words of the speeches; None if they are not known."""
     declined_turns: _Total = Field(default=0, alias="refusals")
     """Turns in which the side declined to argue."""
 
@@ -69,16 +69,16 @@ class DebateRow(FrozenModel):
     kind: Literal["debate"] = "debate"
     id: _Name
     created: str = ""
-    """UTC, ISO 8601 in one form, so that text sorts by time; empty where it is not known."""
+    """UTC, ISO 8601 in one form, so that text sorts by time; empty if it is not known."""
     topic: _Name
     motion: str = ""
     """The sentence that is debated; `topic` is its id."""
     category: _Name = ""
     pro: _Name | None
-    """The model that argues for the topic; None where it is not known."""
+    """The model that argues for the topic; None if it is not known."""
     con: _Name | None
     first: Side | None = None
-    """Who speaks first; None where it is not known."""
+    """The first speaker; None if unknown."""
     winner: Winner | None
     """The panel's; consensus counts as a tie, and None is not a decision."""
     complete: bool = True
@@ -86,7 +86,7 @@ class DebateRow(FrozenModel):
     """Whether stand-ins spoke in place of models."""
     usage_by_role: dict[Literal["pro", "con", "judge"], RoleUsage] = Field(default={}, alias="work")
     page: str = ""
-    """The debate's own page, relative to the folder; empty where there is none. No page is read from a file of rows, in
+    """The debate's own page, relative to the folder; empty if there is none. No page is read from a file of rows, in
     which it might lead anywhere."""
 
     @property
@@ -109,9 +109,9 @@ class BallotRow(FrozenModel):
     debate: str
     judge: _Name
     winner: Winner | None
-    """None where the ballot decides nothing."""
+    """None if the ballot decides nothing."""
     scores: dict[str, tuple[_Number, _Number]] = {}
-    """Dimension to the points of pro and con; empty where sides are not scored."""
+    """Dimension to the points of pro and con; empty if sides are not scored."""
     round: _Count | None = Field(default=None, alias="turn")
     """The round after which it was cast, from 1; None for a ballot on the whole debate."""
     final: bool = True
@@ -119,7 +119,7 @@ class BallotRow(FrozenModel):
     mirrored: bool = False
     """Whether the judge saw the sides exchanged."""
     counted: bool = True
-    """Whether it counts: False where the judge said something else when the sides were exchanged."""
+    """Whether it counts: False if the judge said something else when the sides were exchanged."""
     repeat: _Count = 0
     """0 for the panel's own ballot; from 1 for the same debate judged again."""
     label: _Name | None = None
@@ -128,7 +128,7 @@ class BallotRow(FrozenModel):
 
     @property
     def mirrored_with(self) -> tuple[object, ...]:
-        """What a ballot has in common with the one of the same judge on the mirrored debate."""
+        """The key that a ballot shares with the one of the same judge on the mirrored debate."""
         return self.debate, self.judge, self.round, self.repeat
 
     @property
@@ -230,7 +230,7 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
 
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
-    """How many votes changed when the sides were exchanged."""
+    """The number of votes that changed when the sides were exchanged."""
     mirrored = {row.mirrored_with for row in ballots if row.mirrored}
     both = [row for row in ballots if not row.mirrored and row.final and row.mirrored_with in mirrored]
     if both:

@@ -50,7 +50,7 @@ _LOG = logging.getLogger(__name__)
 CONCURRENCY = 50
 """Debates under way at the same time, unless it is said otherwise."""
 INTERNAL_ERROR = "An error in this program stopped it"
-"""How the reason begins where a debate stopped because of an error in this program."""
+"""The prefix of the reason if a debate stopped because of an error in this program."""
 _MAX_FAILURES = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
 
@@ -68,7 +68,7 @@ class DebateStatus(NamedTuple):
     cost: Dollars = 0.0
     """US dollars that the cap counts."""
     why: tuple[str, ...] = ()
-    """What stopped it."""
+    """The reason that it stopped."""
     permanent: bool = False
     """Whether it would stop again for that, in the same run."""
 
@@ -79,12 +79,12 @@ class DebateStatus(NamedTuple):
 
 
 def count_completed(statuses: Iterable[DebateStatus]) -> int:
-    """How many debates are complete, those without a decision included."""
+    """The number of complete debates, including those without a decision."""
     return sum(debate_status.is_complete for debate_status in statuses)
 
 
 class RunCounts(NamedTuple):
-    """How far a run is, as `--json` and `--events` have it."""
+    """The progress of a run for `--json` and `--events`."""
 
     debates: int
     complete: int = 0
@@ -104,7 +104,7 @@ class RunCounts(NamedTuple):
     seconds: float = 0.0
     seconds_left: int | None = None
     workers: int | None = None
-    """The workers that run debates; None where this process does."""
+    """The workers that run debates; None if this process does."""
 
     def json(self) -> dict[str, Any]:
         """The numbers as plain data; `workers` where there are any."""
@@ -113,7 +113,7 @@ class RunCounts(NamedTuple):
 
 
 class JournalStore(Protocol):
-    """Where the journals of debates are written: files, or a database that machines share."""
+    """The storage for journals of debates: files, or a database that machines share."""
 
     def open(self, debate_id: str, make_opened: Callable[[], Opened]) -> AbstractAsyncContextManager[JournalWriter]:
         """The one writer of a journal, which is begun with `make_opened` if there is none. LockedJournal if another
@@ -370,7 +370,7 @@ def internal_error(error: Exception) -> str:
 
 
 def _winner(debate: DebateState) -> str | None:
-    """Who has won a debate that is complete."""
+    """The winner of a complete debate."""
     verdict = tally.verdict(debate) if debate.complete else None
     if verdict is None or verdict.winner == NO_DECISION:
         return None

@@ -63,7 +63,7 @@ _Amount = Annotated[int | None, Field(ge=1, le=MAX_COUNT, strict=True)]
 
 
 class Limits(FrozenModel):
-    """The limits of a provider. None where a limit is not known; then the limit that its responses state counts."""
+    """The limits of a provider. None if a limit is not known; then the limit that its responses state counts."""
 
     requests: _Amount = None
     """Requests a minute."""
@@ -84,12 +84,12 @@ class Topic(FrozenModel):
     """The sentence that is debated."""
     category: Annotated[str, Field(max_length=MAX_CATEGORY_LENGTH)]
     position_a: Text
-    """What the pro side argues."""
+    """The position of the pro side."""
     position_b: Text
 
 
 class PhaseLengths(FrozenModel):
-    """How long the speeches of one phase may be."""
+    """The maximum length of the speeches of one phase."""
 
     words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True)
     most_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True)
@@ -97,14 +97,14 @@ class PhaseLengths(FrozenModel):
 
 
 class Judges(FrozenModel):
-    """The pool of judges and how panels are drawn from it; the pool is empty where the format has no judge."""
+    """The pool of judges and how panels are drawn from it; the pool is empty if the format has no judge."""
 
     pool: tuple[Model, ...] = Field(default=(), alias="from")
     panel: int = Field(ge=0, le=MAX_JUDGES, strict=True)
     sample: Sample = "balanced"
     """`balanced` spreads judges over topics, pairs and debates; `first` takes the first of the pool that may judge."""
     exclude: Exclude = "models"
-    """Who may not judge: the debaters' own models, or all models of their vendors."""
+    """The models that may not judge: the debaters' own, or all of their vendors."""
     mirror: bool = Field(default=False, strict=True)
     """Whether every judge also votes with the sides exchanged."""
 
@@ -127,7 +127,7 @@ class TournamentSpec(FrozenModel):
     limits: dict[str, Limits] = {}
     """By the kind of provider, or by the name or spec of a model."""
     lengths: dict[str, PhaseLengths] = Field(default={}, alias="budgets")
-    """How long the speeches of a phase may be, by phase."""
+    """The maximum length of speeches, by phase."""
     settings: dict[str, Any] = {}
     """Settings of every debate."""
     added: tuple[str, ...] = ()
@@ -208,7 +208,7 @@ def _pool(data: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _problems_of(model: Mapping[str, str]) -> list[str]:
-    """What is wrong with a model that has a name and a spec."""
+    """The problems of a model that has a name and a spec."""
     name, spec = model["name"], model["spec"]
     if len(spec) > MAX_NAME_LENGTH:
         return [f"{short_repr(spec)}: at most {MAX_NAME_LENGTH:,} characters are allowed."]
@@ -259,7 +259,7 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _format_problems(data: Mapping[str, Any], loaded_format: Format) -> Iterator[str]:
-    """What does not fit the format."""
+    """The parts that do not fit the format."""
     phases = dict.fromkeys(phase.name for phase in (*loaded_format.before, *loaded_format.round, *loaded_format.after))
     yield from _unknown("budgets", data.get("budgets"), phases, f"a phase of the format {loaded_format.name}")
     if JUDGE not in loaded_format.seats and _pool(data):
@@ -287,7 +287,7 @@ def _unknown(key: str, value: Any, known_names: Iterable[str], expected: str) ->
 
 
 def check(spec: TournamentSpec) -> list[str]:
-    """What is wrong with a spec whose values are right one by one."""
+    """The problems of a spec whose values are each valid."""
     text = spec.model_dump_json(by_alias=True)
     if redact(text) != text and (problems := list(first_few(_secret_problems(json.loads(text), ()), "spec"))):
         return problems
@@ -412,7 +412,7 @@ def _panel_problems(spec: TournamentSpec) -> Iterator[str]:
 
 
 def _setting_problems(spec: TournamentSpec) -> Iterator[str]:
-    """What is wrong with the settings of debates; topics are checked one by one, since each is a debate's topic."""
+    """The problems of the settings of debates; topics are checked one by one, since each is a debate's topic."""
     for topic in spec.topics:
         try:
             _settings_on(spec, topic)
@@ -421,7 +421,7 @@ def _setting_problems(spec: TournamentSpec) -> Iterator[str]:
 
 
 def _opening_problems(spec: TournamentSpec) -> list[str]:
-    """What keeps the debates of a spec from being opened, which is the same for all: how many rounds and turns its
+    """Problems that keep all debates of a spec from being opened: the rounds and turns of its
     rules and settings make."""
     try:
         start.make_opened(

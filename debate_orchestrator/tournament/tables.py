@@ -38,7 +38,7 @@ class Table(NamedTuple):
     name: str
     title: str
     about: str
-    """How to read it, and what it does not show."""
+    """A note on how to read it, and on what it does not show."""
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
@@ -206,7 +206,7 @@ def deviation(values: Sequence[tuple[float]]) -> float | None:
 
 
 def cohen_kappa(counts: Sequence[tuple[str, str, int]]) -> float | None:
-    """Cohen's kappa of two judges, from the labels that each gave and how often they gave these two; None where chance
+    """Cohen's kappa of two judges, from the labels that each gave and how often they gave these two; None if chance
     alone would agree always.
     Source: J. Cohen, A Coefficient of Agreement for Nominal Scales, 1960."""
     first, second = Counter[str](), Counter[str]()

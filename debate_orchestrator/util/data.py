@@ -179,7 +179,7 @@ def _reject_surrogates(value: Any) -> Any:
 
 
 def depth(value: Any) -> int:
-    """How deep plain data is nested."""
+    """The depth of nested plain data."""
     deepest, waiting = 0, [(value, 1)]
     while waiting:
         item, level = waiting.pop()
@@ -249,7 +249,7 @@ def name_of(path: str | os.PathLike[str]) -> str:
 
 
 def error_text(error: Exception) -> str:
-    """Why a file could not be had; ValueError is what Python says of names that no file system takes."""
+    """The reason that a file could not be opened; Python raises ValueError for names that no file system takes."""
     if isinstance(error, OSError):
         return "a symbolic link" if error.errno == errno.ELOOP else error.strerror or "an error"
     return "a name that is not allowed for a file"

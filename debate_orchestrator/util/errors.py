@@ -72,7 +72,7 @@ def join_names(
     names: Collection[str], between: str = ", ", most: int = MAX_NAMES_LENGTH, count: int | None = None
 ) -> str:
     """Names as a sentence has them: up to `most`, or `MAX_NAMES_LENGTH` characters, and how many more there are. Where
-    `names` are only the first, `count` is how many there are in all."""
+    `names` are only the first, `count` is how many there are in total."""
     parts, length = list[str](), 0
     for name in islice(names, most):
         length += len(between) + len(name)
@@ -106,8 +106,8 @@ class DebateError(Exception):
 
 
 def reason(error: Exception) -> str:
-    """Why a format's request can't be met, in one line: the first problem of an error of this program, otherwise the
-    kind of the error and its message."""
+    """The reason that a format's request can't be met, in one line: the first problem of an error of this program,
+    otherwise the kind of the error and its message."""
     if isinstance(error, DamagedJournal) and isinstance(error.__cause__, Exception):
         error = error.__cause__  # there is no journal, and the user has to know what is wrong with the format
     if isinstance(error, DebateError):

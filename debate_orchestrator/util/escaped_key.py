@@ -22,7 +22,7 @@ def _escapes(char: str) -> re.Pattern[str]:
 
 
 _LEFT_OUT = "*`~\\"
-"""What markdown leaves out between two characters."""
+"""Characters that markdown leaves out between two others."""
 _MAX_LEFT_OUT = 4
 """The maximum number of these."""
 _LONGEST_WRITTEN = 24
@@ -43,13 +43,13 @@ class EscapedKey:
         return len(self._key)
 
     def beginnings(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where each end of a text begins that is a beginning of the secret, and how many characters of it that is."""
+        """The start of each suffix of a text that is a beginning of the secret, and its number of characters."""
         for first in self._first.finditer(text, max(0, len(text) - _LONGEST_WRITTEN * len(self))):
             if length := self._length_to_end(text, first.start()):
                 yield first.start(), length
 
     def _length_to_end(self, text: str, start: int) -> int:
-        """How many characters of the secret `text[start:]` is; 0 if it is not the beginning of it."""
+        """The number of characters of the secret in `text[start:]`; 0 if it is not the beginning of it."""
         places = {start}
         for length, char in enumerate(self._key):
             if len(text) in places:
@@ -59,7 +59,7 @@ class EscapedKey:
 
 
 def _ends(char: str, text: str, start: int) -> Iterator[int]:
-    """Where a character may end that is written at `start`."""
+    """The places where a character that is written at `start` may end."""
     if text.startswith(char, start):
         yield start + 1
     if escape := _escapes(char).match(text, start):

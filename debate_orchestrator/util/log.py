@@ -1,4 +1,4 @@
-"""What servers and workers print: each line redacted, and safe in a terminal."""
+"""The output of servers and workers: each line redacted, and safe in a terminal."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ MAX_COMMAND_LENGTH = 500
 """Characters that a program's command line may have, so that the person who is asked about it can read it."""
 
 Speaker = Literal["model", "program", "host", "person", "recording", "stand-in", "clerk"]
-"""What takes the turns of a seat. A clerk only looks up pages."""
+"""The kind of speaker in a seat. A clerk only looks up pages."""
 _SPEAKERS: dict[str, Speaker] = {
     COMMAND: "program", HOST: "host", HUMAN: "person", REPLAY: "recording", REHEARSE: "stand-in",
     FETCH: "clerk", OFFLINE: "clerk",
@@ -35,7 +35,7 @@ def rest(spec: str) -> str:
 
 
 def speaker(spec: str) -> Speaker:
-    """What takes the turns of a seat with this spec."""
+    """The kind of speaker in a seat with this spec."""
     return _SPEAKERS.get(kind(spec), "model")
 
 
@@ -66,7 +66,7 @@ def split_address(rest: str) -> tuple[str, str | None]:
 
 
 def server(spec: str) -> str:
-    """Who answers the calls of a model: its kind, and of a server given by address also host and port."""
+    """The server that answers the calls of a model: its kind, and of a server given by address also host and port."""
     _, address = split_address(rest(spec))
     return kind(spec) if address is None else f"{kind(spec)}@{urlsplit(address).netloc.lower()}"
 

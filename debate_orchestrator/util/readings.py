@@ -1,5 +1,5 @@
-"""How a text is searched for secrets: what a reader passes over is left out, and escapes are read as they are and as
-what they mean, with the place in the text of each character."""
+"""Prepares a text for a search for secrets: characters that a reader passes over are left out, and escapes are read as
+they are and as what they mean, with the place in the text of each character."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _UNFINISHED_ESCAPE = re.compile(
 _LONGEST_UNFINISHED = 64
 """Characters of the longest escape that is not finished."""
 _EMPHASIS = {ord(sign): None for sign in "*`~\\"}
-"""What markdown leaves out: its emphasis, and a backslash before the end of a line."""
+"""The characters that markdown leaves out: its emphasis, and a backslash before the end of a line."""
 MAX_NESTED = 3
-"""How often what is escaped may be escaped again."""
+"""The maximum depth of repeated escapes."""
 _SHORT_ESCAPE = 16
 """Characters of the longest escape whose meaning is kept."""
 AS_READ = re.compile(r"[!-$'-)+-\[\]-_a-}]*")
@@ -53,7 +53,7 @@ AS_READ = re.compile(r"[!-$'-)+-\[\]-_a-}]*")
 
 
 def _unescape(match: re.Match[str]) -> str:
-    """What an escape stands for; nothing where that is left out of the search."""
+    """The characters that an escape stands for; empty if they are left out of the search."""
     return _meaning(match[0]) if match.end() - match.start() <= _SHORT_ESCAPE else _meaning.__wrapped__(match[0])
 
 

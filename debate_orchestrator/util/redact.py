@@ -38,7 +38,7 @@ _NAMED_LIKE_KEYS = re.compile(
 _LOGIN = re.compile(r"(?:\A|://|\s)([^/\s:@]*)(?::([^/\s]*))?@")
 """User and password in an address."""
 _PLACEHOLDERS = {"lm-studio", "no-key", "no-key-required", "not-needed", "not-required", "sk-no-key-required"}
-"""What stands for a key where a server wants none."""
+"""The placeholder for a key if a server wants none."""
 _WORD = r"(?:[A-Za-z]{1,20}\d{0,3}|\d+[a-z]{0,2})"
 _ORDINARY = re.compile(
     rf"{_WORD}?(?:[-_.,:/@+ ]+{_WORD})*[-_.,:/ ]*|(?:~|\.{{1,2}})?/\S*|\w+://\S*|[A-Za-z]:\\\S*|.*\s.*", re.S
@@ -126,11 +126,11 @@ class _Beginning(NamedTuple):
     """An end of a text that may continue as a secret or as an escape."""
 
     place: int
-    """Where it begins in the text."""
+    """The place where it begins in the text."""
     length: int
-    """How many characters of the form of the secret it is; 0 of an escape."""
+    """The number of characters of the form of the secret; 0 for an escape."""
     whole: int
-    """How many characters that form has."""
+    """The number of characters of that form."""
 
 
 class Redactor:
@@ -165,8 +165,8 @@ class Redactor:
         return text
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Where secrets begin and end in a text; of a long one perhaps only some of them, but none only if there is
-        none."""
+        """The start and end of each secret in a text; of a long one perhaps only some of them, but none only if there
+        is none."""
         every = readings(searchable(text)) if self._forms else ()
         if not any(self._holds_form(reading) or self._holds_escaped(reading) for reading in every):
             return []  # most texts, which are read without places
@@ -253,7 +253,7 @@ class Redactor:
 
 
 def redactor() -> Redactor:
-    """What takes out the secrets that there are now."""
+    """The redactor for the current secrets."""
     # The environment as it is held, where Python lets it be seen: decoding it would take longer than most searches.
     variables: Mapping[str, str] | Mapping[bytes, bytes] = getattr(os.environ, "_data", os.environ)
     return _redactor_of(tuple(variables.items()), frozenset(_learned))

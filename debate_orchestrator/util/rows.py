@@ -21,7 +21,7 @@ MAX_WIDTH = 100
 _USUAL_SIZE = (80, 24)
 _TAB = "    "
 _HANGING = 2
-"""How far the rows of a line after the first are indented, if the line itself is not."""
+"""The indentation of the rows of a line after the first, if the line itself is not indented."""
 _JOINERS = "\u200c\u200d"
 _EMOJI_SELECTOR = "\ufe0f"
 _WIDE_SOMEWHERE = re.compile(
@@ -54,7 +54,7 @@ def terminal_size(stream: TextIO) -> tuple[int, int]:
 
 
 def width_of(text: str) -> int:
-    """How many columns a text without tabs takes at most."""
+    """The maximum number of columns that a text without tabs takes."""
     return len(text) if text.isascii() else sum(map(_columns_of, text))
 
 
@@ -139,7 +139,7 @@ def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> 
 
 
 def _end_that_fits(text: str, start: int, end: int, room: int) -> int:
-    """Where the part of a text that fits ends: before a sign that belongs together if possible, and never before its
+    """The end of the part of a text that fits: before a combined character if possible, and never before its
     first character."""
     at, left = start, room
     while at < end and (left := left - _columns_of(text[at])) >= 0:

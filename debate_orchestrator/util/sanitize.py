@@ -25,8 +25,8 @@ JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 UNSEEN = re.compile(f"[{HIDDEN}]|{JOINER}")
 """A character that is not seen."""
 NOT_READ = re.compile(f"{UNSEEN.pattern}|[\u2400-\u2421\u2800\ufffc\ufffd]")
-"""What a reader passes over in a word and `str.isprintable` takes for printable: a character that is not seen, what
-is in place of another (the pictures, U+FFFD, U+FFFC), and the Braille blank."""
+"""Characters that a reader passes over in a word, although `str.isprintable` is true of them: a character that is not
+seen, what is in place of another (the pictures, U+FFFD, U+FFFC), and the Braille blank."""
 _HIDING = re.compile(f"[{HIDDEN}]")
 _BROKEN_WORD = re.compile(f"\u00ad[{HIDDEN}]*(?=[ \t]*\n)")
 """A soft hyphen at the end of a line, which is drawn."""
@@ -134,5 +134,5 @@ def safe_url(url: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """How many words `text` has, counted between white space."""
+    """The number of words in `text`, counted between white space."""
     return len(text.split())

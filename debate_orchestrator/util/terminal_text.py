@@ -1,13 +1,13 @@
-"""What the terminal modules share: choices by number, and the words to go back or quit."""
+"""Shared parts of the terminal modules: choices by number, and the words to go back or quit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 BACK = ("back", ":back")
-"""What is typed where the question before is wanted."""
+"""The input that goes back to the previous question."""
 QUIT = ("quit", "exit", ":quit", ":q")
-"""What is typed to quit, as Ctrl-C does."""
+"""The input that quits, like Ctrl-C."""
 _DUMB = ("", "dumb", "unknown")
 
 

@@ -31,8 +31,9 @@ if hasattr(os, "register_at_fork"):  # a process that was forked has the pool, b
 
 
 async def in_debate_pool(work: Callable[[], T]) -> T:
-    """What `work` returns; it runs in the pool of debates, in the context of the task. `asyncio.to_thread` shares its
-    threads with providers, users' functions and host look-ups; those that never end would block every debate."""
+    """Returns the result of `work`, which runs in the pool of debates, in the context of the task. `asyncio.to_thread`
+    shares its threads with providers, users' functions and host look-ups; those that never end would block every
+    debate."""
     return await asyncio.get_running_loop().run_in_executor(_pool(), copy_context().run, work)
 
 

@@ -16,7 +16,7 @@ from debate_orchestrator.web.seats import Seats
 from debate_orchestrator.web.tournaments import Tournaments
 
 _WITHOUT_DASHBOARD_TOKEN = ("/static/", "/seat/", "/review/")
-"""Where the token of the dashboard is not needed: seats and reviews have tokens of their own."""
+"""Paths that do not need the token of the dashboard: seats and reviews have tokens of their own."""
 
 
 def create_app(tokens: Tokens, hosts: Iterable[str], served_debates: ServedDebates | None = None) -> Guard:

@@ -181,7 +181,7 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
 
 
 def _with_names(field: Field, value: Any, names: Mapping[str, str]) -> Any:
-    """What a field holds, with the sides by the names that people know."""
+    """The value of a field, with the sides by the names that people know."""
     if isinstance(value, Mapping) and (field.per_side or field.per_issue):
         return {names.get(key, key): _with_names(field.single, item_value, names) for key, item_value in value.items()}
     if isinstance(value, Mapping) and field.kind == "record":

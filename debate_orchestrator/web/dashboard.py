@@ -57,7 +57,7 @@ class Dashboard:
         self._tokens, self._served_debates = tokens, served_debates
         self._address = f"{DASHBOARD}{tokens.dashboard}"
         self._models: FoundModels | None = None
-        """What was found when it was last looked for."""
+        """The latest findings."""
         self._models_found_at = 0.0
 
     async def _page(self, template: str, code: int = 200, **values: Any) -> Response:
@@ -174,7 +174,7 @@ class Dashboard:
         return await self._page("debate.html.j2", **await in_thread(values))
 
     def _values(self, debate: DebateState, linked: LinkedDebate) -> dict[str, Any]:
-        """What the page of a debate shows besides its blocks and how it runs."""
+        """The values of a debate's page besides its blocks and its status."""
         format, name = debate.format, linked.name
         return {
             "name": name,
@@ -196,7 +196,7 @@ class Dashboard:
         }
 
     async def stream(self, request: Request) -> Any:
-        """What happens in a debate, as it happens."""
+        """Streams the events of a debate."""
         served = self._served_debates.running(debate_list.journal_of(request.path_params["name"]))
         if served is None:
             return event_stream(None, lambda: [message("over", {})])
@@ -210,7 +210,7 @@ class Dashboard:
         return await pages.report(path, debate_list.version(path))
 
     async def act(self, request: Request) -> Response:
-        """What the buttons of a debate do."""
+        """Handles the buttons of a debate."""
         name, action = request.path_params["name"], request.path_params["action"]
         path = debate_list.journal_of(name)
         form_data = await form(request, self._tokens.form, _MAX_FORM_SIZE)
@@ -290,7 +290,7 @@ class Dashboard:
 
 
 def _confirmation(prepared: Prepared, risks: tuple[Risk, ...], form_data: Mapping[str, str]) -> dict[str, Any]:
-    """What the page shows on which a new debate is confirmed: what it would cost and do."""
+    """The values of the page that confirms a new debate: its cost and its actions."""
     format = format_check.load(prepared.settings.format)
     return {
         "settings": prepared.settings,
@@ -320,7 +320,7 @@ def _agreed(form_data: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
 
 
 def expected_judging(path: str, judges: list[str]) -> str:
-    """What judging a debate again is expected to take, in a sentence. BadSettings if the judges can't be used."""
+    """The estimate for judging a debate again, in a sentence. BadSettings if the judges can't be used."""
     start.must_be_callable({JUDGE: tuple(judges)})
     judging = rejudge.rejudging_from_file(path, judges)
     return estimate_debate(judging.opened, judging.speeches).sentence()

@@ -71,7 +71,7 @@ def seats_to_fill(format: Format) -> tuple[str, ...]:
 
 
 def cast_options(seat: str, found_models: FoundModels) -> tuple[tuple[str, str], ...]:
-    """Who may take a seat, as the values and the words of a list."""
+    """The choices for a seat, as the values and the words of a list."""
     default_models = {
         found_models.default[seat]: "the default" for seat in DEBATING_SEATS if seat in found_models.default
     }
@@ -87,14 +87,14 @@ def _stand_in(seat: str, models: FoundModels) -> str:
 
 
 def spec_label(spec: str) -> str:
-    """Who takes a seat, in words."""
+    """The occupant of a seat, in words."""
     if spec == model_spec.HUMAN:
         return "a person, in a browser"
     return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
 
 
 def default_of(seat: str, models: FoundModels) -> str:
-    """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
+    """The default occupant of a seat; empty for the rapporteur, which is then the first judge's model."""
     return "" if seat == RAPPORTEUR else models.default.get(seat) or _stand_in(seat, models)
 
 
@@ -118,7 +118,7 @@ def more_fields(format: Format) -> list[SettingField]:
 
 
 def answers_of(form_data: Mapping[str, str], format: Format, models: FoundModels) -> dict[str, Any]:
-    """What was sent as answers: the keys of an answers file, and values of the types that it would have."""
+    """The submitted answers: the keys of an answers file, and values of the types that it would have."""
     answers: dict[str, Any] = {
         "topic": form_data.get("topic", "").strip(),
         "format": form_data.get("format") or DEFAULT_FORMAT,
@@ -137,8 +137,8 @@ def answers_of(form_data: Mapping[str, str], format: Format, models: FoundModels
 
 
 def _cast(form_data: Mapping[str, str], seat: str, format: Format, models: FoundModels) -> list[str]:
-    """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges. A
-    stand-in that names no model stands for the default one, as in `debate run`."""
+    """The occupants of a seat: the models that were typed, else the one that was chosen, as often as the format has
+    judges. A stand-in that names no model stands for the default one, as in `debate run`."""
     lines = [line.strip() for line in form_data.get(f"other.{seat}", "").splitlines() if line.strip()]
     choice = form_data.get(f"cast.{seat}") or default_of(seat, models)
     specs = lines or [choice] * (format.judge_count if seat == JUDGE else 1)
@@ -179,7 +179,7 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> Prepared:
 
 
 def expected_cost(prepared: Prepared) -> str:
-    """What the debate is expected to take, in a sentence. It is played through for that, which takes a while."""
+    """The estimate for the debate, in a sentence. The debate is played through for it, which takes a while."""
     settings = prepared.settings
     specs = model_spec.specs_of(settings.cast)
     specs = [*map(model_spec.real_spec, specs)] if prepared.rehearsal else specs

@@ -43,14 +43,14 @@ class ListedDebate(NamedTuple):
     topic: str
     format: str
     opened: str
-    """When it was opened, in UTC, as YYYY-MM-DD HH:MM."""
+    """The time it was opened, in UTC, as YYYY-MM-DD HH:MM."""
     outcome: str
     cost: str
     badges: tuple[str, ...] = ()
-    """What sets it apart: that it was judged again, or that stand-ins spoke."""
+    """Its special traits: that it was judged again, or that stand-ins spoke."""
     complete: bool = False
     problem: str = ""
-    """Why the journal can't be read; empty where it can."""
+    """The reason that the journal can't be read; empty if it can."""
 
 
 class SearchHit(NamedTuple):
@@ -64,7 +64,7 @@ class SearchHit(NamedTuple):
     words: str
     after: str
     badges: tuple[str, ...]
-    """What sets the debate apart, as in the list."""
+    """The special traits of the debate, as in the list."""
 
 
 def names() -> list[str]:
@@ -129,14 +129,15 @@ def _load(path: str, file_times: tuple[int, int]) -> tuple[JournalContents, Deba
 
 
 def file_version(path: str) -> tuple[int, int]:
-    """When a file, or a link itself, was changed, in nanoseconds, and its bytes. Raises OSError."""
+    """The time at which a file, or a link itself, was changed, in nanoseconds, and its size in bytes. Raises
+    OSError."""
     status = os.lstat(path)
     return status.st_mtime_ns, status.st_size
 
 
 def version(path: str) -> tuple[object, ...]:
-    """How a journal and the reviewers' ballots beside it are now, of which the pages of a debate that does not run are
-    made. Raises OSError where there is no journal."""
+    """The current state of a journal and the reviewers' ballots beside it, of which the pages of a debate that does not
+    run are made. Raises OSError where there is no journal."""
     ballots: list[object] = []
     with suppress(OSError):
         ballots_folder = DebateFiles.of_journal(path).ballots
@@ -195,7 +196,7 @@ def _badges(debate: DebateState) -> Iterator[str]:
 
 
 def outcome(debate: DebateState) -> str:
-    """What was decided, or how far it is, in a line."""
+    """The decision or the progress, in a line."""
     if not debate.complete:
         return f"not finished: {plural(len(debate.replies), 'turn')} on record"
     return one_line(decided_line(debate)) or "complete, without a verdict"

@@ -13,7 +13,7 @@ from debate_orchestrator.prompting.person_turns import question_label
 from debate_orchestrator.util.errors import BadReply
 
 _PREFIX = "field/"
-"""How the names of these fields begin, so that no other field of the form is taken for one."""
+"""The prefix of the names of these fields, so that no other field of the form is taken for one."""
 NAME = rf"{_PREFIX}.{{1,200}}"
 """A regular expression of these names."""
 
@@ -26,7 +26,7 @@ class ReplyField(NamedTuple):
     about: str
     hint: str
     options: tuple[tuple[str, str], ...]
-    """Values to choose from, with their meanings; empty where text is wanted."""
+    """Values to choose from, with their meanings; empty if text is wanted."""
     several: bool
     """Whether more than one may be chosen."""
     long: bool
@@ -106,7 +106,7 @@ def _of_each_issue(
 def _with_issue_lines(
     typed_answers: Mapping[fields.FieldPath, str], shape_context: ShapeContext
 ) -> dict[fields.FieldPath, str]:
-    """What was typed, with what was chosen for every issue as the line of choices that a form has for it."""
+    """The typed values, with the choices for all issues as the line of choices that a form has for them."""
     lines = {
         field_path: text for field_path, text in typed_answers.items() if field_path[-1] not in shape_context.issues
     }
@@ -116,7 +116,7 @@ def _with_issue_lines(
 
 
 def _hint(question: fields.FormQuestion, shape_context: ShapeContext) -> str:
-    """What kind of answer is expected of a person at a form."""
+    """The kind of answer that is expected of a person at a form."""
     several = question.field.kind in ("choices", "turns")
     expected = fields.typed_hint(question, shape_context) or ("choose one or more" if several else "choose one")
     if question.ends:
@@ -127,7 +127,7 @@ def _hint(question: fields.FormQuestion, shape_context: ShapeContext) -> str:
 def _problem(
     question: fields.FormQuestion, shape_context: ShapeContext, typed_answers: Mapping[fields.FieldPath, str]
 ) -> str:
-    """What is wrong with an answer; empty where it can be taken, or where none is needed."""
+    """The problem with an answer; empty if it is valid, or if none is needed."""
     if question.field_path not in typed_answers and question.default is not None:
         return ""
     text = typed_answers.get(question.field_path, "")
@@ -150,6 +150,6 @@ def value(
 
 
 def typed_answers(form_data: Mapping[str, str]) -> dict[fields.FieldPath, str]:
-    """What was typed, by the paths of its fields. An empty field counts as not answered."""
+    """The typed values by the paths of their fields. An empty field counts as not answered."""
     fields_by_name = {name: text for name, text in form_data.items() if name.startswith(_PREFIX) and text.strip()}
     return {tuple(name.removeprefix(_PREFIX).split("/")): text for name, text in fields_by_name.items()}

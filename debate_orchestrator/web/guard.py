@@ -1,4 +1,4 @@
-"""Who may open what: the tokens of links, what every request is checked for before a view sees it, the fields of forms,
+"""Access control: the tokens of links, what every request is checked for before a view sees it, the fields of forms,
 and the headers of every answer."""
 
 from __future__ import annotations
@@ -148,13 +148,14 @@ def is_https(scope: Scope) -> bool:
 
 
 def last_header_value(scope: Scope, header: str) -> str:
-    """What the nearest proxy states in a header that each proxy on the way adds to: a value after a comma, or a line of
+    """The nearest proxy's value in a header that each proxy adds to: a value after a comma, or a line of
     its own below those that the client sent."""
     return ",".join(Headers(scope=scope).getlist(header)).rpartition(",")[2].strip()
 
 
 class LinkedDebate(NamedTuple):
-    """What the links of a debate are worked out from. A copy of its journal has another name, and so other links."""
+    """The value from which the links of a debate are derived. A copy of its journal has another name, and so other
+    links."""
 
     name: str
     """The name of its journal without the suffix."""
@@ -192,7 +193,7 @@ class Tokens:
 
 
 def is_same_token(token: str, other: str) -> bool:
-    """Whether a token is the one that was given; takes equally long whatever was given."""
+    """Whether a token is the one that was given; takes equally long for every token."""
     return hmac.compare_digest(token.encode(), other.encode("utf-8", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""What views answer with: templates as pages, reports, pictures, errors."""
+"""The responses of views: templates as pages, reports, pictures, errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def render(template: str, *, sent: Mapping[str, str] | None = None, **values: An
 
 
 def money(total: CostLine) -> str:
-    """What calls have cost, as every page says it; empty before the first call."""
+    """The cost of calls, as every page shows it; empty before the first call."""
     if not total.calls:
         return ""
     unknown = f"{plural(total.unpriced_calls, 'call')} of unknown price"
@@ -81,7 +81,7 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """What `work` returns. Pages are made in threads: there may be many debates, or much in one."""
+    """Returns the result of `work`. Pages are made in threads: there may be many debates, or much in one."""
     return await run_in_threadpool(work)
 
 
@@ -142,7 +142,7 @@ def dashboard_of(scope: Scope) -> str:
 
 
 def go_to(address: str) -> RedirectResponse:
-    """What follows a form that was taken."""
+    """The redirect after an accepted form."""
     return RedirectResponse(address, 303)
 
 

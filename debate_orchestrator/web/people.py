@@ -67,7 +67,7 @@ class BrowserPeople:
         self.viewers.close()
 
     def awaited_turn(self, seat: str) -> AwaitedTurn | None:
-        """The turn that waits for the person of a seat; None where none does."""
+        """The turn that waits for the person of a seat; None if none does."""
         waiting = (turn_awaited for turn_awaited in self.awaited_turns.values() if not turn_awaited.reply.done())
         return next(
             (turn_awaited for turn_awaited in waiting if turn_awaited.turn.seat.removesuffix(MIRRORED) == seat), None

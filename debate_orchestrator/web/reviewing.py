@@ -30,7 +30,7 @@ from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
 _MAX_FORM_SIZE = 100_000
 """Bytes of a form, in which the longest field is a reason of a sentence."""
 _BALLOT_PARTS = ("rounds", "final", "why", "after")
-"""What is asked after the debate was read."""
+"""The questions after reading the debate."""
 
 
 def link(tokens: Tokens, debate: LinkedDebate) -> str:
@@ -51,7 +51,7 @@ class Reviews:
         self._tokens = tokens
 
     def _path(self, request: Request) -> str:
-        """The journal of a link. Not found for another token, whatever the debate."""
+        """The journal of a link. Not found for any other token."""
         params = request.path_params
         path = debate_list.journal_of_link(params["name"], self._tokens.review, params["token"])
         if path is None:
@@ -84,7 +84,7 @@ class Reviews:
         return self._page(request, reviewed, "before", name=name)
 
     def _reviewer(self, request: Request, reviewed: ReviewedDebate) -> str:
-        """The reviewer whose review the address opens; empty where it has no token, or another reviewer's."""
+        """The reviewer whose review the address opens; empty if it has no token, or another reviewer's."""
         name, key = (one_line(request.query_params.get(part, "")) for part in ("as", "key"))
         reviewer_key = self._tokens.reviewer(_linked(request, reviewed), reviews.stem_of(name))
         return name if name and is_same_token(reviewer_key, key) else ""
@@ -218,7 +218,7 @@ def _linked(request: Request, reviewed: ReviewedDebate) -> LinkedDebate:
 
 
 def _parts(reviewed: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
-    """What the sides said: headings with the speeches under them."""
+    """The speeches of the sides, under headings."""
     return [
         (heading, [_article(reviewed.form.debate, turn) for turn in turns])
         for heading, turns in speeches_for_review(build_report(reviewed.entries, journal=reviewed.path))

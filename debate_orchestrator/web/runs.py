@@ -55,7 +55,7 @@ Explain = Callable[[Exception], list[str]]
 
 
 def error_sentences(error: Exception) -> list[str]:
-    """What an error says to the user whose keys and files it may name."""
+    """The message of an error for the user whose keys and files it may name."""
     if isinstance(error, DebateError):
         return error.problems
     return ["The server failed here. What was saved until now is kept."]
@@ -114,7 +114,7 @@ class ServedDebate:
         self.path, self.turn_taker, self.viewers = path, BrowserPeople(), Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
-        """Why it ended before its debate was complete, unless it was paused on purpose."""
+        """The reason that it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._tell, self._require_consent = explain, tell, require_consent
         self._journal_lock = journal_lock
         self.session: OpenDebate | None = None
@@ -137,7 +137,7 @@ class ServedDebate:
 
     @property
     def lost(self) -> int:
-        """How many replies could not be saved; each was told."""
+        """The number of replies that could not be saved; each was reported."""
         return len(self._journal.lost) if self._journal else 0
 
     @property
@@ -224,7 +224,7 @@ class ServedDebate:
             tell_error(self.failure)
 
     def _current_problems(self) -> list[str]:
-        """What viewers are told of the failure, and of what waits for room in the journal or is lost."""
+        """The message to viewers about the failure, and about replies that wait for room in the journal or are lost."""
         unsaved, failure = self._journal.unsaved if self._journal else [], self.failure
         if unsaved and isinstance(failure, DebateError | None):
             failure = JournalWriteError([*(failure.problems if failure else ()), *unsaved])
@@ -343,13 +343,13 @@ class ServedDebates:
         """Debates whose positions may be awaited, by a call that is paid for."""
 
     def problems(self, path: str) -> list[str]:
-        """Why a debate is paused; empty if nothing has failed since the server was started."""
+        """The reason that a debate is paused; empty if nothing has failed since the server was started."""
         served = self._by_journal.get(path)
         return served.problems if served is not None else self._problems.get(path, [])
 
     @property
     def lost(self) -> int:
-        """How many replies could not be saved; each was told."""
+        """The number of replies that could not be saved; each was reported."""
         return self._lost + sum(served.lost for served in self._by_journal.values())
 
     def running(self, path: str) -> ServedDebate | None:

@@ -68,7 +68,7 @@ class Seats:
         return path, debate, served
 
     async def seat(self, request: Request) -> Response:
-        """What a person in a seat sees: the turn that waits for them, or that none does."""
+        """The view of a person in a seat: the turn that waits for them, or that none does."""
         _, debate, served = await self._debate(request)
         awaited_turn = served.turn_taker.awaited_turn(request.path_params["seat"]) if served else None
         visit = Visit(request, debate, served, awaited_turn)
@@ -195,13 +195,13 @@ class Seats:
 
 
 def _reply_as_text(form_data: Mapping[str, str]) -> str:
-    """What a form holds of a reply, as text: the speech, or the fields that were filled in."""
+    """The reply in a form, as text: the speech, or the fields that were filled in."""
     fields = ((name.removeprefix("field/"), text) for name, text in form_data.items() if name.startswith("field/"))
     return form_data.get("text", "") or "\n".join(f"{name}: {text}" for name, text in fields if text)
 
 
 def _digest(remarks: Sequence[str]) -> str:
-    """What identifies these remarks: a tick below others agrees to none of them."""
+    """The identifier of these remarks: a tick below others agrees to none of them."""
     return hashlib.sha256("\n".join(remarks).encode()).hexdigest()
 
 
@@ -231,7 +231,7 @@ def _article(debate: DebateState, entry: TranscriptEntry) -> dict[str, Any]:
 
 
 def _progress_sentence(debate: DebateState) -> str:
-    """Which round it is and whose turn, in a sentence; empty once the debate is complete."""
+    """The current round and turn, in a sentence; empty once the debate is complete."""
     if not debate.due:
         return ""
     number, names = debate.due[0].round, dict.fromkeys(debate.format.name_of(turn.seat) for turn in debate.due)
@@ -240,7 +240,7 @@ def _progress_sentence(debate: DebateState) -> str:
 
 
 def _task(awaited_turn: AwaitedTurn) -> str:
-    """What the turn asks for, as HTML. The page has the name of the seat and the title of the turn already."""
+    """The task of the turn, as HTML. The page has the name of the seat and the title of the turn already."""
     short = awaited_turn.debate.shape(awaited_turn.turn) is None
     pieces = person_turns.task(awaited_turn.debate, awaited_turn.brief, short=short)
     return html.join_html(

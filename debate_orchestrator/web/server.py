@@ -1,4 +1,4 @@
-"""Where the web applications are served, until they are interrupted; and how the dashboard is opened in the user's
+"""Serves the web applications until they are interrupted, and opens the dashboard in the user's
 browser."""
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ PAGE_SECONDS = 60.0
 
 
 def open_dashboard(address: str) -> bool:
-    """Opens an address with a token; False where no browser can be opened. Every user of a machine can read the
+    """Opens an address with a token; False if no browser can be opened. Every user of a machine can read the
     arguments of its processes, so the browser is given a file that leads to the address, and that only this user can
     read."""
     folder = state_folder()

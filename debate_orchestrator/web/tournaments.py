@@ -31,7 +31,7 @@ _Key = TypeVar("_Key")
 
 
 class Filters(NamedTuple):
-    """What is chosen; an empty text chooses everything."""
+    """The chosen filters; an empty text chooses everything."""
 
     topic: str = ""
     category: str = ""
@@ -42,7 +42,7 @@ class Filters(NamedTuple):
     side: str = ""
     """`pro` or `con`: the side that the model argued."""
     result: str = ""
-    """What came of it for the model: one of RESULTS."""
+    """Its result for the model: one of RESULTS."""
 
 
 class Game(NamedTuple):
@@ -53,15 +53,15 @@ class Game(NamedTuple):
     opponent: str
     side: Side
     result: Result | None
-    """None where it was not decided."""
+    """None if it was not decided."""
 
 
 class Record(NamedTuple):
-    """How a model did in the chosen debates."""
+    """A model's results in the chosen debates."""
 
     model: str
     rating: float | None
-    """Elo over all decided debates that topic, category and judge choose; None where it has none."""
+    """Elo over all decided debates that topic, category and judge choose; None if it has none."""
     won: int
     lost: int
     tied: int
@@ -130,7 +130,7 @@ def head_to_head(model_games: Iterable[Game]) -> dict[tuple[str, str], Record]:
 
 
 def _results(keyed: Iterable[tuple[_Key, Game]]) -> dict[_Key, list[int]]:
-    """How many games of each key were won, lost and tied."""
+    """The number of games of each key that were won, lost and tied."""
     counts: dict[_Key, Counter[Result | None]] = defaultdict(Counter)
     for key, game in keyed:
         counts[key][game.result] += 1
@@ -138,7 +138,7 @@ def _results(keyed: Iterable[tuple[_Key, Game]]) -> dict[_Key, list[int]]:
 
 
 def choices(rows: Rows) -> dict[str, list[str]]:
-    """What each filter can be set to, in the order of the alphabet."""
+    """The choices of each filter, in alphabetical order."""
     models = {model for debate in rows.debates for model in (debate.pro, debate.con) if model is not None}
     options: dict[str, Iterable[str]] = {
         "topic": {debate.topic for debate in rows.debates},
@@ -172,7 +172,7 @@ def _regular(path: str) -> bool:
 
 
 def _folder(request: Request) -> str:
-    """The folder of a tournament; not found for any other, whatever the name says."""
+    """The folder of a tournament; not found for any other name."""
     if (name := request.path_params["name"]) not in names() or not debates.has_address(name):
         raise HTTPException(404)
     return str(name)
@@ -197,8 +197,8 @@ def _read(folder: str, folder_state: tuple[tuple[str, int, int], ...]) -> Rows:
 
 
 def _list_entry(folder: str) -> tuple[str, str]:
-    """What a tournament is called, and why it has no page, or nothing. One that can't be read is called by its folder,
-    and its page says why."""
+    """The name of a tournament, and the reason that it has no page, if any. One that can't be read is called by its
+    folder, and its page says why."""
     try:
         name = title(folder)
     except BadFile:
@@ -248,7 +248,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
 
 
 def _journal(folder: str, debate_id: str) -> str | None:
-    """The journal of a debate that is known by its id; None where there is none in the folder."""
+    """The journal of a debate that is known by its id; None if there is none in the folder."""
     path = os.path.join(folder, DEBATES, f"{debate_id}{JOURNAL}")
     is_plain_name = os.path.basename(f"{debate_id}{JOURNAL}") == f"{debate_id}{JOURNAL}"
     return path if is_plain_name and _regular(path) else None

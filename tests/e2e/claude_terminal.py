@@ -59,7 +59,7 @@ class Person:
         self.window.see("ended with 0")
 
     def _dialog(self) -> str:
-        """The dialog on the screen once it is fully drawn; empty where there is none."""
+        """The dialog on the screen once it is fully drawn; empty if there is none."""
         before = _below_the_rule(self.window)
         time.sleep(0.3)
         now = _below_the_rule(self.window)

@@ -40,7 +40,7 @@ def started_by(process: int) -> list[int]:
 
 
 def _parents() -> dict[int, int]:
-    """Every process to the one that started it; none where the system does not say."""
+    """Every process to the one that started it; none if the system does not say."""
     parents = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError, IndexError):

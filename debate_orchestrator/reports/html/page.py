@@ -29,7 +29,7 @@ from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import one_line
 
 COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
-"""How the page of a comparison begins."""
+"""The beginning of the page of a comparison."""
 
 
 def render(report: ReportModel) -> str:
@@ -85,7 +85,8 @@ def _render_template(template: str, values: dict[str, Any]) -> str:
 
 
 def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[str]]]:
-    """How a disputed claim went, as far as its turns tell: where it was made, then each challenge with its answer."""
+    """The course of a disputed claim, as far as its turns show it: where it was made, then each challenge with its
+    answer."""
     places = [turn for turn in report.turn_places if turn in row.turns]
     answers = {link.to: link.turn for link in report.links if link.how == "answers" and link.turn in row.turns}
     statements = [turn for turn in places if turn.split(".")[1] not in (CHALLENGE, REBUTTAL)]
@@ -167,7 +168,7 @@ def _vote(turn: TurnReport, scales: Scales) -> str:
 
 
 def _count_states(turn: TurnReport) -> str:
-    """How many quotes have each state, of a clerk's turn."""
+    """The number of quotes in each state, of a clerk's turn."""
     states = [str(row.get("state")) for row in (turn.fields or {}).get("checks") or [] if turn.seat == CLERK]
     return ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)) or "Nothing was cited."
 

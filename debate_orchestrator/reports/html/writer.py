@@ -23,7 +23,7 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
 _SAFE = "/:?=&%@+,~$-._#;!*()[]'"
-"""What stays as it is in an address: everything else is written as percent signs and digits."""
+"""The characters that stay as they are in an address: everything else is written as percent signs and digits."""
 
 
 def anchor(turn_id: str) -> str:
@@ -164,7 +164,7 @@ _MAX_DEPTH = 16
 _MAX_LENGTH = 40_000
 """Characters of a text that is parsed, ten times what a phase asks for; a longer one is shown as it is."""
 _MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
-"""How many of these a text that is parsed may have: beginnings of links, from each of which the parser looks ahead,
+"""The maximum number of these in a parsed text: beginnings of links, from each of which the parser looks ahead,
 borders of cells, and ends of lines."""
 
 
@@ -274,7 +274,7 @@ def _shows_all(tokens: Sequence[Token], text: str) -> bool:
 
 
 def _shown(tokens: Sequence[Token]) -> Iterator[str]:
-    """What a page shows of each token once it is restyled, and the addresses that links lead to; nothing twice."""
+    """The visible text of each token once it is restyled, and the addresses of links; nothing twice."""
     for token in tokens:
         if token.children is not None:
             yield from _shown(token.children)
@@ -288,7 +288,7 @@ def _shown(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _words(text: str) -> list[str]:
-    """The runs of letters and digits in a text, whichever way its characters and addresses are written."""
+    """The runs of letters and digits in a text, however its characters and addresses are written."""
     return re.findall(r"[^\W_]+", unquote(unescape(text)).casefold())
 
 

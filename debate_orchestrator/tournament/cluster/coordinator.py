@@ -101,7 +101,7 @@ class Coordinator:
         """Debates whose journals can't be fetched."""
         self._began = time.monotonic()
         self._start_counts: RunCounts | None = None
-        """What was counted when the run began."""
+        """The counts at the beginning of the run."""
         self.numbers = RunCounts(len(tournament.schedule), max_cost=tournament.spec.max_cost, workers=0)
 
     async def upload(self, statuses: dict[str, DebateStatus]) -> None:
@@ -313,5 +313,5 @@ class Coordinator:
                 write_bytes_atomic(path, data)
 
     def _name_of(self, debate_id: str) -> str:
-        """What a debate's rows in the database are called in messages."""
+        """The name of a debate's rows in the database for messages."""
         return f"{self.database.address}: {debate_id}"

@@ -123,7 +123,7 @@ class Database:
             raise BadFile(problem, hint="see what its log says, and resume") from None
 
     async def rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
-        """What one statement returns."""
+        """The result of one statement."""
         async with self.transaction() as connection:
             return await fetch_rows(connection, query, **values)
 
@@ -159,7 +159,7 @@ class Database:
 
 
 async def fetch_rows(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:
-    """What one statement returns on a connection."""
+    """The result of one statement on a connection."""
     return await (await connection.execute(query.encode(), values)).fetchall()
 
 
@@ -217,7 +217,7 @@ def must_be_installed() -> None:
 
 
 def check_address(url: str) -> dict[str, str]:
-    """What an address says, by the names that libpq has for it. BadSettings if it can't be read or holds a password:
+    """The parts of an address, by libpq's names. BadSettings if it can't be read or holds a password:
     an address is shown, and is visible in command lines. The error quotes nothing of it."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
@@ -406,14 +406,14 @@ def _job(tournament: str, debate_id: str, priority: int) -> Job:
 
 
 async def count_unfinished(database: Database, tournament: str) -> int:
-    """How many debates are queued or running."""
+    """The number of debates that are queued or running."""
     query = "SELECT count(*) FROM procrastinate_jobs WHERE queue_name = %(queue)s AND status IN ('todo', 'doing')"
     ((count,),) = await database.rows(query, queue=_queue_of(tournament))
     return int(count)
 
 
 async def count_workers(database: Database, tournament: str) -> int:
-    """How many workers run debates of a tournament."""
+    """The number of workers that run debates of a tournament."""
     query = "SELECT count(DISTINCT worker_id) FROM procrastinate_jobs WHERE queue_name = %(queue)s AND status = 'doing'"
     ((count,),) = await database.rows(query, queue=_queue_of(tournament))
     return int(count)

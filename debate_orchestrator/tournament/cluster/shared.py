@@ -1,4 +1,5 @@
-"""What the workers of a tournament share in the database: its journals, with the same lines as in files, and the cap.
+"""The shared state of a tournament's workers in the database: its journals, with the same lines as in files, and the
+cap.
 
 No lock keeps a journal for one worker. Line n of a debate can be written once, and so a worker whose debate was taken
 over finds another line in the place of its own, and writes nothing more.
@@ -96,7 +97,7 @@ class DatabaseJournal(JournalWriter):
         """Lines that are in the database."""
         self._writing = asyncio.Lock()
         self._failure: LockedJournal | PermanentFailure | None = None
-        """Why nothing more can be written."""
+        """The reason that nothing more can be written."""
 
     def _append_line(self, new: WaitingLine) -> None:
         if self._failure is not None:
@@ -165,7 +166,7 @@ UPDATE tournaments SET spent = greatest(0, spent + coalesce(%(cost)s::float - pr
     failed_calls = failed_calls + %(failed)s
 FROM ended WHERE tournaments.id = tournament
 """
-"""What is spent is rounded with each call, and could fall below zero by that."""
+"""Spending is rounded with each call, and could fall below zero by that."""
 
 
 class _Spending(NamedTuple):

@@ -49,7 +49,8 @@ _TAKE_OVER = """
 WITH left_over AS (DELETE FROM calls WHERE tournament = %(tournament)s AND debate = %(debate)s)
 SELECT count(*) FROM lines WHERE tournament = %(tournament)s AND debate = %(debate)s
 """
-"""How many lines a debate has. Calls that a dead worker has left of it are under way no more, and count as expected."""
+"""The number of lines of a debate. Calls that a dead worker has left of it are under way no more, and count as
+expected."""
 _RECORD_STATUS = """
 INSERT INTO journals (tournament, debate, status, winner, cost, why, for_good)
 VALUES (%(tournament)s, %(debate)s, %(status)s, %(winner)s, %(cost)s, %(why)s, %(permanent)s)
@@ -106,12 +107,12 @@ class Worker:
         self._tasks: set[asyncio.Task[Any]] = set()
         """Those, and all others of this worker that have not ended; `_finish_writing` waits for them."""
         self._last_write: float | None = None
-        """When this worker stops to write, once its debates are cancelled: a time of the event loop."""
+        """The time at which this worker stops writing, once its debates are cancelled: a time of the event loop."""
         register(database.app, self._run_job)
 
     @property
     def lost(self) -> int:
-        """How many replies could not be stored; each was told."""
+        """The number of replies that could not be stored; each was reported."""
         return sum(run.lost for run in self._runs)
 
     def stop(self) -> None:

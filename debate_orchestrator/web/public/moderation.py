@@ -42,7 +42,7 @@ class TopicScreener:
         self._slots = asyncio.Semaphore(_CONCURRENCY)
 
     async def reason(self, request: Mapping[str, Any]) -> str:
-        """Why a topic is refused; empty where it is accepted. Raises ModerationFailed."""
+        """The reason that a topic is refused; empty if it is accepted. Raises ModerationFailed."""
         if not self._words:
             return ""
         deadline = asyncio.get_running_loop().time() + MODERATION_SECONDS

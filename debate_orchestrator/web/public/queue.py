@@ -53,11 +53,11 @@ class StartQueue:
         self._fill()
 
     def viewers(self, path: str) -> Viewers | None:
-        """Those who wait for a debate to begin; None where it does not wait."""
+        """Those who wait for a debate to begin; None if it does not wait."""
         return self._waiting.get(path)
 
     def rank(self, path: str) -> int:
-        """Its rank among those that wait, from 1; 0 where it does not wait. Threads may ask too."""
+        """Its rank among those that wait, from 1; 0 if it does not wait. Threads may ask too."""
         return next((n for n, waiting in enumerate(list(self._waiting), start=1) if waiting == path), 0)
 
     def wait_seconds(self, rank: int) -> float | None:
@@ -67,7 +67,7 @@ class StartQueue:
         return math.ceil(rank / self._concurrency) * statistics.median(self._durations)
 
     def retry_seconds(self, path: str) -> float | None:
-        """Seconds until a debate that failed goes on; None where it does not."""
+        """Seconds until a debate that failed goes on; None if it does not."""
         timer = self._timers.get(path)
         return None if timer is None else max(0.0, timer.when() - asyncio.get_running_loop().time())
 

@@ -1,4 +1,4 @@
-"""What the owner of a public site permits: offers and limits, read from YAML."""
+"""The permissions of the owner of a public site: offers and limits, read from YAML."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class OfferFields(FrozenModel):
     """An offer as the owner's file has it, without the settings of its debates."""
 
     about: Line = ""
-    """What visitors are told of it."""
+    """Its description for visitors."""
     cast: Any = None
     format: Line = DEFAULT_FORMAT
     rounds: Count = 3
     """The most that a visitor may ask for."""
     max_cost: Dollars | None = None
-    """What one debate may cost; None where its models cost nothing."""
+    """The maximum cost of one debate; None if its models cost nothing."""
     free: Flag = False
     """Whether its programs, whose price is unknown, cost nothing."""
     per_day: Count | None = None
@@ -66,7 +66,7 @@ class Offer(OfferFields):
 
 
 class SiteRules(FrozenModel):
-    """What visitors may do."""
+    """The permissions of visitors."""
 
     title: Line = "Debates"
     offers: dict[str, Offer] = {}
@@ -76,7 +76,7 @@ class SiteRules(FrozenModel):
     """Model spec to the debates a day that may use it."""
     max_cost_per_day: Dollars | None = None
     max_cost: Dollars | None = None
-    """For all debates together, in a day and in all; None where nothing costs money."""
+    """For all debates together, in a day and in total; None if nothing costs money."""
     at_once: Count = 4
     """Debates that run at the same time."""
     queue: Count = 20
@@ -88,7 +88,7 @@ class SiteRules(FrozenModel):
 
 
 def rehearsal() -> SiteRules:
-    """What is permitted unless the owner says more: rehearsals, which cost nothing."""
+    """The default permissions: rehearsals, which cost nothing."""
     about = "A rehearsal: it shows how a debate goes. Stand-ins speak, and no model is called."
     return parse_rules({"offers": {"rehearsal": {"about": about, "cast": {"a": "rehearse", "b": "rehearse"}}}})
 
@@ -103,7 +103,7 @@ def parse_rules(content: Mapping[str, Any]) -> SiteRules:
             hint = suggest(spec, specs)
             problems.append(f"debates_per_model: {short_repr(spec)} is in none of the offers. {hint}".strip())
         if rules.max_cost is None and any(offer.max_cost for offer in offers.values()):
-            problems.append("max_cost: there is none. These offers cost money: say how many dollars in all.")
+            problems.append("max_cost: there is none. These offers cost money: say how many dollars in total.")
     if rules is None or problems:
         raise BadSettings(problems)
     return rules.model_copy(update={"offers": offers})
@@ -169,7 +169,7 @@ def _trial_settings(answers: Mapping[str, Any]) -> Settings:
 
 
 def _money(settings: Settings, *, free: bool) -> list[str]:
-    """What is wrong with the cap of one debate."""
+    """The problem with the cap of one debate."""
     specs = {spec for specs in settings.cast.values() for spec in specs if model_spec.is_called(spec)}
     tokens = Usage(uncached_input=1_000_000, output=1_000_000)
     costly = sorted(spec for spec in specs if pricing.cost(spec, tokens) != 0.0)
@@ -183,7 +183,7 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
 
 
 def risks_of(rules: SiteRules) -> tuple[Risk, ...]:
-    """What the debates of these rules do besides debates, and the program that checks topics."""
+    """The side effects of debates under these rules, and of the program that checks topics."""
     risks: dict[str, Risk] = {}
     for offer in rules.offers.values():
         risks |= {risk.digest: risk for risk in of_settings({**offer.answers, "topic": ""})}

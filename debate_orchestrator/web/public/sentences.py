@@ -1,5 +1,5 @@
-"""What visitors of a public site are told of debates that are not started, and of failures: what happened, what to try,
-and whether to try again. Details are the owner's."""
+"""Messages for visitors of a public site about debates that are not started, and about failures: what happened, what to
+try, and whether to try again. Details are the owner's."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class FormError(Exception):
         super().__init__(" ".join(sentence for sentences in problems.values() for sentence in sentences))
         self.status, self.problems = status, problems
         self.retry_after = None if retry_after is None else max(1, round(retry_after))
-        """Seconds after which the same form may be taken; None where something in it has to change."""
+        """Seconds after which the same form may be taken; None if something in it has to change."""
 
 
 def public_reasons(error: Exception) -> list[str]:
-    """Why a debate is paused, without the files, keys and addresses that the errors name to the owner."""
+    """The reason that a debate is paused, without the files, keys and addresses that the errors name to the owner."""
     if isinstance(error, LockedJournal):
         return [with_hint("Another server of this site runs this debate.", "load this page again to follow it")]
     if isinstance(error, JournalWriteError):

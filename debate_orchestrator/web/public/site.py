@@ -155,7 +155,7 @@ class Site:
     # Finding
 
     def journal(self, name: str) -> str | None:
-        """The journal of the public debate of that name; None where there is none, whatever the name says."""
+        """The journal of the public debate of that name; None if there is none."""
         if not _NAME.fullmatch(name) or len(name) > 200:
             return None
         paths = (f"{name}{suffix}{JOURNAL}" for suffix in SUFFIXES)
@@ -205,7 +205,7 @@ def charge_of(debate: DebateState) -> float:
 
 
 def earlier_costs() -> Costs:
-    """What the public debates of the folder have cost or may still cost."""
+    """The cost of the folder's public debates so far, and what they may still cost."""
     costs = {}
     for name in debate_list.names():
         if name.endswith(SUFFIXES):

@@ -32,7 +32,7 @@ _MAX_FORM_SIZE = 20_000
 _MAX_LISTED = 20
 """Debates that the front page shows."""
 _GIVEN_UP = "It was tried several times, and is not tried again by itself.", "start the debate again later"
-"""What a visitor is told of a debate that was interrupted and has used up its tries, and what to try."""
+"""The message to visitors about a debate that was interrupted and has used up its tries, and a hint."""
 
 
 class PageState(NamedTuple):
@@ -41,13 +41,13 @@ class PageState(NamedTuple):
     served: ServedDebate | None
     stopping: bool
     rank: int
-    """In the queue; 0 where it does not wait."""
+    """In the queue; 0 if it does not wait."""
     wait: str
     retry: str
-    """How long, in words; empty where that is not known or it is not tried again."""
+    """The time in words; empty if it is unknown or it is not tried again."""
     problems: tuple[str, ...]
     given_up: str
-    """What to try where it is not tried again by itself; empty otherwise."""
+    """The hint if it is not tried again automatically; otherwise empty."""
 
 
 class Views:
@@ -113,7 +113,7 @@ class Views:
         return rows
 
     def _progress_line(self, path: str, debate: debate_list.ListedDebate) -> str:
-        """How far a debate is, or what was decided, in a line."""
+        """The progress of a debate or its decision, in a line."""
         if debate.complete:
             return _result(path, debate.outcome)
         if self._site.served_debates.running(path):
@@ -144,7 +144,7 @@ class Views:
     def _values(
         self, name: str, path: str, debate: DebateState, page_state: PageState, body: str, base: str
     ) -> dict[str, Any]:
-        """What the page of a debate shows."""
+        """The values of the page of a debate."""
         is_waiting = page_state.served is not None or page_state.rank > 0
         format, setup = debate.format, debate.opened.settings
         outcome = debate_list.outcome(debate) if debate.complete else ""
@@ -190,7 +190,7 @@ class Views:
         )
 
     async def stream(self, request: Request) -> Response:
-        """What happens in a debate, as it happens; its place while it waits."""
+        """Streams the events of a debate; its place in the queue while it waits."""
         path, limits = self._journal(request), self._site.limits
         return self._stream(path, limits.stream(limits.visitor(request.scope)))
 
@@ -237,7 +237,7 @@ def _status(page_state: PageState, *, complete: bool) -> str:
 
 
 def _base(request: Request) -> str:
-    """How addresses of this site begin; the guard has checked the host."""
+    """The prefix of addresses of this site; the guard has checked the host."""
     return f"{'https' if is_https(request.scope) else 'http'}://{request.headers['host']}"
 
 

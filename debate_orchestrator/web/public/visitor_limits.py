@@ -21,7 +21,7 @@ from debate_orchestrator.web.public.rules import SiteRules
 
 DAY_COST, ALL_COST = "max_cost_per_day", "max_cost"
 VISITOR, TRIES, MODEL, OFFER = "visitor:", "tries:", "model:", "offer:"
-"""How the names of counters begin."""
+"""The prefix of the names of counters."""
 Costs = dict[str, tuple[str, float]]
 """Debate to the day on which it was opened, and to what it has cost or may still cost in US dollars."""
 _MAX_REQUESTS, _REQUEST_SECONDS = 240, 60.0
@@ -42,7 +42,7 @@ def seconds_to_midnight() -> int:
 
 
 def address(scope: Scope) -> str:
-    """Where a request comes from: what the proxy in front of this server says, or the other end of the connection. An
+    """The client of a request: as the proxy in front of this server says, or the other end of the connection. An
     IPv6 address is cut to the network of 64 bits that one customer has."""
     client = scope.get("client")
     stated = last_header_value(scope, "x-forwarded-for") or (client[0] if client else "")
