@@ -45,7 +45,7 @@ _CONNECT_SECONDS = 5
 """Seconds that a connection may take."""
 _CONNECTIONS = 8
 _TOO_LARGE = "54"
-"""How the SQLSTATE of a statement or a value begins that is larger than the server takes, however often it is tried."""
+"""The prefix of the SQLSTATE of a statement or value that is larger than the server ever accepts."""
 _PARAMETERS = {
     "user", "host", "hostaddr", "port", "dbname", "connect_timeout", "target_session_attrs", "channel_binding",
     "sslmode", "sslrootcert", "sslcert", "sslkey", "passfile",
@@ -227,7 +227,7 @@ def check_address(url: str) -> dict[str, str]:
     except (ProgrammingError, ValueError):
         parameters = {}
     is_plain = url.startswith(("postgresql://", "postgres://")) and url.isprintable()
-    # A colon in the user stands before a password that is encoded with it. An @ or a / in a password ends it too early,
+    # A colon in the user comes before a password that is encoded with it. An @ or a / in a password ends it too early,
     # and its rest is taken for the host, the port or the database.
     is_misread = (
         ":" in parameters.get("user", "")
