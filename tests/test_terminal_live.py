@@ -99,7 +99,7 @@ def test_a_call_in_trouble() -> None:
     assert [line for line in shown.close() if line][-5:] == [
         "Opening Statement — Researcher A (asked again)",
         "  I was about",
-        "-- broken off here, and not counted: the line dropped. Asked again in 5 s.",
+        "-- broken off here, not counted: the line dropped. Asked again in 5 s.",
         "Opening Statement — Researcher A (asked again)",
         "  All of it.",
     ]

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if journal_copy and os.path.lexists(journal_copy) and not _has_content(journal_copy, data):
         raise BadFile(f"{name_of(journal_copy)} already exists, and is another journal.", hint="give --to another name")
     quiet = arguments.quiet or arguments.json
-    # A pipe is read by a program, or cut off by one: the whole text is there where it is asked for.
+    # A pipe is read by a program, or cut off by one: the whole text is there if it is asked for.
     arguments.quiet = quiet or not (at_terminal(sys.stdout) or arguments.no_pace or arguments.pace)
     if not arguments.quiet:
         say(f"A recorded debate, played again ({name}; `debate demo --list` has more).", "")

@@ -115,7 +115,7 @@ def print_document(text: str) -> None:
 
 def print_status(*lines: str) -> None:
     """Prints progress or advice, each of the lines as one, on stderr, after the results before it where both go into
-    one pipe. Where stderr can't be written to, the work goes on."""
+    one pipe. If stderr can't be written to, the work goes on."""
     with suppress(OSError):
         sys.stdout.flush()
     with suppress(OSError):

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _piped_topic() -> str | None:
-    """The line on standard input, where it is a pipe or a file; None if it has no text, or if nothing comes for 2 s, as
+    """The line on standard input, if it is a pipe or a file; None if it has no text, or if nothing comes for 2 s, as
     from a program that holds the pipe open. Raises BadSettings for more than one line; blank lines do not count."""
     try:
         mode = os.fstat(stdin := sys.stdin.fileno()).st_mode

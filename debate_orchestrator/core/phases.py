@@ -138,7 +138,7 @@ class Criterion(FrozenModel):
     """Its weight in the mean."""
     least: float | None = PydanticField(default=None, le=MAX_SCORE)
     most: float | None = PydanticField(default=None, le=MAX_SCORE)
-    """A scale of its own; the rubric's where it has none."""
+    """A scale of its own; the rubric's if it has none."""
     when: Condition = PydanticField(default_factory=Condition)
 
 

@@ -77,7 +77,7 @@ def _words(text: str) -> list[str]:
 def positions_or_model(
     topic: str, cast: Mapping[str, Sequence[str]], sides: Iterable[str]
 ) -> tuple[dict[str, str], str]:
-    """The positions, where they are made without a model, or else the spec of the model that derives them; both empty
+    """The positions, if they are made without a model, or else the spec of the model that derives them; both empty
     where there is neither.
 
     The moderator derives them, otherwise the first judge or speaker that is not a person. Where that is a stand-in or a

@@ -1,7 +1,7 @@
 """Private working, left out of a reply: a model's thoughts before and between what it says to others.
 
 A format may name a tag of its own and tell its speakers so. That tag is private everywhere, to the end of the
-text where it is not closed.
+text if it is not closed.
 
 Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`, ...), which a speech may mention:
 

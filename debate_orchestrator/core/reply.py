@@ -70,7 +70,7 @@ class RecordedOutcome(JournaledModel):
 
 
 def _refuse_in_journal(value: object) -> object:
-    """Refuses a field that only `model_copy` sets, since nothing comes of it where it is read."""
+    """Refuses a field that only `model_copy` sets, since reading it has no effect."""
     if value is not None:
         raise ValueError("a reply on record does not have this field")
     return value

@@ -81,7 +81,7 @@ class Field(FrozenModel):
     per_side: bool = False
     """One value for each side instead of a single one."""
     per_issue: bool = False
-    """One value for each item of the list of issues; the field is not asked for where there is no such list. A reply
+    """One value for each item of the list of issues; the field is not asked for if there is no such list. A reply
     that has null for all of them leaves the issues open, and is otherwise as good."""
     optional: bool = False
     """Whether null is allowed."""

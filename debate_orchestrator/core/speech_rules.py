@@ -121,7 +121,7 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
 
 
 def says(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "") -> bool:
-    """Whether a speech says a reserved line, with the `code` of its turn where it has one: as its own last line, if
+    """Whether a speech says a reserved line, with the `code` of its turn if it has one: as its own last line, if
     nothing cut it short."""
     text = sanitize(reply.text)
     public = public_text(text, debate.format.private)
@@ -149,7 +149,7 @@ class IgnoredLine(NamedTuple):
 
 
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine | None:
-    """The reserved line that stands alone on a line of a speech, in any case and punctuation, where the speech neither
+    """The reserved line that is alone on a line of a speech, in any case and punctuation, if the speech neither
     concedes nor declines."""
     if not turn.speaking or turn.phase.reply != "text":
         return None

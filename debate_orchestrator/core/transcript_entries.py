@@ -1,7 +1,7 @@
 """The transcript of a debate as one seat reads it: an entry for each speech, as others hear it, in the order shown.
 
 A judge may be shown the debate mirrored. Then the sides change names, and within a phase the one who was shown
-first is shown last. Where the order no longer shows after which speech another was given, the entry says so.
+first is shown last. If the order no longer shows after which speech another was given, the entry says so.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ encodes twice, and the case of the first letter. Everything else is compared as 
 A line ends a paragraph, an item of a list, a heading or a cell. A quote continues after one only where a sentence ends.
 
 The marks of notes, as in "so[3]", are none of the words: they are kept beside the words, with their places. A quote may
-leave them out; where it has one, the text must have it too. After a figure, a unit or a single letter a number in
+leave them out; if it has one, the text must have it too. After a figure, a unit or a single letter a number in
 brackets may be a raised part of it ("10[6]"), so that it is one of the words there.
 """
 
@@ -48,7 +48,7 @@ _NOTES = re.compile(
 )
 """Marks after a word or a sentence, without a space. Text in brackets by itself is a word."""
 _TYPED_NOTE = re.compile(rf"(?<=[^\s(\[\]]) (?=\[{NOTE_LABEL}\])")
-"""A blank before a mark, as some write it."""
+"""A space before a mark, as some write it."""
 _MAY_HAVE_POWER = re.compile(
     r"(?:\d[\"')\]]*[.,;:!?]?[\"')\]]*|[)}|^*\u02c5\u2032]|"
     r"(?<![^\W\d_'])(?:[kcdmn\u00b5\u03bc]?m|ft|yd|mi|in|ha|kg|mol|sin|cos|tan|log|ln|exp|(?![aAI])[A-Za-z\u0370-\u03ff]))\Z"
@@ -214,7 +214,7 @@ def word_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def is_struck(quote: str) -> bool:
-    """Whether a quote has marks that strike words out where it is shown as markdown."""
+    """Whether a quote has marks that strike words out if it is shown as markdown."""
     return _STRUCK.search(quote) is not None
 
 
@@ -245,7 +245,7 @@ class Source:
         return first
 
     def _starts(self, words: Words, begin: int) -> Iterator[int]:
-        """The places where a part stands with its notes, its first letter in either case."""
+        """The places of a part with its notes, its first letter in either case."""
         part, notes = words
         # "the" is "The", but "mW" is not "MW".
         initials = {part[:1].lower(), part[:1].upper()} if part[1:2].islower() else {part[:1]}

@@ -315,7 +315,7 @@ def round_result(
 
 def find_convergence(findings: Sequence[Mapping[str, Any]], sides: Sequence[str]) -> Convergence:
     """Convergence as more than half of the judges see it, and the sides that more than half of
-    those name; where no side is named so often, all of them."""
+    those name; if no side is named so often, all of them."""
     convergences = [finding.get("convergence") or {} for finding in findings]
     detected = [convergence for convergence in convergences if convergence.get("detected")]
     if not findings or 2 * len(detected) <= len(findings):

@@ -179,7 +179,7 @@ def make_opened(
     seed: int | None = None,
 ) -> Opened:
     """The event that opens a debate with these settings. `loaded` is the format and its own templates, and `seed` is
-    the debate's, where they are known already.
+    the debate's, if they are known already.
 
     BadSettings if positions are still to be derived, or with every context file that can't be read.
     """

@@ -169,7 +169,7 @@ class _TurnRun:
         while not self._stop.is_set() and await self._begin(turn_brief):
             try:
                 return await self._call(turn_brief)
-            except ReplyPending:  # the call continues at the provider: its `CallIntended` stands
+            except ReplyPending:  # the call continues at the provider: its `CallIntended` stays valid
                 raise
             except ExternalError as failure:
                 wait = retries.next_wait(failure)
@@ -270,7 +270,7 @@ class _TurnRun:
         if self._billed or reply is not None:
             maybe_billed = self._billed and not self._provider.in_batch(turn_brief)
             event = self._call_failed(f"The call was given up, since {why}.", reply, maybe_billed=maybe_billed)
-            with suppress(DebateError):  # the journal can't be written: it says so where it is closed
+            with suppress(DebateError):  # the journal can't be written: it says so when it is closed
                 self._runner.append(event, queue_if_disk_full=reply is not None)
 
     def _out_of_time(self, failure: TransientError) -> Paused:

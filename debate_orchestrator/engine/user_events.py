@@ -42,7 +42,7 @@ def _waits(debate: DebateState, question: str, seat: str) -> bool:
 
 
 def current_issues(debate: DebateState) -> list[str]:
-    """The questions of the list, the weightiest first. Raises OutOfTurn where it can't be changed now."""
+    """The questions of the list, the weightiest first. Raises OutOfTurn if it can't be changed now."""
     issue_list = rapporteur.issue_list(debate)
     if issue_list is None or not schedule.can_change_issues(debate):
         raise OutOfTurn(schedule.TOO_LATE_FOR_ISSUES, hint="a list of your own, under `issues`, in another debate")

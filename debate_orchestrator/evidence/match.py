@@ -1,4 +1,4 @@
-"""Whether a text holds a quote, and what comes closest to it where it does not.
+"""Whether a text holds a quote, and what comes closest to it if it does not.
 
 - verified: the quote is in the text word for word (`core.verbatim`). An ellipsis divides a quote into parts, which
   must be in this order.

@@ -276,7 +276,7 @@ def decode(body: bytes, charset: str) -> str:
 
 
 def _codec(name: str) -> str:
-    """Python's name of an encoding that pages have; "" where it is none."""
+    """Python's name of an encoding that pages have; "" if it is none."""
     try:
         codec = codecs.lookup(name).name if name else ""
     except (LookupError, ValueError):

@@ -1,6 +1,6 @@
 """Validation of data that a user wrote against a pydantic model, with errors in plain words.
 
-Each error names the place of the value, the value, what it should be and, where there is one, the nearest name that
+Each error names the place of the value, the value, what it should be and if there is one, the nearest name that
 would be right.
 """
 
@@ -125,7 +125,7 @@ def _keys_to(data: Any, loc: Sequence[str | int]) -> Keys:
 
 
 def _allowed_keys(model: type[BaseModel], keys: Keys) -> list[str]:
-    """The keys that a mapping at a place in the data may have; where it may be of several types, those of each."""
+    """The keys that a mapping at a place in the data may have; if it may be of several types, those of each."""
     schemas = _options(_schema(model), _schema(model))
     for key in keys:
         inner = (

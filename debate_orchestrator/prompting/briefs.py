@@ -319,7 +319,7 @@ def _schema(debate: DebateState, turn: Turn, code: ReplyCode | None) -> dict[str
 
 
 def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any]:
-    """The list of issues, where there is one, and which of them neither side has dealt with."""
+    """The list of issues if there is one, and which of them neither side has dealt with."""
     issue_list = rapporteur.issue_list(debate)
     if issue_list is None:
         return {"issues": None, "untouched": ()}

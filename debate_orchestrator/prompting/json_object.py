@@ -78,7 +78,7 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
 def without_working_around(text: str, code: ReplyCode | None) -> str:
     """A structured reply without the private working around its object. No character of it is NUL.
 
-    A tag within an object that is JSON as it stands is a word of the object, so a mark takes the object's place while
+    A tag within an object that is valid JSON is a word of the object, so a mark takes the object's place while
     the tags are read. An object in private working goes with it.
     """
     marked, at, spans = "", 0, _spans(text, code)
@@ -113,7 +113,7 @@ def _only(text: str, spans: list[_Span], code: ReplyCode | None, cleaned: str) -
 
 
 def _spans(text: str, code: ReplyCode | None) -> list[_Span]:
-    """The objects in a text that are JSON as they stand, not part of another, and hold the code, if one is needed."""
+    """The objects in a text that are valid JSON, not part of another, and have the code, if one is needed."""
     decoder, spans, end = json.JSONDecoder(), list[_Span](), 0
     for start in _starts(text, code):
         if start < end:

@@ -3,7 +3,7 @@
 A writer may copy a text without escaping its quotation marks, and that text may look like JSON. So a repair drops no
 word and no bracket, and only the mark that is first in the object begins and ends texts. What it repairs: a comma
 that is missing at the end of a line or is too many, single quotation marks, keys without marks, Python's None, True and
-False, and within texts line breaks, backslashes and quotation marks that don't stand where a text may end. No text may
+False, and within texts line breaks, backslashes and quotation marks in places where no text may end. No text may
 hold what could be a key of the object: it may have swallowed one that the writer wrote.
 """
 
@@ -32,7 +32,7 @@ _WORDS_IN_KEY = 8
 class _Token(NamedTuple):
     kind: Literal["sign", "word", "number", "text", ""]
     text: str
-    """As it stands; of a text, what is between its marks."""
+    """The token as it is written; of a text, the part between its marks."""
     after_break: bool = False
     """Whether a line ends between it and the token before."""
 

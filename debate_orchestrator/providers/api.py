@@ -214,7 +214,7 @@ class ApiModel(Provider):
         on_text: OnPiece,
     ) -> None:
         """Makes one call and fills the answer. An error after a complete answer is ignored, and a cancellation then
-        takes effect at the next wait. Where a server does not support an option, the call is made again at once in
+        takes effect at the next wait. If a server does not support an option, the call is made again at once in
         another variant."""
         await asyncio.to_thread(import_module, self.imports)  # it takes seconds the first time
         meter = limits.Meter(
@@ -426,7 +426,7 @@ def clean(text: str) -> str:
 
 def error_message(body: Any) -> str:
     """A server's message in the body of an error, with the message of an upstream server that it passes on; the whole
-    body where it has another shape than the vendor's."""
+    body if it has another shape than the vendor's."""
     message, raw = field(body, "message"), field(field(body, "metadata"), "raw")
     if not isinstance(message, str):
         return str(body or "")

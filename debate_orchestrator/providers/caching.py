@@ -103,7 +103,7 @@ def placed_breakpoints(plan: CachePlan, debate: DebateState, blocks: int) -> lis
 
 def breakpoints(blocks: int) -> list[int]:
     """The indexes of the blocks, of `blocks` shared ones, at which a writing call sets cache breakpoints. The last
-    block has one. The others stand so close together that the next call with the same key finds one of them: a read
+    block has one. The others are so close together that the next call with the same key finds one of them: a read
     looks back `lookback` blocks from each of its own breakpoints."""
     caching = pricing.table().cache
     indexes = (blocks - 1 - n * (caching.lookback - 2) for n in range(caching.breakpoints - 1))

@@ -130,7 +130,7 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 def describe(error: BaseException, reason: BaseException) -> str:
     """The `reason` of an exception by its kind and its words. Of a parser of HTTP only the kind is told: it quotes the
-    line that it failed at, and cuts it, so that what stands of a key there would not be recognised."""
+    line that it failed at, and cuts it, so that the rest of a key there would not be recognised."""
     parsing = next((type(inner) for inner in reversed(_chain(error)) if type(inner).__module__ == _HTTP_PARSER), None)
     return f"{parsing.__name__}: an answer that is not HTTP" if parsing else f"{type(reason).__name__}: {reason}"
 

@@ -35,7 +35,7 @@ _ENVIRONMENT = re.compile(
 _PROGRAM = -1
 """Stands for the program itself among its open pipes."""
 _STDERR_KEPT = 64 * 1024
-"""Bytes that are kept of the end of the standard error, where the reason of a failure stands."""
+"""Bytes that are kept of the end of the standard error, which has the reason of a failure."""
 
 
 class NotRun(Exception):

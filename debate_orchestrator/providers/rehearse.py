@@ -225,7 +225,7 @@ class Filler:
 
 
 def _number(seed_text: str, minimum: float | None, maximum: float | None) -> float:
-    """A whole number from the upper half of a range, where there is one in it."""
+    """A whole number from the upper half of a range if there is one in it."""
     low = minimum if minimum is not None else max(maximum - 10, -MAX_NUMBER) if maximum is not None else 0.0
     high = maximum if maximum is not None else min(low + 10, MAX_NUMBER)
     integers = range(math.ceil((low + high) / 2), math.floor(high) + 1) or range(math.ceil(low), math.floor(high) + 1)

@@ -28,7 +28,7 @@ from debate_orchestrator.util.redact import redact_all
 from debate_orchestrator.util.sanitize import one_line
 
 READ = "read"
-"""The key of a draft that says that the debate was shown; from then on the vote before it stands."""
+"""The key of a draft that says that the debate was shown; from then on the vote before it is final."""
 MAX_BY_LINK = 300
 """Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MAX_BALLOTS`."""
 _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
@@ -65,7 +65,7 @@ def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
 
 
 def _is_draft_of(path: str, value: Mapping[str, Any]) -> bool:
-    """Whether a draft became this ballot: it has the same reviewer, and the vote before, which stands."""
+    """Whether a draft became this ballot: it has the same reviewer, and the same vote before, which is final."""
     with suppress(BadFile):
         draft = read_mapping_with_lines(path, follow=False)[0]
         return _is_by(draft, value["reviewer"]) and draft.get("before") == value.get("before")

@@ -207,7 +207,7 @@ class MarkdownWriter:
         return Markup(markup.quote_speech(with_quotation_marks(text, self._quotes)))
 
     def line(self, words: Phrase, *, in_table: bool = False) -> Markup:
-        """A phrase, wherever phrases of its kinds may stand."""
+        """A phrase, for every place that takes phrases of its kinds."""
         parts: list[str] = []
         for strong, runs in groupby(words, key=lambda run: run.strong):
             text = "".join(self._run(run, in_table=in_table) for run in runs)

@@ -130,7 +130,7 @@ digits, so that nothing can end the link, and so is the semicolon, without which
 
 
 def link(url: str, title: str) -> str:
-    """A page as a link with the host it leads to after it; as plain text where it is not a page of the web."""
+    """A page as a link with the host it leads to after it; as plain text if it is not a page of the web."""
     name = literal(title[:MAX_LINK_LENGTH])
     host = host_of(url)
     if host is None:
@@ -140,7 +140,7 @@ def link(url: str, title: str) -> str:
 
 
 def address(url: str) -> str:
-    """An address as a link that shows all of itself; as plain text where it is not a page of the web."""
+    """An address as a link that shows all of itself; as plain text if it is not a page of the web."""
     if host_of(url) is None:
         return literal(url[:MAX_LINK_LENGTH])
     return f"[{literal(url)}]({quote(url, safe=_SAFE, errors='replace')})"

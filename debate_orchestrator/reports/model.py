@@ -135,7 +135,7 @@ class ReportModel(Part):
     earlier_debate: EarlierDebateReport | None = Field(default=None, serialization_alias="recorded")
     """The debate that is judged again here; null if none is."""
     reviewers: ReviewerReport | None = None
-    """Null where there is no reviewer's ballot beside the journal."""
+    """Null if there is no reviewer's ballot beside the journal."""
     journal: JournalReport
     """The journal that the report was made from."""
     transcript_only: bool = Field(default=False, exclude=True)

@@ -26,7 +26,7 @@ DOLLAR_DECIMALS = 9
 
 
 class Part(FrozenModel):
-    """A part of the model whose fields are described where they stand."""
+    """A part of the model whose fields are described in place."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, json_schema_serialization_defaults_required=True)
 
@@ -140,7 +140,7 @@ class RoundReport(Part):
     winner: str | None = None
     """A side, `tie`, `consensus` or `no decision`; null if it was not judged."""
     label: str | None = None
-    """The label that its judges give it; null if no label stands."""
+    """The label that its judges give it; null if there is none."""
     score: Number | None = None
     """The mean of the numbers they give it; null if they give none."""
     intervened: bool
@@ -186,7 +186,7 @@ class VoteReport(Part):
     round: int | None
     """Counted from 1; null outside the rounds."""
     turns: tuple[str, ...]
-    """The turns in which it was cast: two where it was also cast with the sides exchanged."""
+    """The turns in which it was cast: two if it was also cast with the sides exchanged."""
     original: BallotResult | None = Field(serialization_alias="straight")
     """The ballot on the debate as it was; null if none is valid."""
     mirrored: BallotResult | None
@@ -266,9 +266,9 @@ class VerdictReport(Verdict, Part):
     vote_counts: dict[str, int] = Field(serialization_alias="votes")
     """Winner to the judges that vote for it; abstentions are not among them."""
     label: str | None
-    """The label that the panel gives a claim; null if no label stands."""
+    """The label that the panel gives a claim; null if there is none."""
     score: Number | None
-    """The mean of the numbers that its judges give the claim; null if they give none, or no label stands."""
+    """The mean of the numbers that its judges give the claim; null if they give none, or the claim has no label."""
     win_probability: Number | None = Field(serialization_alias="probability")
     """The mean of what judges give the winner, from 0 to 1; null if they do not bet."""
     swing: dict[str, int]
@@ -336,7 +336,7 @@ class Citation(Part):
     url: str
     """Its address, as the side gave it: nothing vouches for where it leads."""
     state: str
-    """`verified`, or what stood in the way."""
+    """`verified`, or the obstacle."""
     title: str = ""
     """The title of the page; empty if it was not seen."""
     date: str = ""

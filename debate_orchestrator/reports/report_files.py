@@ -56,7 +56,7 @@ class ReportFileType(NamedTuple):
     name: str
     """Its name for `render`."""
     module: str
-    """The module whose `render(report)` makes it; imported only where it is asked for."""
+    """The module whose `render(report)` makes it; imported only if it is asked for."""
     begins: tuple[bytes, ...]
     """The beginning of files of the type. A file that begins otherwise is not a report, and is never overwritten."""
     around: tuple[str, str] | None = None

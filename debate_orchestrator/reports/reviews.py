@@ -39,7 +39,7 @@ VERSION = 1
 UNDECIDED = "undecided"
 _ORDER = ("ballot", "journal", "reviewer", "date", "seen", "before", "rounds", "final", "why", "after")
 FINAL = 0
-"""The number under which the ballot on the debate as a whole stands among those on rounds."""
+"""The number of the ballot on the debate as a whole among those on rounds."""
 MAX_NAME_LENGTH = 80
 MAX_REASON_WORDS = 80
 """The most that the reason may have."""
@@ -391,7 +391,7 @@ def _ballot_of_file(name: str, value: dict[str, Any] | BadFile, form: ReviewForm
 
 
 def checked_review(value: Mapping[str, Any], where: str, form: ReviewForm, entries: Sequence[Entry]) -> Review:
-    """The ballot that a value is; BadFile with everything that is wrong with it, and where it was not cast on the
+    """The ballot that a value is; BadFile with everything that is wrong with it, and if it was not cast on the
     journal as it stands."""
     digest = value.get("journal")
     problems = form.problems(value, f"{where}: ")
@@ -407,7 +407,7 @@ def checked_review(value: Mapping[str, Any], where: str, form: ReviewForm, entri
 
 
 def stem_of(reviewer: str) -> str:
-    """The name of a reviewer's files without its suffix: the reviewer's own where it is plain; else what is left of it
+    """The name of a reviewer's files without its suffix: the reviewer's own if it is plain; else what is left of it
     and some digits that stand for the whole."""
     name = one_line(reviewer)
     if _PLAIN.fullmatch(name):

@@ -195,7 +195,7 @@ class FieldText:
         return FieldPart("line", title, self._inline(field, value))
 
     def row(self, shape: Shape, record: Mapping[str, Any]) -> Phrase:
-        """A record in one line: whom it is about, then the rest; `HEADING: TEXT` where it is two texts."""
+        """A record in one line: whom it is about, then the rest; `HEADING: TEXT` if it is two texts."""
         present = present_fields(shape, record)
         parts = [(shape[name], record[name]) for name in present if record[name] not in (None, [])]
         leads = [field.kind == "turn" or (field.kind == "choice" and not field.of) for field, _ in parts]

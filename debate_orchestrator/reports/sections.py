@@ -366,7 +366,7 @@ def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) 
 
 
 def _page_findings(citation: Citation, as_of: str | None) -> Phrase:
-    """Title, date, the nearest passage and what stood in the way."""
+    """Title, date, the nearest passage and the obstacle."""
     parts = [literal(citation.title)] if citation.title else []
     if citation.date:
         late = phrase(" (", strong("later than ", literal(as_of or "")), ")") if citation.late else ()

@@ -83,7 +83,7 @@ def behind_sentence(results: Iterable[RoundResult]) -> str:
 
 
 def votes_text(votes: Mapping[str, int]) -> str:
-    """Votes by winner: `A 2, B 1`; `none` where there are none."""
+    """Votes by winner: `A 2, B 1`; `none` if there are none."""
     return ", ".join(f"{winner_word(name)} {n}" for name, n in votes.items()) or "none"
 
 
@@ -154,7 +154,7 @@ def decision_text(verdict: Verdict, scales: Scales) -> str:
 
 
 def outcome_line(verdict: Verdict, format: Format) -> str:
-    """The decision, and the totals where there are any, as the screen shows them."""
+    """The decision, and the totals if there are any, as the screen shows them."""
     line = f"{decision_text(verdict, scales(format))}."
     if not any(SCORES in shape for shape in format.shapes.values()):
         return line

@@ -60,7 +60,7 @@ class SettingText:
     part_flag: str = "--{}"
     """The flag of such a key."""
     label: str = ""
-    """Its name in the block that confirms a setup, which shows it where it is not the default; empty for none."""
+    """Its name in the block that confirms a setup, which shows it if it is not the default; empty for none."""
 
 
 SETTING_TEXTS = {
@@ -302,7 +302,7 @@ def cast_by_seat(cast: Any, format: Format, optional_phases: Collection[str] = (
 
 def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
     """Seats the first judge's model as rapporteur where one is needed and none is named; where that judge is a person
-    or a stand-in, a side's model. Where only a stand-in is left beside people, there are no issues and no brief. A
+    or a stand-in, a side's model. If only a stand-in is left beside people, there are no issues and no brief. A
     rapporteur that has nothing to do is left out."""
     cast, chosen_phases = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     if RAPPORTEUR in format.active_seats(chosen_phases) and RAPPORTEUR not in cast and cast:

@@ -307,7 +307,7 @@ class SetupQuestions:
 
     def answer(self, state: SetupState, key: str, value: str, source: AnswerOrigin = "user") -> SetupState:
         """The state with one more answer. An earlier answer may be given again: what depended on it is asked again,
-        and where it is the same, nothing is. Raises BadSettings if the answer can't be taken."""
+        and if it is the same, nothing is. Raises BadSettings if the answer can't be taken."""
         text = value.strip()
         if text.lower() in self.words.automatic:
             problem = f"{key}: {short_repr(value)} is not an answer that a person gave."

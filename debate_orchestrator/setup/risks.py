@@ -83,7 +83,7 @@ class Risk(FrozenModel):
     what: str
     """A whole command line, an address, or the path to which a file name really leads."""
     folder: str = ""
-    """Of a program, where it is run: there it finds its files, modules and configuration."""
+    """The folder in which a program runs: there it finds its files, modules and configuration."""
 
     @property
     def text(self) -> str:
@@ -101,7 +101,7 @@ class Risk(FrozenModel):
 
 
 def _printable(text: str) -> str:
-    """A text that can't be mistaken for another, nor for rows of a list; cut where it is long."""
+    """A text that can't be mistaken for another, nor for rows of a list; cut if it is long."""
     maximum = model_spec.MAX_COMMAND_LENGTH
     escaped = _escaped(text)
     return escaped if len(escaped) <= maximum else f"{truncate(escaped, maximum)} [... {len(text):,} characters]"

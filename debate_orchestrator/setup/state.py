@@ -303,7 +303,7 @@ def newest_unfinished() -> tuple[KeptAnswers, SetupState] | None:
 
 
 def from_file(path: str) -> tuple[KeptAnswers, SetupState]:
-    """The conversation of a file that was named; a new one where there is none. A file that a person wrote is read
+    """The conversation of a file that was named; a new one if there is none. A file that a person wrote is read
     and left as it is, and the answers are kept in another."""
     if not os.path.exists(path):
         return KeptAnswers(path, is_ours=False), SetupState()

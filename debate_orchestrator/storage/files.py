@@ -209,7 +209,7 @@ def move_aside(
     """Renames a file, folder or link to `STEM.WHY.SUFFIX` and returns the new name; STEM and SUFFIX are its own, or
     those of `beside`.
 
-    The first such name has `first` after WHY. Where that is taken, the next ones have `-2`, `-3` and so on. Raises
+    The first such name has `first` after WHY. If that is taken, the next ones have `-2`, `-3` and so on. Raises
     OSError if it can't be moved.
     """
     stem, suffix = os.path.splitext(path if beside is None else beside)

@@ -21,7 +21,7 @@ _BYTES = 32
 
 
 def secret() -> bytes:
-    """The 32 bytes that later processes read too; a secret of this process where they can't be kept. BadFile if the
+    """The 32 bytes that later processes read too; a secret of this process if they can't be kept. BadFile if the
     file that keeps them is damaged."""
     try:
         return _read()

@@ -96,7 +96,7 @@ class Display:
         """Finished rows that came while the terminal was released."""
 
     def size(self) -> tuple[int, int]:
-        """Columns and rows now; 80 and 24 where they are unknown."""
+        """Columns and rows now; 80 and 24 if they are unknown."""
         return terminal_size(self._stream)
 
     def acquire(self) -> None:

@@ -51,11 +51,11 @@ class Live:
         self._hidden_rows: list[Text] = []
         self._began = now()
         self._rows: list[Text] = []
-        """Finished, and not printed yet."""
+        """Finished but not printed yet."""
         self._after_blank = False
         self._stage: StageView | None = None
         self._speeches: dict[str, SpeechView] = {}
-        """By turn id, what is being written. The words of structured replies are counted, and not shown."""
+        """By turn id, what is being written. The words of structured replies are counted but not shown."""
         self._announcer = Announcer()
         self._cost = _cost(debate) if money else []
         self.note = ""

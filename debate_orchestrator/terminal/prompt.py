@@ -207,7 +207,7 @@ class Prompter:
         return session
 
     def _message(self) -> FormattedText:
-        """The question where it is private, the choices, and the prompt character."""
+        """The question if it is private, the choices, and the prompt character."""
         question, columns = self._question, self.columns
         lines = question_lines(question) if question.private else []
         parts = [*self._format(("", *lines)), ("", "\n")] if lines else []

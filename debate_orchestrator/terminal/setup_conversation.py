@@ -266,7 +266,7 @@ class SetupConversation(SetupBase):
         self._take(key, answer)
 
     def _question(self, ask: SetupQuestion, *, edited: bool = False) -> Question:
-        """The question as it is put. Enter keeps an existing answer; it is in the line only where it is to be
+        """The question as it is put. Enter keeps an existing answer; it is in the line only if it is to be
         `edited`, since what is typed would be added to it."""
         key, current_answer = ask.key, self.setup_questions.current_answer(self.state, ask.key)
         choices = dict(ask.choices) | self.texts.choices.get(key, {})

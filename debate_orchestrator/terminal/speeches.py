@@ -78,7 +78,7 @@ class SpeechView:
     def break_off(self, why: str, retry_at: float | None = None) -> None:
         """Ends an attempt that failed; `retry_at` is when the turn is asked again, if it is."""
         self._redacted.end(is_cut=True)
-        self._end(f"-- broken off here, and not counted: {why}" if self._text else why)
+        self._end(f"-- broken off here, not counted: {why}" if self._text else why)
         self.wait(retry_at)
 
     def show_recorded(self, text: str, note: str = "", findings: Sequence[str] = ()) -> None:

@@ -34,7 +34,7 @@ class Batch:
     calls: tuple[str, ...]
     """The ids of its calls."""
     codes: dict[str, str]
-    """The id of a call to the code that its reply was asked for, where it was: another machine may read it."""
+    """The id of a call to the code that its reply was asked for, if it was: another machine may read it."""
     at: str
     """The time at which its creation began: the date and the time in UTC."""
     id: str | None = None

@@ -314,7 +314,7 @@ class _Collector:
             debate[key] = min(debate.get(key, text), text) if key == "created" else debate.get(key, text)
 
     def _time(self, text: str, row: _JudgeRow) -> str:
-        """A time in one form; empty, with a note, where it can't be read. One without a zone is UTC."""
+        """A time in one form; empty, with a note, if it can't be read. One without a zone is UTC."""
         number = _finite(text)
         try:
             if number is not None:

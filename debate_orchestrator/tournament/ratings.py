@@ -95,7 +95,7 @@ class Fit(NamedTuple):
     votes: int
     draws: int
     drawn_by: str
-    """The unit that the bootstrap draws: `topic`, or `debate` where there is one topic."""
+    """The unit that the bootstrap draws: `topic`, or `debate` if there is one topic."""
     clusters: int
     groups: int
 
@@ -289,7 +289,7 @@ class _Model:
 
 
 def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
-    """Parameters by draw: NaN for models and judges without a vote in it; no row where there is one cluster."""
+    """Parameters by draw: NaN for models and judges without a vote in it; no row if there is one cluster."""
     import numpy as np
 
     if data.clusters < 2:
@@ -309,7 +309,7 @@ def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
 
 
 def _interval(value: float, low: float, high: float) -> Interval:
-    """A figure with its bounds, which are NaN where there are none."""
+    """A figure with its bounds, which are NaN if there are none."""
     is_known = not math.isnan(low)
     return Interval(float(value), float(low) if is_known else None, float(high) if is_known else None)
 

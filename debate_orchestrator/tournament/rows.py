@@ -252,7 +252,7 @@ def _is(count: int) -> str:
 
 
 def panel_winner(votes: Iterable[str | None]) -> Winner | None:
-    """The side that more votes name; a tie where they are equal, votes for a tie being ignored; None without a vote."""
+    """The side that more votes name; a tie if they are equal, votes for a tie being ignored; None without a vote."""
     counts = Counter(vote for vote in votes if vote is not None)
     if not counts:
         return None

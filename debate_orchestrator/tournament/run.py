@@ -107,7 +107,7 @@ class RunCounts(NamedTuple):
     """The workers that run debates; None if this process does."""
 
     def json(self) -> dict[str, Any]:
-        """The numbers as plain data; `workers` where there are any."""
+        """The numbers as plain data; `workers` if there are any."""
         counts = self._asdict()
         return counts if self.workers is not None else {name: counts[name] for name in counts if name != "workers"}
 

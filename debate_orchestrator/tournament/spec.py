@@ -53,7 +53,7 @@ class Model(FrozenModel):
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     name: str
-    """Its spec, where it has no name of its own; that of the real model, if a stand-in took its place."""
+    """Its spec, if it has no name of its own; that of the real model, if a stand-in took its place."""
     spec: str
     price: Price | None = None
     """For models that are not in the price table."""

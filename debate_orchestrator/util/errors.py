@@ -84,7 +84,7 @@ def join_names(
 
 
 def first_few(problems: Iterable[str], where: str) -> Iterator[str]:
-    """The first `MAX_LISTED` problems, or fewer where they are longer than `MAX_TOLD_LENGTH` together. Where there are
+    """The first `MAX_LISTED` problems, or fewer if they are longer than `MAX_TOLD_LENGTH` together. Where there are
     more, a sentence says so, and they are not looked for."""
     length = 0
     for count, problem in enumerate(problems):

@@ -97,7 +97,7 @@ def _looks_random(value: str) -> bool:
 
 def forms(secret: str) -> set[str]:
     """Every form in which a secret is searched for. Of base64 these are the characters that depend on the secret alone,
-    at each of the three places where it may begin in what was encoded."""
+    at each of the three places where it may begin in the encoded bytes."""
     variants: set[str] = set()
     for text in {secret, "".join(secret.split())}:
         raw = text.encode("utf-8", "surrogateescape")
@@ -310,7 +310,7 @@ def redact_json(text: str, **options: Any) -> str:
 
 
 def redact_yaml(text: str) -> str:
-    """YAML text with `[key]` in place of every secret, which says the same otherwise. Where there is one, comments are
+    """YAML text with `[key]` in place of every secret, which says the same otherwise. If there is one, comments are
     lost but for those at the beginning."""
     redacted = redact(text)
     if redacted == text:

@@ -33,7 +33,7 @@ _WORD = re.compile("[^ ]+")
 _LEAD = re.compile(">[> ]*| *")
 """The prefix of each row of a line: the marks of a block quote, or spaces."""
 _ITEM = re.compile(r" +\d+ \S+ {2,}| +(?:-|\d+\.) ")
-"""The beginning of a line below whose text the other rows stand: a number with its gap, or an item of a list."""
+"""The beginning of a line whose other rows are aligned with its text: a number with its gap, or an item of a list."""
 
 
 class Row(NamedTuple):
@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 
 def terminal_size(stream: TextIO) -> tuple[int, int]:
-    """Columns and rows of the terminal behind a stream now; 80 and 24 where they are unknown."""
+    """Columns and rows of the terminal behind a stream now; 80 and 24 if they are unknown."""
     try:
         width, height = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):

@@ -126,7 +126,7 @@ def without_block_marker(text: str, block_marker: str) -> str:
 
 
 def safe_url(url: str) -> str:
-    """An address for a line of text: without anything that is not part of one, and not too long."""
+    """An address for a line of text: only its own parts, cut to a limit."""
     plain = "".join(
         char if char.isascii() and char.isprintable() and char not in ' <>"' else "%" for char in sanitize(url)
     )

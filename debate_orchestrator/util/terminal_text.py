@@ -12,7 +12,7 @@ _DUMB = ("", "dumb", "unknown")
 
 
 class Unanswered(Exception):
-    """A question ends without its answer; `typed` is what stood in the line."""
+    """A question ends without its answer; `typed` is the text that was in the line."""
 
     def __init__(self, text: str = ""):
         super().__init__(text)

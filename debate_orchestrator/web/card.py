@@ -116,7 +116,7 @@ def _length(pen: ImageDraw.ImageDraw, text: str, size: int) -> float:
 def _write(
     pen: ImageDraw.ImageDraw, lines: Sequence[str], left: int, top: int, size: int, colour: str, width: int
 ) -> int:
-    """Writes lines, from the right where they are read so. Returns where the next line would begin."""
+    """Writes lines, from the right if they are read so. Returns where the next line would begin."""
     for line in lines:
         font = _font(line, size)
         x = left + width - pen.textlength(line, font=font) if _from_right(line) else left
@@ -131,7 +131,7 @@ def _from_right(text: str) -> bool:
 
 
 def _font(text: str, size: int) -> Any:
-    """The font for a text. Where none for its script is installed, its letters are drawn as boxes."""
+    """The font for a text. If none for its script is installed, its letters are drawn as boxes."""
     return _load_font(any(unicodedata.east_asian_width(letter) in "WF" for letter in text), size)
 
 

@@ -92,7 +92,7 @@ def without_address(file: str) -> str:
 
 
 def journal_of(name: str) -> str:
-    """The journal of the debate of that name; BadFile where there is none in this folder, whatever the name says. No
+    """The journal of the debate of that name; BadFile if there is none in this folder, whatever the name says. No
     other file of the folder is looked at: anyone can ask too."""
     path = f"{name}{JOURNAL}"
     if not has_address(name) or os.path.basename(path) != path or not os.path.isfile(path) or is_link(path):
@@ -137,7 +137,7 @@ def file_version(path: str) -> tuple[int, int]:
 
 def version(path: str) -> tuple[object, ...]:
     """The current state of a journal and the reviewers' ballots beside it, of which the pages of a debate that does not
-    run are made. Raises OSError where there is no journal."""
+    run are made. Raises OSError if there is no journal."""
     ballots: list[object] = []
     with suppress(OSError):
         ballots_folder = DebateFiles.of_journal(path).ballots

@@ -199,7 +199,7 @@ def is_same_token(token: str, other: str) -> bool:
 
 def load_tokens() -> Tokens:
     """Tokens by the secret of this user, which is made on first use, and by the folder that is served: a copy of it has
-    links of its own. Where the secret can't be kept, all links end with the server."""
+    links of its own. If the secret can't be kept, all links end with the server."""
     secret = secrets.token_bytes(_SECRET_SIZE)
     if (folder := state_folder()) is not None:
         path = folder / "serve.key"

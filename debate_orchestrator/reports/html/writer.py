@@ -32,7 +32,7 @@ def anchor(turn_id: str) -> str:
 
 
 class HtmlWriter:
-    """Writes for one page, on which the turns in `places` stand: turn id to its round and its name there.
+    """Writes for one page, which has the turns in `places`: turn id to its round and its name there.
     `checked_tags` are those of quotes that were looked up; quotation marks take their place."""
 
     def __init__(self, places: Mapping[str, tuple[int, str]], checked_tags: Sequence[str] = ()):
@@ -99,7 +99,7 @@ class HtmlWriter:
         return self._places.get(turn_id, (0, ""))[0]
 
     def table(self, table: PhraseTable, caption: str, *, unseen: bool = False) -> Markup:
-        """A table that scrolls by itself where it is too wide. Its first column names the rows."""
+        """A table that scrolls by itself if it is too wide. Its first column names the rows."""
         heads = Markup().join(
             Markup('<th scope="col">{}</th>' if head else "<td>{}</td>").format(self.line(head)) for head in table.heads
         )

@@ -186,7 +186,7 @@ class SharedCap:
         self.ending_calls: set[asyncio.Task[None]] = set()
 
     def wrap_providers(self, debate_id: str, providers: Mapping[str, Provider]) -> dict[str, Provider]:
-        """The providers of a debate, those that call a model behind the cap."""
+        """The providers of a debate, those that call a model under the cap."""
         wrapped: dict[int, Provider] = {}
         for provider in providers.values():
             if model_spec.is_called(provider.name):

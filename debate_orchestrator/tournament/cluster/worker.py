@@ -326,7 +326,7 @@ class Worker:
             return Tournament.from_spec(name, spec)
 
         try:
-            # A large schedule takes seconds, in which the debates that run must not stand still.
+            # A large schedule takes seconds, in which the running debates must not stop.
             loaded = await asyncio.to_thread(scheduled)
             return loaded, self._find_problems(loaded)
         except UserError as error:
