@@ -55,7 +55,7 @@ FAULTS: dict[str, Fault] = {
     "server error (5xx)": refused(503),
     "connection dropped": Fault({"close": True}),
     "no answer in time": Fault({"after": 0, "then": "stall"}),
-    "bad key (401, 403)": refused(401, kind="authentication_error"),
+    "bad key (401, 403), or one that is not a line of printable ASCII": refused(401, kind="authentication_error"),
     "unknown model or address (404)": refused(404, kind="not_found_error"),
     "no credit, or a spending limit (400, 402, 429)": refused(400, "Your credit balance is too low"),
     "transcript too long for the model (400, 413)": refused(400, "prompt is too long: 2000000 tokens"),

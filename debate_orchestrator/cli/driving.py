@@ -207,7 +207,7 @@ async def _drive(session: OpenDebate, arguments: argparse.Namespace) -> None:
     quiet, debate, files = is_quiet(arguments), session.state, session.files
     live = None if quiet else live_view(debate, sys.stderr)
     on_event: OnEvent = print_event if arguments.events else ignore
-    for event in session.journal.events if arguments.events else ():  # a program is told of those before, too
+    for event in session.journal.events if arguments.events else ():  # a program gets the earlier ones too
         print_event(debate, event)
     on_text: OnText | None = None
     if live is not None:
