@@ -178,6 +178,18 @@ class TestFilesOfOthers:
         )
         assert [path.name for path in Path().iterdir()] == [name]
 
+    def test_enter_continues_the_users_own_setup_alone(self, person: Person) -> None:
+        """A setup that lies in the folder may be another's, even if it costs nothing: Enter leaves it. Enter continues
+        one that the user left."""
+        Path(".debate-setup.yaml").write_text("topic: Cats are nice.\ncast: 'ollama:x'\nsetup: {topics: [x]}\n")
+        _, another = person(keys=("", CTRL_C))
+        Path(".debate-setup.yaml").unlink()
+        person(keys=(*SETUP[:2], CTRL_C))
+        _, own = person(keys=("", CTRL_C))
+
+        assert "Settled so far" not in another
+        assert "Settled so far" in own
+
     def test_a_yes_goes_on_and_is_remembered(self, person: Person) -> None:
         """After a yes the moderator is called, and the conversation is continued without the question."""
         Path("a.yaml").write_text(self.SETUP)

@@ -20,6 +20,7 @@ from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import WANTS, Risk
 from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile, BadSettings
 
@@ -220,6 +221,40 @@ def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     assert kinds(output=output) == [("output", "output")]
     assert kinds(output="claude/report.md") == []
     assert kinds(output="Rust-or-Go.md") == []
+
+
+def test_a_journal_that_names_such_a_report(debate: Run, here: Path) -> None:
+    """The name of a journal gives its report's, so going on with it needs consent, and `report` makes no such file."""
+    cast = [f"--{seat}=host" for seat in ("a", "b", "judge")]
+    assert debate("open", *STATED, "--output=x.md", *cast).code == 0
+    os.rename("x.journal.jsonl", "CLAUDE.journal.jsonl")
+    resumed = debate("resume", "CLAUDE.journal.jsonl", "--model=rehearse")
+    reported = debate("report", "CLAUDE.journal.jsonl")
+
+    assert resumed.code == 2 and "the journal's name: " in resumed.err and "CLAUDE.md)" in resumed.err
+    assert reported.code == 2 and "CLAUDE.md, which agents read as instructions" in reported.err
+    assert not Path("CLAUDE.md").exists()
+    assert debate("report", "CLAUDE.journal.jsonl", "--to=x.md").code == 0
+
+
+def test_a_place_that_can_not_be_told(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Folders that lie too deep for the system hide where a link leads: a report there is a risk, and is refused."""
+    outside = tmp_path_factory.mktemp("outside") / "a" / "b"
+    outside.mkdir(parents=True)
+    folder = os.open(".", os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("d" * 250, dir_fd=folder)
+        folder, above = os.open("d" * 250, os.O_RDONLY, dir_fd=folder), folder
+        os.close(above)
+    os.symlink(outside, "out", dir_fd=folder)
+    os.close(folder)
+    os.symlink("/".join(["d" * 250] * 10), "s1")
+    os.symlink("/".join(["d" * 250] * 10), "s1/s2")
+    output = "s1/s2/out/../../x.md"
+
+    assert kinds(output=output) == [("output", "output")]
+    with pytest.raises(BadFile, match="File name too long"):
+        DebateFiles.of_output(output)
 
 
 @pytest.mark.parametrize(

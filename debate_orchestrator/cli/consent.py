@@ -182,7 +182,7 @@ def _remember_debate(journal: JournalWriter, cast: Mapping[str, tuple[str, ...]]
     """Remembers that the user agreed to all that a debate does with this cast."""
     first = journal.entries[0].event
     assert isinstance(first, Opened)
-    remember(source_of_journal(journal.path, journal.entries), risks_module.of_debate(first, cast))
+    remember(source_of_journal(journal.path, journal.entries), risks_module.of_journal(journal.path, first, cast))
 
 
 @contextmanager
@@ -195,6 +195,12 @@ def _with_saved_named(session: OpenDebate) -> Iterator[OpenDebate]:
             raise Interrupted(session.saved_message) from None
 
 
+def is_own(source: ConsentSubject) -> bool:
+    """Whether the user has made this file, or agreed to it before."""
+    record = _record(source)
+    return record is not None and record.exists()
+
+
 def open_risks(source: ConsentSubject, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
     agreed_digests = _agreed_digests(source) if risks else set()
@@ -204,7 +210,7 @@ def open_risks(source: ConsentSubject, risks: Sequence[Risk]) -> list[Risk]:
 def remember(source: ConsentSubject, risks: Iterable[Risk]) -> None:
     """Remembers that the user agreed to these risks. If that can't be written, the user is asked again next time."""
     digests, record = {risk.digest for risk in risks}, _record(source)
-    if record is None or digests <= (before := _agreed_digests(source)):
+    if record is None or (digests <= (before := _agreed_digests(source)) and record.exists()):
         return
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

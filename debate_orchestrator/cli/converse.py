@@ -71,7 +71,8 @@ def _converse(arguments: argparse.Namespace) -> int:
     topic = arguments.topic or ""
 
     def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
-        return not consent.open_risks(consent.source_of_file(path), risks)
+        source = consent.source_of_file(path)
+        return consent.is_own(source) and not consent.open_risks(source, risks)
 
     try:
         with prompter:

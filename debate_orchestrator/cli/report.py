@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import next_step, print_json, print_problems, print_status, say
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import report_of, summary_line
+from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile
 
 
@@ -36,6 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
         report_files.write(report, path, print_status)
     else:
         path = files.report
+        if risks.gives_orders(path) and not os.path.lexists(path):
+            raise BadFile(
+                f"The report of this journal would be {name_of(path)}, which agents read as instructions.",
+                hint="name another file: --to FILE",
+            )
         problems = report_files.write_both(report, path, files.page, print_status)
         page = None if problems else files.page
     if arguments.json:

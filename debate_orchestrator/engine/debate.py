@@ -159,7 +159,7 @@ def continue_debate(
             new_state = apply(new_state, event)  # all of them, before the first is written: one may allow the next
         if new_state.due:
             require_consent(
-                session.journal, risks.of_debate(new_state.opened, _named_by_journal(session.state, new_state))
+                session.journal, risks.of_journal(path, new_state.opened, _named_by_journal(session.state, new_state))
             )
         for event in events:
             session.record(event)

@@ -241,7 +241,7 @@ def find_risks(source: Settings | Mapping[str, Any] | PathLike) -> tuple[risks.R
     if isinstance(source, Settings | Mapping):
         return risks.of_settings(source)
     debate = stored_state(os.fspath(source), read(source).events)
-    return risks.of_debate(debate.opened, debate.cast)
+    return risks.of_journal(source, debate.opened, debate.cast)
 
 
 def consent_if_trusted(trust: bool) -> RequireConsent:

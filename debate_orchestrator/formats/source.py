@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import NAME_PATTERN
 from debate_orchestrator.core.shape_rules import Keys
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text
+from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text, real_path
 from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr, suggest
 
 FILE = "format.yaml"
@@ -182,8 +182,7 @@ def _read_located(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Loca
 def _must_be_its_own(folder: FormatFolder, file: str) -> None:
     """BadFile if a file in a folder of the user's leads out of it, or can't be followed."""
     try:
-        home = os.path.realpath(folder.path)
-        inside = folder.shipped or os.path.realpath(folder.path / file).startswith(os.path.join(home, ""))
+        inside = folder.shipped or real_path(folder.path / file).startswith(os.path.join(real_path(folder.path), ""))
     except OSError:
         inside = False
     if not inside:

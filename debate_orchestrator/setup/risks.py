@@ -22,6 +22,7 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import MAX_PATH_LENGTH, DebateFiles
 from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util.data import real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 from debate_orchestrator.util.redact import truncate
 
@@ -156,7 +157,7 @@ def of_settings(
             risks.append(Risk(kind="context", where="context", what=target))
     if report := _report(values.get("output")):
         real = _real(report)
-        if target := _outside(report) or (real if _gives_orders(os.path.basename(real)) else ""):
+        if target := _outside(report) or (real if gives_orders(real) else ""):
             risks.append(Risk(kind="output", where="output", what=target))
     format = typed_format or values.get("format")
     if not typed_format and isinstance(format, str) and source.is_path(format):
@@ -178,6 +179,14 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
             Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {maximum}")
         )
     return _merge(risks)
+
+
+def of_journal(path: str | os.PathLike[str], opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
+    """The risks of taking turns in the debate of this journal: those of the debate, and a report that agents would
+    read as instructions, since the journal's name gives the report's."""
+    report = DebateFiles.of_journal(os.fspath(path)).report
+    risks = [Risk(kind="output", where="the journal's name", what=_real(report))] if gives_orders(report) else []
+    return (*of_debate(opened, cast), *risks)
 
 
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
@@ -237,9 +246,10 @@ def _report(output: object) -> str:
         return ""
 
 
-def _gives_orders(name: str) -> bool:
-    """Whether a report of that name may be taken for instructions to agents, or for a page that a repository has of old
-    (README.md): the name is in capitals, or one of those that are known."""
+def gives_orders(path: str) -> bool:
+    """Whether a report there may be taken for instructions to agents, or for a page that a repository has of old
+    (README.md): its name is in capitals, or one of those that are known."""
+    name = os.path.basename(path)
     return name.removesuffix(".md").isupper() or name.casefold() in _INSTRUCTIONS
 
 
@@ -247,7 +257,7 @@ def _outside(path: str) -> str:
     """The real target of a path, if it is outside the working folder, hidden in it, or unknown; otherwise empty."""
     _must_be_short(path)
     try:
-        target = os.path.realpath(path)
+        target = real_path(path)
     except OSError:
         return _real(path)
     except ValueError:  # no file can have that name: reading it fails with a message

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from debate_orchestrator.util.data import is_link, system_owned
+from debate_orchestrator.util.data import is_link, real_path, system_owned
 from debate_orchestrator.util.errors import BadFile, short_repr
 
 REPORT = "debate-report.md"
@@ -50,7 +50,7 @@ class DebateFiles(NamedTuple):
         try:
             if system_owned(files.report):
                 raise _unwritable(output, "it is in a folder of the operating system")
-            parent = os.path.realpath(os.path.dirname(files.report))
+            parent = real_path(os.path.dirname(files.report))
             os.makedirs(parent, exist_ok=True)
         except OSError as error:
             raise _unwritable(output, error.strerror) from None
