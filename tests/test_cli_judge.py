@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import puppets
@@ -11,6 +12,8 @@ from conftest import Run, finish
 from debates import play_events, script_of
 from journals import write_journal
 
+from debate_orchestrator.core import schedule
+from debate_orchestrator.engine.debate import continue_debate
 from debate_orchestrator.storage.journal import read
 
 OLD, OTHER = "old.journal.jsonl", "other.journal.jsonl"
@@ -86,13 +89,49 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
 
 
 def test_a_host_judges(debate: Run, here: Path) -> None:
-    """A judging that waits for its host says whose turn it is, and the command that takes it."""
+    """A judging that waits for its host says whose turn it is, and the command that takes it: that is no error."""
     write_journal(here / OLD, play_events())
     ran = debate("judge", OLD, "--judge", "host", "--output", "h.md")
+    told = debate("judge", OLD, "--judge", "host", "--output", "i.md", "--json")
 
-    assert ran.code == 3
-    assert "h.journal.jsonl waits for 1.verdict.judge, which `host` takes: an agent host, or you." in ran.err
-    assert "Try: `debate step h.journal.jsonl`" in ran.err
+    assert (ran.code, told.code) == (3, 3) and "debate: " not in told.err
+    assert ran.out == "h.journal.jsonl waits for 1.verdict.judge, which `host` takes: an agent host, or you.\n"
+    assert "Next: `debate step h.journal.jsonl`" in ran.err and "debate: " not in ran.err
+    assert (told.json["status"], told.json["journal"], told.json["due"]) == (
+        "waiting", "i.journal.jsonl", ["1.verdict.judge"]
+    )  # fmt: skip
+
+
+def test_the_person_who_judges_a_transcript(debate: Run, here: Path) -> None:
+    """Of a judging that is interrupted the ballots alone count as its replies. `resume` puts a person before a ballot
+    though the speeches are of no seat that can be called, and so does a host's cast that is changed to a person."""
+    Path("talk.md").write_text(TALK, encoding="utf-8")
+    debate("judge", "talk.md", "--judge", "host")
+    with continue_debate("talk.judged.journal.jsonl", ignore_consent) as session:
+        assert schedule.seats_left(session.state) == {"judge"}
+        assert session.saved_message.startswith("0 replies saved.")
+    ran = debate("resume", "talk.judged.journal.jsonl", "--judge", "human")
+    judging = debate("judge", "talk.md", "--judge", "human")
+
+    hint = "and there is none. Try: `--judge host`. Then `debate step` writes briefs"
+    assert (ran.code, judging.code) == (2, 2)
+    assert hint in ran.err and hint in judging.err
+    assert "can't be in one debate" not in ran.err
+
+
+def test_a_report_stands_for_its_journal(debate: Run, recorded: Path) -> None:
+    """The report beside a journal is judged as the journal; one without a journal is told from a transcript."""
+    debate("report", OLD)
+    ran = debate("judge", "old.md", "--judge", "host")
+    os.rename("old.md", "alone.md")
+    alone = debate("judge", "alone.md", "--judge", "host")
+
+    assert ran.code == 3 and "old.md is a report; using its journal old.journal.jsonl." in ran.err
+    assert alone.code == 2 and "if this is a report, its journal alone.journal.jsonl is not there" in alone.err
+
+
+def ignore_consent(*_: object) -> None:
+    """Consents to everything."""
 
 
 def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:

@@ -54,6 +54,11 @@ def test_a_new_verb_is_a_module_and_a_line(debate: Run, monkeypatch: pytest.Monk
             "unknown flag --zzz",
         ),
         (["report", "x", "y"], "y is one argument too many"),
+        (
+            ["run", "Should", "we", "move", "--rehearse"],
+            "we is one argument too many. Put the topic in quotation marks",
+        ),
+        (["floor", "j", "What", "now?"], "now? is one argument too many. Put the question in quotation marks"),
     ],
 )
 def test_an_unknown_flag(debate: Run, given: list[str], expected: str) -> None:

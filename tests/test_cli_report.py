@@ -17,6 +17,7 @@ from test_reports_verify import with_new_checksum
 from viewer import watching
 
 from debate_orchestrator.reports import report_files
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import resources
 
 J = "report.journal.jsonl"
@@ -37,6 +38,14 @@ def test_report_makes_the_same_again(debate: Run, finished: bytes) -> None:
 
     assert ran.out.startswith("Debate complete. Report written to report.md. Winner: A (narrow).")
     assert Path("report.md").read_bytes() == finished == Path("copy.md").read_bytes()
+
+
+def test_a_report_is_no_answers_file(debate: Run, finished: bytes) -> None:
+    """A report that is given for an answers file is called one, and the command that prints the answers is named."""
+    for verb in (("run", "--answers"), ("open", "--answers"), ("ask",)):
+        ran = debate(*verb, "report.md")
+        assert ran.code == 2 and "report.md is a report of a debate, and no answers file." in ran.err
+        assert "`debate answers --from JOURNAL`" in ran.err
 
 
 def test_a_finished_debate_has_its_page(debate: Run, finished: bytes) -> None:
@@ -82,8 +91,16 @@ def test_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
     puppets.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
     debate("step", J)
     ran, played = debate("report", J, "--json"), debate("replay", J)
+    with JournalWriter(J):
+        under_way = [debate(verb, J) for verb in ("report", "replay", "check")]
 
     assert ran.json["status"] == "paused"
+    assert ran.json["summary"] == "Debate paused. Report so far written to report.md."
+    assert [told.out.splitlines()[-1] for told in under_way[:2]] == [
+        "Debate under way: another process is writing it. Report so far written to report.md.",
+        "Debate under way: another process is writing it.",
+    ]
+    assert "Next: wait for the other process that is writing it, or end it." in under_way[2].err
     assert "Paused: waiting for 1.opening.b" in Path("report.md").read_text(encoding="utf-8")
     assert played.code == 0 and "This is what a says in 1.opening.a." in played.out
     assert played.out.endswith("Debate paused.\n")
@@ -148,7 +165,7 @@ def test_all_is_well(reported: Run) -> None:
     lies and whatever it is called, is checked, and no other; every file that can't be checked is complained of."""
     ran, told = reported("check", J), reported("check", J, "--json").json
 
-    assert ran.code == 0
+    assert (ran.code, ran.err) == (0, "Next: open report.html; nothing needs to be made again.\n")
     assert {"report.md", "report.json"} <= set(reports_here())
     assert ran.out.count("belongs to this journal, and is unchanged") == len(reports_here())
     assert [(one["report"], one["state"], one["remade"], one["well"]) for one in told["reports"]] == [
@@ -157,6 +174,7 @@ def test_all_is_well(reported: Run) -> None:
     assert told["reports"][0]["head"] == told["head"] and told["reports"][0]["lines"] == told["lines"]
 
     os.rename("report.md", "copy of it.md")
+    assert "Next: `debate report" in reported("check", J).err
     named = reported("check", J, "copy of it.md", "--json").json
     assert [(one["report"], one["state"]) for one in named["reports"]] == [("copy of it.md", "unchanged")]
     assert reported("check", "--json", J, "copy of it.md").json == named
@@ -254,10 +272,12 @@ def test_it_is_written(debate: Run, two: list[str]) -> None:
     assert debate("report", FRIDAY, "--to", "report.html").code == 0
     paths = ("c.md", "c.md", "notes.md", "c.csv", "c.html", "c.html", "report.html")
     codes = [debate("compare", *two, "--to", path).code for path in paths]
+    other = debate("compare", *reversed(two), "--to", "c.md")
     found = page_reading.read(Path("c.html").read_text(encoding="utf-8"))
 
     assert (codes, found.odd) == ([0, 0, 2, 2, 0, 0, 2], [])
-    assert Path("c.md").read_text(encoding="utf-8") == debate("compare", *two).out
+    assert Path("c.edited.md").read_text(encoding="utf-8") == debate("compare", *two).out
+    assert other.err == "c.md was another comparison: kept as c.edited.md.\n"
     assert Path("notes.md").read_text() == "my notes"
     assert [name for tag, name in found.outline if tag == "h2"][:2] == ["Runs", "Verdicts"]
     assert "Run 2 judges the speeches of run 1 again." in found.text

@@ -55,7 +55,9 @@ def test_an_error_carries_all_its_complaints() -> None:
         (["Käse\u3164"], r"['Käse\u3164']"),
         ("\ud800", "'\\ud800'"),
         (None, "None"),
-        ("x" * 70, "'" + "x" * 59 + "... (72 characters)"),
+        ("x" * 70, "'" + "x" * 59 + "...' (72 characters)"),
+        ("'" * 70, '"' + "'" * 59 + '..." (72 characters)'),
+        (["x" * 70], "['" + "x" * 58 + "... (74 characters)"),
     ],
 )
 def test_a_value_is_escaped_and_cut(value: object, text: str) -> None:

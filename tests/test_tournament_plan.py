@@ -162,6 +162,15 @@ def test_what_is_refused(changes: dict[str, Any], expected: str) -> None:
     assert expected in "\n".join(refused.value.problems)
 
 
+def test_without_models() -> None:
+    """A spec without models lacks their list: it is not told that nothing should be a list."""
+    with pytest.raises(BadSettings) as refused:
+        parse_spec({key: value for key, value in spec_data().items() if key != "models"})
+
+    assert refused.value.problems[0] == "models: the list is missing."
+    assert "nothing" not in str(refused.value)
+
+
 def test_a_price_of_ones_own() -> None:
     """A model that is not in the price table can be given a price, and then a cap."""
     tuned = {"name": "tuned", "spec": "openai:tuned-1", "price": {"input": 1, "output": 2}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,3 +93,14 @@ def test_tables_and_the_page_are_written_where_a_plot_fails(debate: Run, monkeyp
 
     assert ran.code == 0 and "The plot strengths could not be drawn" in ran.err, ran.err
     assert Path("t/csv/elo.csv").exists() and b"<table" in Path("t/index.html").read_bytes()
+
+
+def test_a_wrong_path_is_told_before_what_is_not_installed(
+    debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that is no tournament is named also where the libraries that draw are not installed."""
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    ran = debate("tournament", "report", "nowhere")
+
+    assert ran.code == 2
+    assert "nowhere" in ran.err and "installed" not in ran.err

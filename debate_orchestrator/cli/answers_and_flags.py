@@ -20,6 +20,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
+from debate_orchestrator.reports import report_files
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import (
     AUTO,
@@ -137,11 +138,19 @@ def _read_answers(path: str | None) -> dict[str, Any]:
         if path and not os.path.lexists(path):
             hint = "`debate answers > FILE`, which writes one to start from"
             raise BadFile(f"{name_of(path)}: there is no such file.", hint=hint)
-        return read_file(path) if path else {}
+        return _read_file(path) if path else {}
     piped = read_standard_input()
     if "setup" in piped:
         raise BadFile(f"{STDIN} holds a setup conversation, which needs a file. Try: `debate ask FILE`.")
     return piped
+
+
+def _read_file(path: str) -> dict[str, Any]:
+    """As `read_file`; BadFile for a report too."""
+    if report_files.is_report(path):
+        hint = "`debate answers --from JOURNAL`, which prints the answers of a debate"
+        raise BadFile(f"{name_of(path)} is a report of a debate, and no answers file.", hint=hint)
+    return read_file(path)
 
 
 def read_standard_input() -> dict[str, Any]:
@@ -169,7 +178,7 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     """The setup conversation of a file, in its format. If that is a folder, its prompts may be a stranger's: it is
     used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, and a line printed
     that says so."""
-    name = format_of(read_file(path) if os.path.exists(path) else {})
+    name = format_of(_read_file(path) if os.path.exists(path) else {})
     if name != used_format and consent.open_risks(consent.source_of_file(path), risks.of_settings({"format": name})):
         problem = f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}."
         print_status(f"{problem} `debate open --trust` agrees to it.")

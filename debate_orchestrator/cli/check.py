@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import flags
@@ -12,7 +13,8 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import report_files, reviews, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
-from debate_orchestrator.storage.journal import read
+from debate_orchestrator.reports.report_files import Verification
+from debate_orchestrator.storage.journal import is_being_written, read
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import name_of
@@ -48,17 +50,29 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"{rehearsal_kind}: stand-ins spoke for {', '.join(names)}. {wording.FILLER}")
         for report in verifications:
             say(f"{name_of(report.path)}: {report.text}")
-        continue_hint = f"`{wording.next_command(debate, arguments.journal)}` continues it."
-        ask_again_hint = wording.asking_again(debate, arguments.journal)
-        report_hint = f"`{command('report', arguments.journal)}` makes its reports again."
-        unmarked_reports = [name_of(report.path) for report in verifications if report.state == "no checksum"]
-        if unmarked_reports and not arguments.given:
-            report_hint = f"Give {and_joined(unmarked_reports)} another name. Then {report_hint}"
-        next_step(continue_hint if facts["due"] else ask_again_hint or report_hint)
+        next_step(_next(arguments, files, debate, verifications))
     if not all(report.ok or report.inconclusive for report in verifications):
         return 2
     turns_left = facts["due"] or schedule.turns_to_reopen(debate)
     return 3 if turns_left or contents.torn_bytes or not all(report.ok for report in verifications) else 0
+
+
+def _next(
+    arguments: argparse.Namespace, files: DebateFiles, debate: DebateState, verifications: Sequence[Verification]
+) -> str:
+    """What to do after the check."""
+    if debate.due and is_being_written(arguments.journal):
+        return "wait for the other process that is writing it, or end it."
+    if debate.due:
+        return f"`{wording.next_command(debate, arguments.journal)}` continues it."
+    if ask_again := wording.asking_again(debate, arguments.journal):
+        return ask_again
+    expected = {report.path for report in verifications} | (set() if arguments.given else {files.report, files.page})
+    if expected <= {report.path for report in verifications if report.state == "unchanged"}:
+        return f"open {sorted(expected)[0]}; nothing needs to be made again."
+    remake = f"`{command('report', arguments.journal)}` makes its reports again."
+    unmarked = [name_of(report.path) for report in verifications if report.state == "no checksum"]
+    return f"Give {and_joined(unmarked)} another name. Then {remake}" if unmarked and not arguments.given else remake
 
 
 def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[str, Any]:

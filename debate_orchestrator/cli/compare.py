@@ -6,12 +6,13 @@ import argparse
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import print_document, print_json, say
+from debate_orchestrator.cli.output import print_document, print_json, print_status, say
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import Comparison, compare
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
 
 
@@ -57,4 +58,5 @@ def _write(comparison: Comparison, path: str) -> None:
         from debate_orchestrator.reports.html import page as html_page
 
         text, begins = html_page.render_comparison(comparison), html_page.COMPARED
-    write_over(path, text, begins.encode(), "a comparison")
+    if path_kept := write_over(path, text, begins.encode(), "a comparison"):
+        print_status(f"{name_of(path)} was another comparison: kept as {name_of(path_kept)}.")

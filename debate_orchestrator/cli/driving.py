@@ -28,7 +28,7 @@ from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Rej
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate, drive, finish, seat_providers
+from debate_orchestrator.engine.debate import OpenDebate, drive, finish, host_work, seat_providers
 from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
 from debate_orchestrator.host.turns_folder import TurnsFolder
@@ -156,17 +156,26 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
 
 
 def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate_text: str = "") -> int:
-    """Takes every turn that is due, writes the reports and prints the outcome. Returns the exit code: 3 if a part is
-    missing that `resume` can still get, such as the decision brief.
+    """Takes every turn that is due, writes the reports and prints the outcome. Returns the exit code: 3 if turns
+    are left that only an agent host can take, or a part is missing that `resume` can still get, such as the decision
+    brief.
 
     `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. In a rehearsal, `estimate_text`
-    says what the debate would take with models. Raises ExternalError with the command that resumes, and Paused if
-    turns are left that only an agent host can take."""
+    says what the debate would take with models. Raises ExternalError with the command that resumes."""
     files, quiet = session.files, is_quiet(arguments)
     if session.state.due:
         _take_turns(session, arguments, estimate_text)
     elif not quiet:
         print_status(finished_sentence(files.journal))
+    waits, hint = host_work(session.state, files.journal)
+    if waits:
+        if arguments.json:
+            due = [turn.id for turn in session.state.due]
+            print_json({"status": "waiting", "journal": files.journal, "due": due, "summary": waits})
+        else:
+            say(waits)
+            next_step(f"{hint}.")
+        return 3
     reports = write_reports(session)
     code = 3 if schedule.turns_to_reopen(session.state) else 0
     if arguments.json:

@@ -25,13 +25,17 @@ def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unf
     """The path of a journal. A report stands for its journal. None stands for the newest journal of this folder; with
     `unfinished`, for the newest unfinished one, or else for the newest.
 
-    Which one was chosen is printed on stderr. With `transcripts` a .md file is taken as it is. Raises BadFile if there
-    is not a debate here, or its name has several lines, and BadJournal if there is no such file.
+    Which one was chosen is printed on stderr. With `transcripts` a .md file that is no report is taken as it is. Raises
+    BadFile if there is not a debate here, or its name has several lines, and BadJournal if there is no such file.
     """
     path = _newest(unfinished) if path is None else path
     if len(f"{path}.".splitlines()) > 1:  # what follows the line break could pass for the program's words
         raise BadFile(f"{short_repr(path)} has a line break in its name.", hint="give it another name")
     stem, suffix = os.path.splitext(path)
+    if transcripts and suffix == ".md":
+        from debate_orchestrator.engine import transcript_file
+
+        transcripts = not transcript_file.is_report(path)
     journal_path = f"{stem}{JOURNAL}"
     if suffix in FILE_TYPES and not (transcripts and suffix == ".md") and os.path.isfile(journal_path):
         print_status(f"{path} is a report; using its journal {journal_path}.")

@@ -98,6 +98,8 @@ VERBS = {
         "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3",
     ),
 }
+_TEXTS = {"words": "topic", "question": "question"}
+"""Arguments of several words, and what they are called."""
 _WITH_VERBS = ("tournament",)
 """Verbs that have verbs of their own; argparse can't mix their arguments and flags in any order."""
 
@@ -164,6 +166,8 @@ def _check_all_known(parser: argparse.ArgumentParser, rest: list[str]) -> None:
         parser.error("; ".join(f"unknown flag {word}{_suggestion(word.partition('=')[0], names)}" for word in unknown))
     if rest:
         hint = f"; a name is given as --name {rest[0]}" if "--name" in names else ""
+        if text := next((action.dest for action in parser._actions if action.dest in _TEXTS), ""):
+            hint = f". Put the {_TEXTS[text]} in quotation marks"
         parser.error(f"{rest[0]} is one argument too many{hint}")
 
 

@@ -19,7 +19,7 @@ from debate_orchestrator.reports import report_files, wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import report_of, summary_line
 from debate_orchestrator.setup.answers import number
-from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal import is_being_written, read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr
@@ -81,7 +81,7 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
     if to:
         report_files.write(report, to, print_status)
     if finished:
-        summary = summary_line(report, to)
+        summary = summary_line(report, to, under_way=is_being_written(journal))
     else:  # it does not say how the debate ends
         where = f"Its report was written to {to}." if to else f"`{again} --to report.md` writes its report."
         summary = f"Left before the end. `{again}` plays it again, and any key skips a speech. {where}"

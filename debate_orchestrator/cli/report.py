@@ -12,7 +12,7 @@ from debate_orchestrator.cli.output import next_step, print_json, print_problems
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import report_of, summary_line
 from debate_orchestrator.setup import risks
-from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal import is_being_written, read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile
@@ -46,10 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
             )
         problems = report_files.write_both(report, path, files.page, print_status)
         page = None if problems else files.page
+    summary = summary_line(report, path, under_way=is_being_written(arguments.journal))
     if arguments.json:
-        print_json({"status": report.status, "report": path, "page": page, "summary": summary_line(report, path)})
+        print_json({"status": report.status, "report": path, "page": page, "summary": summary})
     else:
-        say(summary_line(report, path))
+        say(summary)
         if page:
             print_status(f"HTML report: {page}")
             next_step(f"open {page} in a browser.")

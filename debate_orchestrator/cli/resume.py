@@ -58,7 +58,10 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
     if debate.due or reopened:
         problems += casting.key_problems(cast, flags.permissions_of(arguments))
-        problems += [*start.people_problems(cast, at_terminal(sys.stderr)), *events_problems(cast, arguments)]
+        seats_left = schedule.seats_left(debate)
+        cast_left = {seat: specs for seat, specs in cast.items() if seat in seats_left}
+        people = at_terminal(sys.stderr)
+        problems += [*start.people_problems(cast_left, people, new=False), *events_problems(cast_left, arguments)]
     cap_events, cap_problems = cap_change(arguments.max_cost, debate, cast)
     if problems := problems + cap_problems:
         raise BadSettings(problems)

@@ -15,7 +15,7 @@ from debate_orchestrator.cli.driving import finished_sentence, tell_estimate, te
 from debate_orchestrator.cli.journals import find_journal, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, print_status, printing_problems, say
 from debate_orchestrator.cli.piped import Piped
-from debate_orchestrator.core import rapporteur
+from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import ChangeEvents, OpenDebate
@@ -118,12 +118,13 @@ def _take(
 def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     """The changed list of issues and the changed cap. Raises BadSettings if a person has a seat, since a step asks
     nothing, and for a cap that can't be kept."""
-    people = [seat for seat, specs in debate.cast.items() if model_spec.HUMAN in specs]
+    cast_left = {seat: specs for seat, specs in debate.cast.items() if seat in schedule.seats_left(debate)}
+    people = [seat for seat, specs in cast_left.items() if model_spec.HUMAN in specs]
     if debate.due and people:
         resume = command("resume", arguments.journal)
         host = f"seat the host: `{resume} {' '.join(f'--{seat} host' for seat in people)}`"
         # Beside a host, `resume` at a terminal comes no further than the host's next turn.
-        terminal = "" if host_problem(debate.cast) else f"go on at a terminal with `{resume}`, or "
+        terminal = "" if host_problem(cast_left) else f"go on at a terminal with `{resume}`, or "
         raise BadSettings("cast: a human has a seat, and `debate step` can't ask a person.", hint=terminal + host)
     changes, problems = cap_change(arguments.max_cost, debate, debate.cast)
     if problems and arguments.max_cost is not None:

@@ -152,7 +152,7 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
         return problems
     sides_with, conceded = reply["recommendation"].get("sides_with"), tally.sides_conceded(debate)
     if conceded == (sides_with,):
-        problems.append(f"recommendation.sides_with: it is the position of {sides_with}, who conceded it.")
+        problems.append(f"recommendation.sides_with: it is the position of {sides_with.upper()}, who conceded it.")
     problems += [*_table_problems(reply), *_length_problems(shape, turn.phase, reply)]
     for number, reason in enumerate(reply.get("why") or (), start=1):
         problems += [f"why[{number}]: {problem}" for problem in mark_problems(debate, reason)]
@@ -213,8 +213,9 @@ def sent_back(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not mend."""
     brief_reply = decision_brief(debate)
     replies = debate.rejected_replies(brief_reply.turn_id) if brief_reply else ()
-    earlier_problems = {problem.partition(": ")[2] for reply in replies for problem in reply.problems}
-    return [problem for problem in decision_brief_problems(debate) if problem in earlier_problems]
+    # Without case: earlier versions wrote the sides as `a` and `b`.
+    earlier_problems = {problem.partition(": ")[2].casefold() for reply in replies for problem in reply.problems}
+    return [problem for problem in decision_brief_problems(debate) if problem.casefold() in earlier_problems]
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
@@ -233,29 +234,32 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
         yield f"it is marked {mark}, and no side is named that put it forward."
         return
     other, cited = _other(debate, side), set(reason["turns"])
+    side_name, other_name = side.upper(), other.upper()
     challenges = _challenges(debate, side, other)
     if mark not in (possible := marks_possible(debate, side)):
         why = _why_impossible(debate, mark, side, challenged=bool(challenges))
         yield f"it is marked {mark}, and {why}: {' or '.join(possible or (NOT_ARGUED,))}."
     elif mark == "not challenged":
         if not any(turn.rpartition(".")[2] == side for turn in cited):
-            yield f"it is marked {mark}, and no turn of {side} is cited, where {side} would have said it."
+            yield f"it is marked {mark}, and no turn of {side_name} is cited, where {side_name} would have said it."
     elif mark == "held":
         if not cited & _answering_turns(debate, other, side, cited & challenges):
-            yield f"it is marked held: cite where {other} challenged it and where {side} answered, after that."
+            where = f"cite where {other_name} challenged it and where {side_name} answered, after that"
+            yield f"it is marked held: {where}."
     elif not cited & challenges:
         effect = "granted it" if mark == "granted" else "shook it"
-        yield f"it is marked {mark}, and no turn of {other} is cited in which {other} had heard {side} and {effect}."
+        turn_of_other = f"turn of {other_name} is cited in which {other_name} had heard {side_name} and {effect}"
+        yield f"it is marked {mark}, and no {turn_of_other}."
 
 
 def _why_impossible(debate: DebateState, mark: str, side: str, *, challenged: bool) -> str:
     """The reason that no point of a side can have a mark."""
-    other = _other(debate, side)
+    side_name, other_name = side.upper(), _other(debate, side).upper()
     if mark == NOT_CHALLENGED:
-        return f"{side} conceded its whole position"
+        return f"{side_name} conceded its whole position"
     if not challenged:
-        return f"{other} had no turn in which it could answer {side}"
-    return f"{side} had no turn in which it could answer a challenge of {other}"
+        return f"{other_name} had no turn in which it could answer {side_name}"
+    return f"{side_name} had no turn in which it could answer a challenge of {other_name}"
 
 
 def marks_possible(debate: DebateState, side: str) -> tuple[str, ...]:

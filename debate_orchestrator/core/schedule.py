@@ -221,6 +221,15 @@ def seats_open_to_questions(debate: DebateState) -> tuple[str, ...]:
     return tuple(seat for seat in debate.question_seats if will_hear(debate, seat))
 
 
+def seats_left(debate: DebateState) -> frozenset[str]:
+    """The seats of the format, `judge` for all judges, with turns that are due, may become due, or can be reopened."""
+    reopened = {turn.role for turn in turns_to_reopen(debate)}
+    if not debate.due:
+        return frozenset(reopened)
+    slots = debate.plan.slots[debate.plan.slot_indexes[debate.due[0].slot_id] :]
+    return frozenset(seat for slot in slots for seat in slot.phase.seats)
+
+
 def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     """The questions from the floor that a seat hears in a turn: those put to it before the stage of the turn had
     begun."""

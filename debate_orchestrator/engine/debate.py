@@ -59,6 +59,11 @@ class OpenDebate:
         return self.current.state
 
     @property
+    def _is_judging(self) -> bool:
+        """Whether an earlier debate is judged, which gave all replies but its judges'."""
+        return self.state.opened.earlier_debate is not None
+
+    @property
     def saved_message(self) -> str:
         """Says what is saved, and which command continues."""
         resume_command = next_command(self.state, self.files.journal)
@@ -68,7 +73,8 @@ class OpenDebate:
         lost_count = len(self.journal.unsaved)
         lost_text = f"{plural(lost_count, 'reply', 'replies')} lost, as named above. " if lost_count else ""
         replies = {event.turn_id for event in self.journal.saved_events() if isinstance(event, ReplyEvent)}
-        saved_text = plural(len(replies & self.state.replies.keys()), "reply", "replies")
+        counted = [turn for turn in schedule.turns_taken(self.state) if turn.judging or not self._is_judging]
+        saved_text = plural(len(replies & {turn.id for turn in counted}), "reply", "replies")
         return f"{lost_text}{saved_text} saved. Continue with `{resume_command}`."
 
     def with_saved(self, error: ExternalError) -> ExternalError:
@@ -251,11 +257,15 @@ def _rank(failure: BaseException) -> int:
     return 1 if isinstance(failure, ReplyPending) else 2
 
 
-def _for_the_host(debate: DebateState, journal: str) -> str:
-    """The hint for a debate in which turns of the host are due: give its replies, or put models in its seats."""
+def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
+    """A sentence on the turns that a debate waits for, and what to do: give the host's replies, or put models in its
+    seats. Both are empty where no turn of the host is due."""
     seats = dict.fromkeys(turn.role for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST)
+    if not seats:
+        return "", ""
     models = " ".join(f"--{seat} MODEL" for seat in seats)
-    return (
+    due = ", ".join(turn.id for turn in debate.due)
+    return f"{journal} waits for {due}, which `host` takes: an agent host, or you.", (
         f"`{next_command(debate, journal)}`, which names each turn's brief and the file for its reply; or "
         f"`{command('resume', journal)} {models}` to have models take them"
     )
@@ -270,9 +280,9 @@ def finish(session: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[
     """
     files = session.files
     if due := ", ".join(turn.id for turn in session.state.due):
-        if model_spec.HOST in {spec_in(session.state, turn.seat) for turn in session.state.due}:
-            problem = f"{files.journal} waits for {due}, which `host` takes: an agent host, or you."
-            raise Paused(problem, hint=_for_the_host(session.state, files.journal))
+        problem, hint = host_work(session.state, files.journal)
+        if problem:
+            raise Paused(problem, hint=hint)
         problem = f"{files.journal}: turns are left: {due}."
         raise Paused(problem, hint=f"`{next_command(session.state, files.journal)}` to take them")
     session.journal.sync()  # no report may outlive what it tells

@@ -51,21 +51,32 @@ def as_rehearsal(settings: Settings, *, people: bool = False) -> Settings:
 
 
 def call_problems(
-    cast: Mapping[str, tuple[str, ...]], *, people: bool, permissions: Permissions = NO_PERMISSIONS
+    cast: Mapping[str, tuple[str, ...]],
+    *,
+    people: bool,
+    permissions: Permissions = NO_PERMISSIONS,
+    new: bool = True,
 ) -> list[str]:
     """The reasons that a cast can't be called from here, one sentence each: a spec that can't be used, people who can't
-    be asked, a key that is missing. `people` says whether people can be asked."""
-    return casting.cast_problems(cast) + people_problems(cast, people) + casting.key_problems(cast, permissions)
+    be asked, a key that is missing. `people` and `new` as for `people_problems`."""
+    problems = casting.cast_problems(cast) + people_problems(cast, people, new=new)
+    return problems + casting.key_problems(cast, permissions)
 
 
-def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str]:
+def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool, *, new: bool = True) -> list[str]:
     """The reason that the people in a cast can't be asked: there is no way to ask them unless `people` is true, and
-    none beside an agent host, whose turns are taken by a step that asks no person."""
-    seats = ", ".join(seat for seat, specs in cast.items() if model_spec.HUMAN in specs)
+    none beside an agent host, whose turns are taken by a step that asks no person. `new` is whether `debate open` can
+    begin the debate with the host in their seats."""
+    seats = [seat for seat, specs in cast.items() if model_spec.HUMAN in specs]
     if seats and not people:
+        flags = " ".join(f"--{seat} host" for seat in seats)
+        host, verbs = (
+            ("seat `host`", "`debate open` and `debate step` write") if new else (f"`{flags}`", "`debate step` writes")
+        )
+        reads = "read" if new else "reads"
         return [
-            f"cast: {seats}: a human needs a terminal, and there is none. Try: seat `host`. Then `debate open` and "
-            "`debate step` write briefs to files and read replies from files, which people can write by hand."
+            f"cast: {', '.join(seats)}: a human needs a terminal, and there is none. Try: {host}. Then {verbs} briefs "
+            f"to files and {reads} replies from files, which people can write by hand."
         ]
     problem = host_problem(cast)
     return [problem] if problem else []

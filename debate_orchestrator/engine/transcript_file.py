@@ -38,7 +38,8 @@ MAX_SIZE = 2_000_000
 MAX_ROUNDS = 50
 MAX_SPEECHES = 200
 HOW_TO_WRITE = (
-    "Write each speech below a heading that names its speaker and side: `# Topic`, `## Round 1`, `### Alice (Pro)`, "
+    "Write each speech below a heading of its own, which names its speaker and side each time: `# Topic`, "
+    "`## Round 1`, `### Alice (Pro)`, "
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
 )
 _MAX_LISTED = 20
@@ -79,6 +80,15 @@ def read(path: str) -> tuple[Transcript, str]:
     """The transcript in a file, and the sha256 of its bytes. Raises BadFile as `parse`, or if it can't be read."""
     transcript = parse(read_text(path, MAX_SIZE), path)
     return transcript, hashlib.sha256(read_regular(path, follow=True)).hexdigest()
+
+
+def is_report(path: str) -> bool:
+    """Whether a file begins as this program's reports do; False for one that can't be read."""
+    try:
+        data = read_regular(path, follow=True, maximum=MAX_SIZE)
+    except (OSError, ValueError):
+        return False
+    return _OWN_REPORT.match(data.decode("utf-8-sig", "replace")) is not None
 
 
 def parse(text: str, name: str) -> Transcript:

@@ -469,11 +469,13 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     yield from (ArgumentLink(turn=turn.id, how="answers", to=other.id) for other in (challenges or heard_turns)[-1:])
 
 
-def summary_line(report: ReportModel, path: str | None) -> str:
-    """The line that confirms a finished debate, and where its report went if it was written."""
+def summary_line(report: ReportModel, path: str | None, *, under_way: bool = False) -> str:
+    """The line that confirms a finished debate, and where its report went if it was written. `under_way` says of one
+    that is not finished that another process is writing it."""
     document = "Transcript" if report.transcript_only else "Report"
     if report.status == "paused":
-        return f"Debate paused. {document} so far written to {path}." if path else "Debate paused."
+        state = "Debate under way: another process is writing it." if under_way else "Debate paused."
+        return f"{state} {document} so far written to {path}." if path else state
     rehearsed = "Debate rehearsed in part." if report.run.in_part else "Debate rehearsed."
     sentences = [rehearsed if report.run.rehearsed else "Debate complete."]
     sentences += [f"{document} written to {path}."] if path else []

@@ -311,11 +311,22 @@ def reports_beside(report: str) -> list[str]:
 
 def _was_a_report(path: str) -> bool:
     try:
-        data = read_regular(path, follow=True)
+        return _begins(path)
     except OSError:
         return True
-    suffix = os.path.splitext(path)[1]
-    return data.startswith(FILE_TYPES[suffix].begins)
+
+
+def is_report(path: str) -> bool:
+    """Whether a file has the suffix of a report and begins like one; False for one that can't be read."""
+    try:
+        return os.path.splitext(path)[1] in FILE_TYPES and _begins(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _begins(path: str) -> bool:
+    """Whether a file begins as reports with its suffix do. OSError if it can't be read."""
+    return read_regular(path, follow=True).startswith(FILE_TYPES[os.path.splitext(path)[1]].begins)
 
 
 def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:

@@ -72,6 +72,21 @@ def read_bytes(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
         raise BadJournal(problem, hint=NAME_ONE) from None
 
 
+def is_being_written(path: str | os.PathLike[str]) -> bool:
+    """Whether another process has locked a journal; False for a file that can't be read, and in a place without file
+    locks."""
+    try:
+        handle = open_following_links(os.fspath(path), os.O_RDONLY)
+    except (OSError, ValueError):
+        return False
+    try:
+        return not take_lock(handle, name_of(path), BadJournal, shared=True)
+    except BadJournal:
+        return False
+    finally:
+        os.close(handle)
+
+
 def begins_like_one(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins like a journal; False for one that can't be read."""
     try:

@@ -52,8 +52,8 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     Raises BadFile if the folder is not a tournament, nothing in it can be rated, or a file can't be written, and
     BadSettings, before anything is written, where the extra `tournament` is missing.
     """
-    library()
     rows = read_rows(folder)
+    library()
     ratings = rate(rows)
     tables = all_tables(rows, ratings)
     strongest = (

@@ -154,6 +154,8 @@ def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: 
     The values come from a user's file, or from a folder that anyone may have made. BadSettings with every problem,
     after those that are known already.
     """
+    if data.get("models") is None:
+        problems, data = [*problems, "models: the list is missing."], {**data, "models": []}
     spec, spec_problems = validate(TournamentSpec, data, lambda keys: key_path(keys) or "spec")
     loaded_format = spec.loaded_format if spec else data.get("rules")
     spec_problems = [*problems, *spec_problems, *_model_problems(data), *_name_problems(data)]

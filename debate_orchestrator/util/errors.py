@@ -57,7 +57,8 @@ def short_repr(value: object, max_length: int = 60) -> str:
     text = UNSEEN.sub(lambda match: ascii(match[0])[1:-1], repr(value))
     # Redact before the cut: the remains of a secret after it would not be recognised any more.
     text = redact(text) if len(text) > max_length else text
-    return text if len(text) <= max_length else f"{text[:max_length]}... ({len(text)} characters)"
+    end = text[-1] if isinstance(value, str | bytes) else ""  # the quotation mark
+    return text if len(text) <= max_length else f"{text[:max_length]}...{end} ({len(text)} characters)"
 
 
 def suggest(word: object, known_words: Iterable[str]) -> str:
