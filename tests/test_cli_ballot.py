@@ -54,6 +54,17 @@ def test_without_a_terminal_nothing_is_asked(debate: Run, journal: Path) -> None
     assert not Path("debate-report.ballots").exists()
 
 
+def test_a_winner_with_fewer_points_is_told(debate: Run, journal: Path) -> None:
+    """A form whose scores favour the other side than its winner is taken as it is, with a remark."""
+    filled = read_mapping(ballot())
+    filled["rounds"][1]["winner"] = "b"
+    Path("odd.yaml").write_text(to_yaml(filled), encoding="utf-8")
+    ran = debate("ballot", J, "--take", "odd.yaml")
+
+    assert ran.code == 0
+    assert "Round 1: Your scores favour Researcher A, and you name Researcher B the winner." in ran.err
+
+
 def test_from_the_form_to_the_report(debate: Run, journal: Path) -> None:
     """A form is printed, taken, filed beside the journal, which stays as it was, and shown in the report. A second
     ballot of the same name is refused, and told what to do."""

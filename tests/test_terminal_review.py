@@ -119,6 +119,18 @@ def test_what_will_not_do_is_asked_again() -> None:
     assert "An answer is needed here." in made.text
 
 
+def test_a_side_is_taken_by_its_name_and_a_winner_with_fewer_points_is_told() -> None:
+    """The name that a choice shows is an answer too. Scores that favour the other side are remarked on before the
+    ballot is handed in, and it is filed as it is."""
+    made = cast("no", "researcher b", "here", "7 6", "5 5", " Researcher B", *WHOLE[6:])
+
+    assert made.ended == "filed" and made.ballot is not None
+    assert made.ballot["before"] == "b" and ONE.ballot(made.ballot).rounds[1].winner == "b"
+    remark = "Round 1: Your scores favour Researcher A, and you name Researcher B the winner."
+    assert remark in " ".join(made.text.split())
+    assert "Your scores favour" not in cast(*WHOLE).text
+
+
 @pytest.mark.parametrize(
     ("name", "keys"),
     [

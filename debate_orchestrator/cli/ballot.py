@@ -27,7 +27,7 @@ from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.terminal import prompt
-from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name
+from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name, review_remarks
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
@@ -136,6 +136,8 @@ def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     ballot = filing.take_ballot(reviewed.folder, fields)
     if review.seen:
         print_status(reviews.review_texts().messages["seen"])
+    for remark in review_remarks(reviewed.form, review):
+        print_status(remark)
     return _print_filed(arguments, reviewed, ballot, review.reviewer)
 
 

@@ -16,7 +16,7 @@ from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, TIE, Tu
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.core.verdict import leader, read_ballot, strength_of
+from debate_orchestrator.core.verdict import ParsedBallot, leader, read_ballot, strength_of
 from debate_orchestrator.core.visible_text import quote_findings, without_marked_tags
 from debate_orchestrator.prompting import rendering, replies, templates
 from debate_orchestrator.prompting.briefs import Brief, quote_tags
@@ -254,11 +254,18 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
         return [*first_few(problems, "the reply"), "The report shows what you leave as it is."] if problems else []
     if not turn.judging or "scores" not in structured or "winner" not in structured:
         return []
-    reading = read_ballot(structured, debate.format.sides, debate.weights, debate.format.winner_of)
-    ahead = leader(reading.scores)
-    if reading.winner not in reading.scores or ahead in (reading.winner, TIE):
+    ballot = read_ballot(structured, debate.format.sides, debate.weights, debate.format.winner_of)
+    return ballot_remarks(debate.format, ballot)
+
+
+def ballot_remarks(format: Format, ballot: ParsedBallot) -> list[str]:
+    """A remark on a ballot whose scores favour another side than the winner that it names."""
+    if ballot.winner not in ballot.scores or ballot.label is not None:
         return []
-    favoured, winner_name = (debate.format.name_of(side) for side in (ahead, reading.winner))
+    ahead = leader(ballot.scores)
+    if ahead in (ballot.winner, TIE):
+        return []
+    favoured, winner_name = (format.name_of(side) for side in (ahead, ballot.winner))
     return [
         f"Your scores favour {favoured}, and you name {winner_name} the winner. Both are in the report as they are."
     ]

@@ -22,8 +22,9 @@ from debate_orchestrator.prompting.fields import (
     parse_answer,
     with_defaults,
 )
+from debate_orchestrator.prompting.person_turns import ballot_remarks
 from debate_orchestrator.reports.filing import READ
-from debate_orchestrator.reports.reviews import ReviewForm, ReviewTexts, in_order, question_text
+from debate_orchestrator.reports.reviews import Review, ReviewForm, ReviewTexts, in_order, question_text
 from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit, unknown_choice
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
@@ -147,7 +148,7 @@ class Form(ABC):
                 on_change=lambda typed: self.writer.write_soon({**self.answers, typing: typed}),
             )
             try:
-                answer = await self.prompter.ask(prompt) or current_answer
+                answer = self._option_named(question, await self.prompter.ask(prompt)) or current_answer
                 value = parse_answer(question, self.shape_context, answer)
                 if question.lacking and value in (None, False) and not short_list:
                     short_list = True
@@ -168,6 +169,12 @@ class Form(ABC):
                 return
             finally:
                 self.writer.write_now(self.answers)
+
+    def _option_named(self, question: FormQuestion, answer: str) -> str:
+        """The option whose name was typed, as `a` for `Researcher A`; otherwise what was typed."""
+        options = question.options(self.shape_context) if question.field.kind == "choice" else ()
+        names = {self.name(option).casefold(): option for option in options if self.name(option)}
+        return names.get(answer.strip().casefold(), answer)
 
     async def _review(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
         """Shows all that was entered. Returns the question to be answered anew, or None if it is handed in."""
@@ -280,7 +287,7 @@ class ReviewBallotForm(Form):
         if parse_answer(was_seen, self.shape_context, self.answers[was_seen.field_path]):
             self.prompter.tell(self.texts.messages["seen"])
         self.shape, self.at_first_message = self.form.parts(*_SECOND_PART), self.texts.messages["stands"]
-        await self.fill_in(lambda: [])
+        await self.fill_in(lambda: [], remarks=lambda: review_remarks(self.form, self.form.ballot(self.ballot())))
         return self.ballot()
 
     async def _read_debate(self) -> bool:
@@ -345,6 +352,14 @@ class ReviewBallotForm(Form):
 
     def name(self, part: str) -> str:
         return self.form.debate.format.name_of(part) if part in self.form.sides else ""
+
+
+def review_remarks(form: ReviewForm, review: Review) -> list[str]:
+    """Remarks on a valid ballot of a reviewer, as a judge at the terminal has them."""
+    ballots = {**{f"Round {n}: ": ballot for n, ballot in review.rounds.items()}, "": review.final}
+    return [
+        f"{where}{remark}" for where, ballot in ballots.items() for remark in ballot_remarks(form.debate.format, ballot)
+    ]
 
 
 async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
