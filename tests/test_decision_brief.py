@@ -298,6 +298,30 @@ def _behind() -> str:
     return Path("r.md").read_text(encoding="utf-8").partition("## Behind the Decision Brief")[2]
 
 
+def test_a_report_of_one_round(debate: Run, opened: dict[str, Any]) -> None:
+    """Page one and the page say that the sides did not answer each other; no ballot says what it can't assess. A
+    ballot's issues have names, and the contents have the parts behind the brief."""
+
+    def decide(turn: dict[str, Any]) -> str | dict[str, Any] | None:
+        said = say(turn)
+        if turn["turn"] == "1.verdict.judge" and isinstance(said, dict):
+            said["issues"]["I2"] = "b"
+        return said
+
+    finish(debate, opened, decide, rounds=1)
+    text, page = (Path(name).read_text(encoding="utf-8") for name in ("r.md", "r.html"))
+    trust = text.partition("### How Far to Trust This")[2].partition("## Final Verdict")[0]
+    assert "*With one round, the sides do not answer each other.*" in trust
+    assert "<li>With one round, the sides do not answer each other.</li>" in page.partition("<h3>Not checked</h3>")[2]
+    assert "Convergence:" not in text + page
+    assert "- **Issues:** I1 untouched, I2 Researcher B, I3 untouched," in text
+    assert '<abbr title="Question 2?">I2</abbr> Researcher B, ' in page
+    contents = text.partition("*Contents:* ")[2].partition("\n")[0]
+    assert (
+        "[Behind the Decision Brief](#behind-the-decision-brief) · [How It Was Judged](#how-it-was-judged)" in contents
+    )
+
+
 def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> None:
     """It says who conceded and where, also of a brief that advises that position; the program finds that, and points
     of it that are called not challenged. The judge is told that only consensus counts, and so is who names another."""

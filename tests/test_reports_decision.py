@@ -147,10 +147,12 @@ def test_what_was_not_checked() -> None:
     """Unchecked sources, an unrecorded model and a vote in one presentation alone are said; a mirrored vote is not."""
     assert first_screen(adversarial(rounds=1)).unchecked == (
         "Run through files by an agent host or by hand; no model is on record.",
+        "With one round, the sides do not answer each other.",
         "No source that the debaters cite was looked up: this format has no seat for that.",
         "No judge voted with the sides exchanged, so an effect of their order is not ruled out.",
     )
     assert not any("exchanged, so" in one for one in first_screen(adversarial(rounds=1, mirror=True)).unchecked)
+    assert not any("With one round" in one for one in first_screen(adversarial(rounds=2)).unchecked)
 
 
 @pytest.mark.parametrize("format", ["panel", "question", "claim"])

@@ -208,7 +208,7 @@ def test_links_lead_to_their_turns() -> None:
     ]
     assert [titles[one] for one in reading.links_within(contents)] == [
         *("Final Verdict", "Debate Transcript", "Per-Round Score Summary"),
-        *("Dissent Record", "Key Unresolved Questions", "Recommended Follow-Up"),
+        *("Dissent Record", "Key Unresolved Questions", "Recommended Follow-Up", "How It Was Judged"),
     ]
     assert reading.links_within(made)[-1] == "rebuttal--researcher-b-1"
 

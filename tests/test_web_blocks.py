@@ -6,8 +6,10 @@ import asyncio
 import json
 from typing import Any
 
+import puppets
 import pytest
 from debates import QUOTING, opened_with_quotes, play_events
+from web_visitor import plain
 
 from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Spoke
@@ -73,3 +75,43 @@ def test_a_looked_up_quote_is_marked_as_in_the_report() -> None:
     page = blocks.render_all(state)
     assert page.count("<li>Found in the material: “tabs are one character”</li>") == 2
     assert "<v_quote" not in page + article["body"]
+
+
+def test_a_brief_and_a_ballot_read_as_in_the_report() -> None:
+    """Fields of the rapporteur's replies are sentences, a ballot names who has the better of each issue, and of two
+    briefs only the last is open; those who watch see the first one folded."""
+
+    def say(turn: dict[str, Any]) -> dict[str, Any] | None:
+        match turn["turn"].split("."):
+            case ["start", "issues", _]:
+                return puppets.issues()
+            case ["start", "advice", _]:
+                return puppets.advice()
+            case ["1", "verdict", _]:
+                issues = {f"I{n}": "b" if n == 2 else "even" for n in range(1, 9)}
+                return puppets.ballot(rounds=1) | {"issues": issues, "dry": False}
+            case ["final", "brief" | "brief-revised", _]:
+                return puppets.brief()
+            case ["final", "brief-check", _]:
+                return {"findings": [{"kind": "unclear", "where": "why[2]", "problem": "It is long."}]}
+        return None
+
+    seats = ("a", "b", "judge", "rapporteur")
+    events = play_events(say, rounds=1, issues=True, brief=True, cast=dict.fromkeys(seats, ("host",)))
+    viewers = Viewers()
+    viewer, live = viewers.join(), LiveBlocks(viewers)
+    for n in range(1, len(events) + 1):
+        live.take(state := fold(events[:n]))
+    page = blocks.render_all(state)
+    assert live.html() == page
+    assert [data for kind, data in sent_events(viewers, viewer) if kind == "gone"] == ["turn-final.brief.rapporteur"]
+    assert '<abbr title="Question 2?">I2</abbr> Researcher B, ' in page and "Convergence" not in page
+    assert page.count("<details>") == 1
+    first, _, last = page.partition("</details>")
+    assert 'id="turn-final.brief-revised.rapporteur"' in last
+    for text in (plain(first), plain(last)):
+        assert "you are many: Move. (sure 80 %)" in text
+        assert "Researcher B: Point 0: Reason 0. (not challenged; 1.opening.b)" in text
+        assert "Do: Stay for a year. Count what that costs. Sure: 70 %" in text and "Sides with: Researcher B" in text
+    assert "It is cheaper. A: It is. B: It is not. (unresolved; 1.opening.a, 1.opening.b)" in plain(first)
+    assert "Sure: 60 %" in plain(first) and "Point 0: It was so in 2019, from memory." in plain(first)

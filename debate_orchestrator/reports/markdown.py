@@ -77,7 +77,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
             "is_filler": report.run.rehearsed and not report.run.in_part,
             "shown_in": partial(_places_of_reason, report),
             "advice_link": Markup(f"[The advice before the debate](#{_TURN}{advice})") if advice else "",
-            "contents": _contents(report),
+            "contents": _contents(report, was_judged=any(values["judged"])),
             "headline": verdict_text.headline(report),
             "answer": verdict_text.answer(report),
             "firmness": list(verdict_text.firmness(report)),
@@ -184,7 +184,7 @@ def _lead_to_headings(report: ReportModel, text: str) -> str:
     return re.sub(rf"\(#{_TURN}([^()\s]+)\)", lambda link: f"(#{turns.get(link[1], 'debate-transcript')})", text)
 
 
-def _contents(report: ReportModel) -> Markup:
+def _contents(report: ReportModel, *, was_judged: bool) -> Markup:
     """Links to the sections that a reader looks for first, on one line."""
     final = report.judging.final_fields
     titles = [*(["Decision Brief"] if report.decision_brief else []), "Final Verdict", "Debate Transcript"]
@@ -192,6 +192,8 @@ def _contents(report: ReportModel) -> Markup:
     titles += ["Dissent Record"] if "rows" in final else []
     titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
     titles += ["Recommended Follow-Up"] if "follow_up" in final else []
+    titles += ["Behind the Decision Brief"] if report.decision_brief else []
+    titles += ["How It Was Judged"] if was_judged else []
     return Markup(" · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles))
 
 
@@ -216,7 +218,7 @@ class MarkdownWriter:
 
     def _run(self, run: Span, *, in_table: bool) -> str:
         match run.kind:
-            case "literal":
+            case "literal" | "issue":
                 return markup.literal(with_quotation_marks(run.text, self._quotes))
             case "prose":
                 return markup.prose(with_quotation_marks(run.text, self._quotes))

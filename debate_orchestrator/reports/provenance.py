@@ -32,6 +32,8 @@ from debate_orchestrator.util.sanitize import one_line, without_quotation_marks
 
 UNWRITTEN = "unwritten"
 """The kind of notes on what no reply could be used for."""
+ONE_ROUND = "one round"
+"""The kind of the note on a debate without the turns in which sides answer each other."""
 
 
 def provenance_notes(debate: DebateState) -> tuple[Note, ...]:
@@ -110,11 +112,20 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
         yield _info("positions", text)
     if settings.rounds > 1 and debate.judges and debate.opened.earlier_debate is None and not settings.feedback:
         yield _info("feedback", "The judge's feedback is kept from the debaters.")
+    if _is_unanswered(debate):
+        yield _info(ONE_ROUND, "With one round, the sides do not answer each other.")
     if debate.opened.context:
         names = ", ".join(one_line(file.name) for file in debate.opened.context)
         yield _info("material", f"Material on hand: {names}.")
     if settings.search:
         yield _info("search", "Debaters could search the web.")
+
+
+def _is_unanswered(debate: DebateState) -> bool:
+    """Whether the only round leaves out the turns in which the sides would answer each other in a longer debate."""
+    sides = debate.format.sides
+    is_left_out = (phase.when.rounds_at_least and set(phase.seats) <= set(sides) for phase in debate.format.round)
+    return debate.opened.settings.rounds == 1 and any(is_left_out)
 
 
 def _source_notes(debate: DebateState) -> Iterator[Note]:

@@ -6,6 +6,7 @@ Each type of report file makes a run safe in its own way, and draws strong words
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core.shape import Field, Shape, present_fields
@@ -13,7 +14,7 @@ from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
 
-Kind = Literal["own", "literal", "prose", "turn", "address", "cited"]
+Kind = Literal["own", "literal", "prose", "turn", "address", "cited", "issue"]
 
 
 class Span(NamedTuple):
@@ -23,10 +24,11 @@ class Span(NamedTuple):
     kind: Kind = "own"
     """`own`: the report's. Of others: `literal` is shown character for character; `prose` keeps emphasis, code and
     links. `turn` is the id of a turn that is linked, `address` one that shows all of itself, `cited` the title of a
-    page that is linked."""
+    page that is linked, `issue` the id of an issue."""
     strong: bool = False
     to: str = ""
-    """The address of a page that was found; of other words, the turn that they rest on, which a page may link."""
+    """The address of a page that was found; the question of an issue; of other words, the turn that they rest on, which
+    a page may link."""
 
 
 Phrase = tuple[Span, ...]
@@ -126,6 +128,8 @@ _WHOLE = ("argument", "text", "speech")
 """Texts that are shown as the speech they are, below the fields that lead to them."""
 
 
+_UNITS = {"sure": " %"}
+"""The units of numbers, by the names of their fields."""
 _CITED = frozenset({"quote", "passage"})
 """Texts that are shown on a page word for word."""
 
@@ -143,11 +147,17 @@ class FieldPart(NamedTuple):
     """A whole speech."""
 
 
-class FieldText:
-    """Writes the structured replies of one debate as phrases. `seats` maps each seat to its name."""
+def _leads(field: Field) -> bool:
+    """Whether a field of a record says whom or what the record is about."""
+    return field.kind == "turn" or (field.kind == "choice" and not field.of)
 
-    def __init__(self, seats: Mapping[str, str]):
-        self._seats = seats
+
+class FieldText:
+    """Writes the structured replies of one debate as phrases. `seats` maps each seat to its name, `issues` the id of
+    each issue to its question."""
+
+    def __init__(self, seats: Mapping[str, str], issues: Mapping[str, str] | None = None):
+        self._seats, self._issues = seats, issues or {}
 
     def block(self, shape: Shape, fields: Mapping[str, Any]) -> list[FieldPart]:
         """The fields of a side's structured speech in reading order: source, quote, the rest, and the argument last."""
@@ -163,7 +173,7 @@ class FieldText:
             elif field.kind == "url":
                 parts.append(FieldPart("line", "Evidence", address(str(value))))
             else:
-                parts.append(self._part(title_of(name), field, value))
+                parts.append(self._part(title_of(name), field, value, _UNITS.get(name, "")))
         return [*parts, *speeches]
 
     def item_parts(self, shape: Shape, fields: Mapping[str, Any], without: Collection[str] = ()) -> list[FieldPart]:
@@ -181,34 +191,57 @@ class FieldText:
             for side, entry in value.items():
                 yield self._part(f"{title}, {self._seats.get(side, side)}", of_side, entry)
         elif field.per_issue and isinstance(value, Mapping):
-            each = [join(" ", [literal(key), self._inline(field.single, entry)]) for key, entry in value.items()]
+            each = [
+                join(" ", [(Span(key, "issue", to=self._issues.get(key, "")),), self._inline(field.single, entry)])
+                for key, entry in value.items()
+            ]
             yield FieldPart("line", title, join(", ", each))
         else:
             yield self._part(title, field, value)
 
-    def _part(self, title: str, field: Field, value: Any) -> FieldPart:
+    def _part(self, title: str, field: Field, value: Any, unit: str = "") -> FieldPart:
         if field.kind == "list" and isinstance(value, list):
             items = [self.row(field.fields, item) if field.fields else prose(str(item)) for item in value]
             if letter := field.numbered:
                 items = [join(" ", [phrase(f"{letter}{n}."), item]) for n, item in enumerate(items, start=1)]
             return FieldPart("list", title, items=tuple(items))
-        return FieldPart("line", title, self._inline(field, value))
+        if field.kind == "record" and isinstance(value, Mapping) and not any(map(_leads, field.fields.values())):
+            return FieldPart("list", title, items=tuple(self._titled_parts(field.fields, value)))
+        return FieldPart("line", title, phrase(self._inline(field, value), unit))
+
+    def _titled_parts(self, shape: Shape, record: Mapping[str, Any]) -> Iterator[Phrase]:
+        """Each field of a record after its title."""
+        for name in present_fields(shape, record):
+            if record[name] not in (None, []):
+                yield phrase(f"{title_of(name)}: ", self._inline(shape[name], record[name]), _UNITS.get(name, ""))
 
     def row(self, shape: Shape, record: Mapping[str, Any]) -> Phrase:
-        """A record in one line: whom it is about, then the rest; `HEADING: TEXT` if it is two texts."""
-        present = present_fields(shape, record)
-        parts = [(shape[name], record[name]) for name in present if record[name] not in (None, [])]
-        leads = [field.kind == "turn" or (field.kind == "choice" and not field.of) for field, _ in parts]
-        about = [self._inline(*pair) for pair, lead in zip(parts, leads, strict=True) if lead]
-        rest = [pair for pair, lead in zip(parts, leads, strict=True) if not lead]
+        """A record in one line: whom it is about, then the rest. Of several texts that come first, the first is a
+        heading, or the case that the second is about, and more of them have their titles."""
+        present = [name for name in present_fields(shape, record) if record[name] not in (None, [])]
+        about = [self._inline(shape[name], record[name]) for name in present if _leads(shape[name])]
+        rest = [name for name in present if not _leads(shape[name])]
         cites = not _CITED.isdisjoint(present)
         words = [
-            self._inline(*pair) if n == len(rest) and not cites else self._plain(*pair)
-            for n, pair in enumerate(rest, start=1)
+            self._inline(shape[name], record[name])
+            if n == len(rest) and not cites
+            else self._plain(shape[name], record[name])
+            for n, name in enumerate(rest, start=1)
         ]
-        # Of two texts the first is a heading, or the case that the second is about.
-        pair = [field.kind for field, _ in rest] == ["text", "text"]
-        return join(": ", [part for part in (join(", ", about), join(": " if pair else "; ", words)) if part])
+        texts = sum(1 for _ in takewhile(lambda name: shape[name].kind == "text", rest))
+        if texts < 2 or cites:
+            return join(": ", [part for part in (join(", ", about), join("; ", words)) if part])
+        first, *others = words[:texts]
+        if texts > 2:
+            others = [phrase(f"{title_of(name)}: ", text) for name, text in zip(rest[1:], others, strict=False)]
+        between = " " if str(record[rest[0]]).rstrip().endswith((".", "!", "?")) else ": "
+        whole = join(": ", [part for part in (join(", ", about), join(between, [first, join(" ", others)])) if part])
+        more = [self._after_texts(name, shape[name], text) for name, text in zip(rest, words, strict=True)][texts:]
+        return phrase(whole, " (", join("; ", more), ")") if more else whole
+
+    def _after_texts(self, name: str, field: Field, words: Phrase) -> Phrase:
+        """A field after the texts of its record; a number with its title."""
+        return phrase(f"{title_of(name).lower()} " if field.kind == "number" else "", words, _UNITS.get(name, ""))
 
     def _plain(self, field: Field, value: Any) -> Phrase:
         """A value that others follow on its line: markup left open in it must not reach into them."""
@@ -226,7 +259,7 @@ class FieldText:
             case "number":
                 return phrase(f"{value:g}")
             case "choice":
-                return literal(str(value) if field.of else self._seats.get(str(value), str(value)))
+                return literal(self._seats.get(str(value), str(value)))
             case "turn":
                 return turn(str(value))
             case "choices" | "turns" if isinstance(value, list):

@@ -70,7 +70,8 @@ class Writer(Protocol):
 def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The values for the templates of reports that people read: the report, its sections in words, and the functions
     that write a turn. Fields of final ballots that a template shows `elsewhere` are not listed."""
-    fields = FieldText(report.seats)
+    issues = report.issues.issues if report.issues else ()
+    fields = FieldText(report.seats, {issue.id: issue.question for issue in issues})
     rated = {"sources"} if report.evidence is not None else set()
     issue_phrases = [phrase(f"{issue.id}. ", prose(issue.question)) for issue in own_issues(report)]
     values: dict[str, Any] = {

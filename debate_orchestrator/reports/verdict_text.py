@@ -14,6 +14,7 @@ from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.decision_brief import MARK_TEXTS
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
+from debate_orchestrator.reports.provenance import ONE_ROUND
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, literal, phrase, prose, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.errors import join_names
@@ -229,7 +230,7 @@ MAX_OPEN = 3
 """The number of open claims on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
-_UNCHECKED = ("sources", "mirror", "recorded", "material")
+_UNCHECKED = ("sources", "mirror", "recorded", "material", ONE_ROUND)
 """Kinds of notes that say what was checked, and what was not."""
 
 

@@ -10,7 +10,6 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
 from debate_orchestrator.core.visible_text import Quote, quote_findings, with_quotation_marks
 from debate_orchestrator.prompting.person_turns import hides_ballots
@@ -23,6 +22,7 @@ from debate_orchestrator.reports.announcements import (
 )
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.parts import TurnReport
+from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
 from debate_orchestrator.util.log import tell_error
@@ -39,6 +39,8 @@ class Block(NamedTuple):
     id: str
     announcement: Announcement | None = None
     turn: Turn | None = None
+    folded: bool = False
+    """Whether its content is folded: of a decision brief that was revised."""
 
 
 def blocks_of(debate: DebateState) -> list[Block]:
@@ -54,11 +56,18 @@ def _stage_blocks(debate: DebateState, announcements: StageAnnouncements) -> Ite
         return
     for turn in announcements.stage:
         if turn.id in debate.replies and not rapporteur.is_hidden_advice(debate, turn):
-            yield Block(f"turn-{turn.id}", turn=turn)
+            is_earlier = _is_earlier_brief(debate, turn)
+            yield Block(f"{'earlier' if is_earlier else 'turn'}-{turn.id}", turn=turn, folded=is_earlier)
     for k, line in enumerate(announcements.after):
         # A list of issues goes under the heading of its turn.
         if not (line.kind == "issues" and line.turn_id in debate.turns and _shows_issue_list(debate, line.turn_id)):
             yield Block(f"after-{first}-{k}", announcement=line)
+
+
+def _is_earlier_brief(debate: DebateState, turn: Turn) -> bool:
+    """Whether a turn is a decision brief that a later one replaces."""
+    last = rapporteur.decision_brief(debate)
+    return last is not None and turn.id != last.turn_id and turn.phase.reply == debate.turns[last.turn_id].phase.reply
 
 
 def _shows_issue_list(debate: DebateState, turn_id: str) -> bool:
@@ -115,7 +124,7 @@ def _render_block(debate: DebateState, block: Block) -> str:
     entry = transcript_entries.entry(debate, turn)
     values: dict[str, Any] = {"body": "", "scores": None, "fields": (), "findings": quote_findings(entry.quotes)}
     if isinstance(reply_event, StructuredReplyGiven):
-        values |= _ballot(debate, turn, reply_event.data)
+        values |= _structured(debate, turn, reply_event.data)
     else:
         values["body"] = html.speech(with_quotation_marks(entry.text, format.checked_tags))
     heading = format.heading_of(turn)
@@ -151,21 +160,26 @@ def article(
     }
 
 
-def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores of a ballot as rows with what they are out of, and its other fields with their titles."""
+def _structured(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> dict[str, Any]:
+    """A structured reply as in a report: the scores of a ballot as rows with what they are out of, and its other fields
+    with their titles; a speech or a finding as HTML."""
     shape_context, shape = schedule.shape_context(debate, turn), debate.shape(turn) or {}
-    ballot = rapporteur.with_user_issues(debate, turn, ballot)
+    reply = rapporteur.with_user_issues(debate, turn, reply)
+    issue_list, writer = rapporteur.issue_list(debate), html.HtmlWriter({}, debate.format.checked_tags)
     names = {side: debate.format.name_of(side) for side in shape_context.sides}
-    fields = []
-    for name in shape:
-        if name not in ("scores", "refused") and ballot.get(name) not in (None, [], "", {}):
-            text = transcript_entries.as_text(
-                {name: shape[name]}, {name: _with_names(shape[name], ballot[name], names)}
-            )
-            lines = text.partition(":")[2].strip("\n").split("\n")
-            shown = html.line if turn.judging else html.literal_html  # a side's and a clerk's may hold words of a page
-            fields.append((transcript_entries.title(name), list(map(shown, lines))))
-    scores, points = None, ballot.get("scores")
+    field_text = FieldText(names, issue_list.issues if issue_list else None)
+    if not turn.judging:
+        return {"body": writer.block(field_text.block(shape, reply))}
+    without, convergence = {"scores", "refused"}, reply.get("convergence")
+    if debate.rounds == 1 and convergence and not convergence["detected"]:
+        without.add("convergence")  # one round does not show it
+    parts = field_text.item_parts(shape, reply, without)
+    fields = [
+        (part.title, writer.items(part.items) if part.kind == "list" else writer.line(part.words))
+        for part in parts
+        if part.items or part.words
+    ]
+    scores, points = None, reply.get("scores")
     if isinstance(points, Mapping):
         criteria = debate.format.rubric.criteria
         rows = [
@@ -178,20 +192,6 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
         ]
         scores = {"sides": [(side, debate.format.name_of(side)) for side in shape_context.sides], "rows": rows}
     return {"scores": scores, "fields": fields}
-
-
-def _with_names(field: Field, value: Any, names: Mapping[str, str]) -> Any:
-    """The value of a field, with the sides by the names that people know."""
-    if isinstance(value, Mapping) and (field.per_side or field.per_issue):
-        return {names.get(key, key): _with_names(field.single, item_value, names) for key, item_value in value.items()}
-    if isinstance(value, Mapping) and field.kind == "record":
-        return {name: _with_names(field.fields[name], item_value, names) for name, item_value in value.items()}
-    if isinstance(value, list) and field.fields:
-        return [
-            {name: _with_names(field.fields[name], item_value, names) for name, item_value in item.items()}
-            for item in value
-        ]
-    return names.get(value, value) if field.kind == "choice" and isinstance(value, str) else value
 
 
 def outcome(debate: DebateState) -> list[str]:

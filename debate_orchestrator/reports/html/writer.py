@@ -60,6 +60,9 @@ class HtmlWriter:
                 host = markup.host_of(run.to)
                 linked = self._page(run.to, run.text[: markup.MAX_LINK_LENGTH])
                 return linked + f" ({host})" if host and run.text else linked
+            case "issue":
+                title = Markup(' title="{}"').format(sanitize.one_line(run.to)) if run.to else ""
+                return Markup("<abbr{}>{}</abbr>").format(title, literal_html(run.text))
             case "prose":
                 text = line(with_quotation_marks(run.text, self._checked_tags))
             case "own":
