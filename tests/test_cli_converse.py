@@ -76,6 +76,14 @@ class TestAtATerminal:
         assert real.code == 3, real.err  # `cat` writes no decision brief
         assert Path("debate-report.md").exists()
 
+    def test_a_report_is_no_answers_file(self, person: Person) -> None:
+        """A report is refused as one before anything is asked, and stays as it is."""
+        Path("r.md").write_text("# Debate Report\n")
+        ran, shown = person("--answers", "r.md", keys=())
+
+        assert (ran.code, shown, Path("r.md").read_text()) == (2, "", "# Debate Report\n")
+        assert "debate: r.md is a report of a debate, and no answers file." in ran.err
+
     def test_leaving(self, person: Person) -> None:
         """Ctrl-C ends with exit code 130 and the command that goes on; that command does."""
         left, _ = person(keys=(*SETUP[:2], CTRL_C))

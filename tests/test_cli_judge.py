@@ -13,6 +13,7 @@ from debates import play_events, script_of
 from journals import write_journal
 
 from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Reassigned
 from debate_orchestrator.engine.debate import continue_debate
 from debate_orchestrator.storage.journal import read
 
@@ -110,11 +111,14 @@ def test_the_person_who_judges_a_transcript(debate: Run, here: Path) -> None:
     with continue_debate("talk.judged.journal.jsonl", ignore_consent) as session:
         assert schedule.seats_left(session.state) == {"judge"}
         assert session.saved_message.startswith("0 replies saved.")
-    ran = debate("resume", "talk.judged.journal.jsonl", "--judge", "human")
+        session.record(Reassigned(seat="judge", specs=("human",)))
+    step = debate("step", "talk.judged.journal.jsonl")
+    ran = debate("resume", "talk.judged.journal.jsonl")
     judging = debate("judge", "talk.md", "--judge", "human")
 
     hint = "and there is none. Try: `--judge host`. Then `debate step` writes briefs"
-    assert (ran.code, judging.code) == (2, 2)
+    assert (step.code, ran.code, judging.code) == (2, 2, 2)
+    assert "at a terminal with `debate resume talk.judged.journal.jsonl`, or seat the host" in step.err
     assert hint in ran.err and hint in judging.err
     assert "can't be in one debate" not in ran.err
 

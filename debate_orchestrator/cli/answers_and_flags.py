@@ -147,10 +147,15 @@ def _read_answers(path: str | None) -> dict[str, Any]:
 
 def _read_file(path: str) -> dict[str, Any]:
     """As `read_file`; BadFile for a report too."""
+    must_be_no_report(path)
+    return read_file(path)
+
+
+def must_be_no_report(path: str) -> None:
+    """Raises BadFile for a report that is given as an answers file."""
     if report_files.is_report(path):
         hint = "`debate answers --from JOURNAL`, which prints the answers of a debate"
         raise BadFile(f"{name_of(path)} is a report of a debate, and no answers file.", hint=hint)
-    return read_file(path)
 
 
 def read_standard_input() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.answers_and_flags import setup_questions
+from debate_orchestrator.cli.answers_and_flags import must_be_no_report, setup_questions
 from debate_orchestrator.cli.output import at_terminal, print_status, say
 from debate_orchestrator.cli.run import run_settings
 from debate_orchestrator.core.settings import Settings
@@ -53,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
+    if arguments.answers:
+        must_be_no_report(arguments.answers)
 
     def check(state: SetupState) -> DebateFiles:
         settings = conversation.settings()
