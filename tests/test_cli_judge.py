@@ -123,6 +123,14 @@ def test_the_person_who_judges_a_transcript(debate: Run, here: Path) -> None:
     assert "can't be in one debate" not in ran.err
 
 
+def test_a_transcripts_speeches_take_no_time(debate: Run, here: Path) -> None:
+    """The estimate of a judging by models tells of no other seats: the speeches are there."""
+    Path("talk.md").write_text(TALK, encoding="utf-8")
+    ran = debate("judge", "talk.md", "--judge", "command:cat")
+
+    assert "calls, about" in ran.err and "what the other seats take" not in ran.err
+
+
 def test_a_report_stands_for_its_journal(debate: Run, recorded: Path) -> None:
     """The report beside a journal is judged as the journal; one without a journal is told from a transcript."""
     debate("report", OLD)

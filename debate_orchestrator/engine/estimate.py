@@ -171,7 +171,8 @@ def estimate_debate(
             {seat: specs for seat, specs in opened.settings.cast.items() if seat != CLERK}
         )
     debate = fold(map(_with_real_cast, [opened, *later_events]) if rehearsal else [opened, *later_events])
-    seated_specs = [spec for seat in debate.active_seats for spec in debate.cast[seat]]
+    seats_left = schedule.seats_left(debate)
+    seated_specs = [spec for seat in debate.active_seats if seat in seats_left for spec in debate.cast[seat]]
     has_people = model_spec.HUMAN in seated_specs
     has_slow_seats = has_people or model_spec.HOST in seated_specs
     searches = opened.settings.search
