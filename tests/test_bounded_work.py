@@ -10,8 +10,9 @@ import pytest
 from core.folding import opened, reply
 from counting import calls
 
-from debate_orchestrator.core import verbatim
+from debate_orchestrator.core import verbatim, visible_text
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.private_text import PrivateFilter, public_text
 from debate_orchestrator.core.speech_rules import ends_with_line, ignored_line
 from debate_orchestrator.engine import transcript_file
@@ -19,7 +20,7 @@ from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
-from debate_orchestrator.util import sanitize, yaml
+from debate_orchestrator.util import readings, sanitize, yaml
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor
 
@@ -98,7 +99,13 @@ TRIED: dict[str, Callable[[str], object]] = {
     "made harmless": sanitize.sanitize,
     "redacted": Redactor(["a-secret-of-some-length"]),
     "structured": lambda text: replies.parse_structured("x", '{"a": 1} ' + text),
+    "read": lambda text: list(readings.readings(readings.searchable(text))),
+    "reserved": lambda text: ends_with_line(f"{text}\n\nSo. [CODE]", "So.", "CODE"),
+    "visible": lambda text: visible_text.make_visible(
+        text, None, quotes=QuoteRules(tag="q", verified="v", unverified="u", least_words=1), context_texts=["a b"]
+    ),
     "markdown": markup.quote_speech,
+    "line": markup.prose,
     "page": lambda text: writer.speech(text, ()),
     "transcript": lambda text: transcript_file.parse(f"# T\n\n### Ann (Pro)\n\n{text}\n\n### Bo (Con)\n\ny", "x"),
     "json": lambda text: transcript_file.parse(json.dumps([{"speaker": text, "side": text, "text": text}]), "x"),
@@ -125,6 +132,20 @@ def test_a_reply_that_comes_in_characters_is_read_at_once() -> None:
     assert time.process_time() - start < 3
 
 
+@pytest.mark.timeout(60)
+def test_a_long_run_of_hidden_characters_is_read_once() -> None:
+    """A whole reply of soft hyphens comes to its end: nothing of it is shown but a hyphen that ends a line."""
+    run = "\u00ad" * 256_000
+
+    assert sanitize.sanitize(f"a{run}b{run}\u200b \nc{run} d") == "ab- \nc d"
+
+
+@pytest.mark.timeout(60)
+def test_a_long_run_of_brackets_is_read_once() -> None:
+    """A line of opening brackets comes to its end: what may be a link ends at the next one."""
+    assert markup.prose("[" * 64_000 + "[a](https://a.de)") == r"\[" * 64_000 + "[a](https://a.de)"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TRIED)
 def test_long_hostile_texts_come_to_an_end(name: str) -> None:
@@ -146,6 +167,16 @@ def test_long_hostile_texts_come_to_an_end(name: str) -> None:
         "```\n",
         "Bo: ",
         "%41",
+        "\u00ad",
+        "\u00ad ",
+        "\u200d",
+        "\u0301",
+        "&#0",
+        "<think ",
+        "<think\n",
+        "<!--",
+        "<pre>\n",
+        "“",
     ):
         try:
             TRIED[name](as_long(piece, 200_000))

@@ -27,9 +27,9 @@ UNSEEN = re.compile(f"[{HIDDEN}]|{JOINER}")
 NOT_READ = re.compile(f"{UNSEEN.pattern}|[\u2400-\u2421\u2800\ufffc\ufffd]")
 """Characters that a reader passes over in a word, although `str.isprintable` is true of them: a character that is not
 seen, what is in place of another (the pictures, U+FFFD, U+FFFC), and the Braille blank."""
-_HIDING = re.compile(f"[{HIDDEN}]")
-_BROKEN_WORD = re.compile(f"\u00ad[{HIDDEN}]*(?=[ \t]*\n)")
-"""A soft hyphen at the end of a line, which is drawn."""
+_HIDING = re.compile(f"[{HIDDEN}]++((?=[ \t]*+\n))?")
+"""A whole run of characters that hide or reorder text, with a group that matches at the end of a line. Such runs may be
+long: each is matched once."""
 _FILLERS = str.maketrans(dict.fromkeys("\u115f\u1160\u3164\uffa0", " "))
 """Characters that are drawn as a space."""
 _IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
@@ -93,8 +93,13 @@ def sanitize(text: str) -> str:
         return text  # most texts: to look is many times cheaper than to replace nothing
     text = _BREAKS.sub("\n", text)
     if not text.isascii():
-        text = _IDLE.sub("", _HIDING.sub("", _BROKEN_WORD.sub("-", text.translate(_FILLERS))))
+        text = _IDLE.sub("", _HIDING.sub(_drawn, text.translate(_FILLERS)))
     return _CONTROL.sub(_picture, text)
+
+
+def _drawn(hiding: re.Match[str]) -> str:
+    """What is drawn of a run of `_HIDING`: nothing, or the hyphen of a word that is broken at the end of a line."""
+    return "-" if hiding[1] is not None and "\u00ad" in hiding[0] else ""
 
 
 def _picture(match: re.Match[str]) -> str:
