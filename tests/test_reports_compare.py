@@ -18,6 +18,7 @@ from scripted_debates import section
 from debate_orchestrator.core.events import EarlierDebate, Event
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import ComparedDebate, Comparison, compare, is_mirrored
+from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.provenance import earlier_debate_report
 
@@ -159,3 +160,21 @@ def must_be_whole(topic: str, group: TextGroup) -> None:
 def test_hostile_words_leave_the_comparison_whole(group: TextGroup) -> None:
     """Whatever claims, questions and reasons hold, the headings are the usual ones and nothing runs."""
     assert_harmless(partial(must_be_whole, "Is it so?"), group)
+
+
+def test_recommendations_are_compared() -> None:
+    """Of each run with a decision brief: what it recommends, and how sure it is."""
+    say = script_of(
+        _start_issues_rapporteur=puppets.issues(),
+        _start_advice_rapporteur=puppets.advice(),
+        _final_brief_rapporteur=puppets.brief(),
+        _final_brief_check_rapporteur={"findings": []},
+    )
+    cast = dict.fromkeys(("a", "b", "judge", "rapporteur"), ("host",))
+    with_brief = debated("1" * 64, say, rounds=1, issues=True, brief=True, cast=cast)
+    comparison = compared(debated("2" * 64), with_brief)
+    assert comparison.recommendations is not None
+    assert comparison.recommendations.rows == (("2", "Stay for a year.", "70 %"),)
+    assert "## Recommendations\n\n| Run | Recommendation | Sure |" in markdown.render_comparison(comparison)
+    assert "Stay for a year." in page.render_comparison(comparison)
+    assert "Recommendation" not in markdown.render_comparison(compared(debated("2" * 64), debated("3" * 64)))

@@ -184,6 +184,24 @@ def test_a_question_that_is_not_yes_or_no() -> None:
             'The answer to "Should the old town move?" is yes.',
             'The answer to "Should the old town move?" is no.',
         ),
+        ("Should our family get a dog?", "Our family should get a dog.", "Our family should not get a dog."),
+        ("Should Anna take the job?", "Anna should take the job.", "Anna should not take the job."),
+        (
+            "Should the city close the old bridge?",
+            "The city should close the old bridge.",
+            "The city should not close the old bridge.",
+        ),
+        ("Do we need a second car?", "We need a second car.", "We do not need a second car."),
+        *(
+            (topic, f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.')
+            for topic in (
+                "Should the use of the car be taxed?",
+                "Should the team that owns the service rewrite it?",
+                "Should the man selling a car tell us?",
+                "Should cats get a vote?",
+                "Do we need any more people?",
+            )
+        ),
         ("Pineapple on pizza", "It is right that: Pineapple on pizza", "It is not right that: Pineapple on pizza"),
     ]
 )

@@ -337,3 +337,27 @@ def test_journals_that_can_not_be_shown(visitor: Visitor) -> None:
     assert visitor.get(address).status_code == 200
     assert visitor.get("/debates/%ff").status_code == 404
     assert visitor.get("/compare?debate=%ff&debate=%ff").status_code == 404
+
+
+def test_a_form_says_the_positions_that_no_model_derives(visitor: Visitor) -> None:
+    """Where a person argues and the rest are stand-ins for models, no model is called for them."""
+    stand_in = "rehearse:anthropic:claude-opus-4-5"
+    sent = {**SETUP, "cast.a": "human", "other.b": stand_in, "other.judge": stand_in, "issues": "no", "brief": "no"}
+    page = plain(visitor.send("/new", {**sent, "action": "cost"}).text)
+    assert "nothing: no model is called" in page
+    assert "argues We should move to gRPC." in page and "argues We should not move to gRPC." in page
+
+
+def test_the_list_is_in_the_order_of_its_dates(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which journal was written last does not count; one that can't be read comes last."""
+    opened = {"a": "2026-02-01 10:00", "b": "2026-02-03 10:00", "c": "2026-02-02 10:00"}
+    for name in (*opened, "damaged"):
+        Path(f"{name}.journal.jsonl").write_text("damaged", encoding="utf-8")
+
+    def row(name: str) -> debate_list.ListedDebate:
+        if name == "damaged":
+            raise OSError("damaged")
+        return debate_list.ListedDebate(name, name, "", opened[name], "", "")
+
+    monkeypatch.setattr(debate_list, "row", row)
+    assert [row.name for row in debate_list.list_debates()] == ["b", "c", "a", "damaged"]

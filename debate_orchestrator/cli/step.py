@@ -203,6 +203,11 @@ def _print_results(
     else:
         for line in show:
             say(line)
+        if result.accepted and schedule.can_change_issues(session.state):
+            say(
+                "The list can be changed until a side has argued to it: name the ids to keep and new questions, in the "
+                f"new order, as in `{command('step', files.journal)} --issues I2 I1 'Who pays?'`."
+            )
         for reply in result.accepted:
             words = f"{reply.words:,} word{'s' * (reply.words != 1)}"
             dropped_text = "; ".join(dropped_turns(reply.changes or ()))

@@ -1,6 +1,7 @@
-"""Positions on a topic, made without a model by two plain rules.
+"""Positions on a topic, made without a model by plain rules.
 
-"Should we move?" gives "We should move." and "We should not move." Any other statement, and any other question whose
+"Should we move?" gives "We should move." and "We should not move.", "Do we need it?" gives "We need it." and "We do not
+need it.". Any other statement, and any other question whose
 answer is yes or no, gives two sentences around it. A topic that asks for more needs positions of the user's own.
 """
 
@@ -18,6 +19,19 @@ _SHOULD = re.compile(
     r"(?:should (?P<asked>i|we|you|they)|(?P<stated>i|we|you|they) should) (?P<what>(?!not\b)[^?!,;:.]+)[?.]?",
     re.IGNORECASE,
 )
+_SHOULD_OTHERS = re.compile(r"should (?P<what>[^?!,;:.]+)\?", re.IGNORECASE)
+_NEED = re.compile(r"do (?P<who>i|we|you|they) need (?P<what>(?!any\b)[^?!,;:.]+)\?", re.IGNORECASE)
+_DETERMINER = re.compile(
+    r"an?|the|this|that|these|those|our|my|your|his|her|its|their|every|each|some|no", re.IGNORECASE
+)
+_DOUBTFUL = re.compile(
+    r"of|in|on|at|for|to|with|from|by|about|as|into|and|but|who|whom|which|whose|not|never|\W*\w*\W.*", re.IGNORECASE
+)
+"""A word after which the end of a subject can't be told."""
+_VERB_FORM = re.compile(r"\w*(?:ing|ed|[^s]s)", re.IGNORECASE)
+"""A word that is no plain verb: `selling`, `owns`."""
+_MAX_SUBJECT = 4
+"""Words of a subject."""
 _YES_OR_NO = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|might|must|need)\b", re.IGNORECASE
 )
@@ -38,11 +52,36 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     if should := _SHOULD.fullmatch(topic):
         subject, what = (should["asked"] or should["stated"]).capitalize(), should["what"].rstrip()
         return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
+    if shared := _subject_and_deed(topic):
+        subject, deed = shared
+        return dict(zip(sides, (f"{subject} should {deed}.", f"{subject} should not {deed}."), strict=True))
+    if need := _NEED.fullmatch(topic):
+        who, what = need["who"].capitalize(), need["what"].rstrip()
+        return dict(zip(sides, (f"{who} need {what}.", f"{who} do not need {what}."), strict=True))
     if _YES_OR_NO.match(topic):
         return {side: f'The answer to "{topic}" is {word}.' for side, word in zip(sides, ("yes", "no"), strict=True)}
     if topic.endswith(_QUESTION_MARKS):
         return {}
     return dict(zip(sides, (f"It is right that: {topic}", f"It is not right that: {topic}"), strict=True))
+
+
+def _subject_and_deed(topic: str) -> tuple[str, str] | None:
+    """The subject of "Should SUBJECT VERB ...?", with a capital, and what it should do; None where its end is in doubt.
+    The subject begins with a determiner or a name, and a determiner follows the verb: "Should our family get a dog?"
+    """
+    question = _SHOULD_OTHERS.fullmatch(topic)
+    words = question["what"].split() if question else []
+    least = 2 if words and _DETERMINER.fullmatch(words[0]) else 1
+    if not words or not (least == 2 or words[0][0].isupper()):
+        return None
+    for end in range(1, min(_MAX_SUBJECT + 1, len(words) - 1)):
+        verb = words[end]
+        if _DETERMINER.fullmatch(verb) or _DOUBTFUL.fullmatch(verb):
+            return None
+        if end >= least and _DETERMINER.fullmatch(words[end + 1]):
+            subject = words[0][0].upper() + " ".join(words[:end])[1:]
+            return None if _VERB_FORM.fullmatch(verb) else (subject, " ".join(words[end:]))
+    return None
 
 
 def positions_for_transcript(topic: str, sides: Sequence[str]) -> dict[str, str]:

@@ -112,9 +112,14 @@ def with_defaults(shape: Shape, shape_context: ShapeContext, entries: EnteredAns
     return full
 
 
+_ASKED_ITEMS = re.compile(r"\b(\d+) (?:to|or) \d+ ")
+"""How many items a field asks for: `3 to 7 situations`."""
+
+
 def empty_form(shape: Shape, shape_context: ShapeContext) -> dict[str, Any]:
     """A structured reply to be filled in by hand: of a choice all its options, of a number null, of a text nothing. A
-    field that only some values of another call for is null; a list has as many items as it needs at least."""
+    field that only some values of another call for is null; a list has the fewest items that are asked for, and a list
+    of records one at least."""
     return {name: _empty(field, shape_context) for name, field in fields_asked(shape, shape_context).items()}
 
 
@@ -130,9 +135,10 @@ def _empty(field: Field, shape_context: ShapeContext) -> Any:
             return empty_form(field.fields, shape_context)
         case "list":
             item = empty_form(field.fields, shape_context) if field.fields else ""
-            return [item] * int(field.least or 0)
+            asked = _ASKED_ITEMS.search(field.about)
+            return [item] * max(int(asked[1]) if asked else 0, int(field.least or 0), 1 if field.fields else 0)
         case "choice" if not field.optional:
-            return " | ".join(field.of or shape_context.sides)
+            return " | ".join((*(field.of or shape_context.sides), *(["null"] if field.unless else [])))
         case "flag" if not field.optional:
             return False
         case "text" | "url" | "turn" if not field.optional:

@@ -15,6 +15,7 @@ from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote
 from debate_orchestrator.reports import sections, wording
+from debate_orchestrator.reports.decision_brief import split_first_sentence
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.reviews import FINAL
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
@@ -43,6 +44,8 @@ class Comparison(FrozenModel):
     notes: tuple[str, ...]
     """The limits of the comparison, and the relation of the runs, a sentence each."""
     runs: PlainTable
+    recommendations: PlainTable | None
+    """The recommendation of each run with a decision brief, and how sure it is; None where no run has one."""
     verdicts: PlainTable
     winners: dict[int, str | None]
     """Run to its winner, or its label; None if nothing was decided yet."""
@@ -76,6 +79,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
         topic=first.topic,
         notes=tuple(_notes(runs)),
         runs=_runs(runs),
+        recommendations=_recommendations(runs),
         verdicts=_verdicts(runs),
         winners={run.number: run.decision_text() for run in runs},
         rounds=_rounds(runs),
@@ -155,6 +159,15 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
         title = report.format.title
         rows.append((str(run.number), run.path, report.status, title, rounds, spoke, judges, report.date))
     return plain_table(("Run", "Journal", "State", "Format", "Rounds", "Speakers", "Judges", "Date"), rows)
+
+
+def _recommendations(runs: Sequence[ComparedDebate]) -> PlainTable | None:
+    rows = [
+        (str(run.number), split_first_sentence(brief.do)[0], f"{brief.sure} %")
+        for run in runs
+        if (brief := run.report.decision_brief) and (run.report.run.in_part or not run.report.run.rehearsed)
+    ]
+    return plain_table(("Run", "Recommendation", "Sure"), rows) if rows else None
 
 
 def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:

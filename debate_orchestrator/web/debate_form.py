@@ -158,7 +158,7 @@ class Prepared(NamedTuple):
     @property
     def derives(self) -> bool:
         """Whether a model is to derive the positions when it starts."""
-        return bool(self.positions_by) and not self.rehearsal
+        return not self.settings.positions
 
 
 def prepare(form_data: Mapping[str, str], models: FoundModels) -> Prepared:
@@ -168,9 +168,10 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> Prepared:
     settings = make_settings(answers, format, answers["output"])
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
     real_cast = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in settings.cast.items()}
-    positions_by = start.positions_by(settings.model_copy(update={"cast": real_cast}))
+    real_positions_by = start.positions_by(settings.model_copy(update={"cast": real_cast}))
     settings = start.as_rehearsal(settings) if rehearsal else settings
-    settings, _ = start.without_model(settings)
+    settings, spec = start.without_model(settings)
+    positions_by = real_positions_by if rehearsal else spec
     files = debate_list.free_files(settings.topic, _REHEARSED if rehearsal else "")
     start.check_settings(settings, files, people=True)
     output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports import decision_brief
 from debate_orchestrator.reports.announcements import decided_line
 from debate_orchestrator.reports.html.page import shorten
 from debate_orchestrator.storage.journal import read, stated_first_hash
@@ -46,6 +47,8 @@ class ListedDebate(NamedTuple):
     """The time it was opened, in UTC, as YYYY-MM-DD HH:MM."""
     outcome: str
     cost: str
+    recommendation: str = ""
+    """The first sentence of the decision brief; empty where there is none, or it is filler."""
     badges: tuple[str, ...] = ()
     """Its special traits: that it was judged again, or that stand-ins spoke."""
     complete: bool = False
@@ -148,7 +151,7 @@ def version(path: str) -> tuple[object, ...]:
 
 
 def list_debates() -> list[ListedDebate]:
-    """All debates of the folder, those that can't be read too."""
+    """All debates of the folder, the newest first by when they were opened; last those that can't be read."""
     rows = []
     for name in _all_names():
         if not has_address(name):
@@ -158,7 +161,7 @@ def list_debates() -> list[ListedDebate]:
             rows.append(row(name))
         except (DebateError, OSError) as error:
             rows.append(ListedDebate(name, name, "", "", "", "", problem=str(error)))
-    return rows
+    return sorted(rows, key=lambda row: row.opened, reverse=True)
 
 
 def row(name: str) -> ListedDebate:
@@ -176,6 +179,7 @@ def _row(name: str, changed: int, size: int) -> ListedDebate:
         opened=contents.entries[0].at[:16].replace("T", " "),
         outcome=outcome(debate),
         cost=pages.money(costs_of(debate).total),
+        recommendation=_recommendation(debate),
         badges=tuple(_badges(debate)),
         complete=debate.complete,
     )
@@ -200,6 +204,13 @@ def outcome(debate: DebateState) -> str:
     if not debate.complete:
         return f"not finished: {plural(len(debate.replies), 'turn')} on record"
     return one_line(decided_line(debate)) or "complete, without a verdict"
+
+
+def _recommendation(debate: DebateState) -> str:
+    if not debate.complete or model_spec.is_rehearsal(debate.cast):
+        return ""
+    brief = decision_brief.decision_brief_report(debate)
+    return decision_brief.split_first_sentence(brief.do)[0] if brief else ""
 
 
 def search(words: str) -> tuple[list[SearchHit], bool]:
