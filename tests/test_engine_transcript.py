@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from corpus import for_each
+from counting import calls
 from hostile_texts import texts
 from hypothesis import given
 from hypothesis import strategies as st
@@ -308,6 +309,17 @@ def test_limits() -> None:
     assert parse(rounds(MAX_ROUNDS), "x.md").rounds == 50
     assert "51 rounds" in errors(rounds(51))
     assert "at most 50 rounds and 200 speeches" in errors("## Round 1\n" + "### Pro\nx\n### Con\ny\n" * MAX_SPEECHES)
+
+
+def test_the_work_of_too_many_speeches_grows_with_their_number() -> None:
+    """A transcript with too many headings is refused before what each of them takes, however many there are."""
+
+    def refuse(count: int) -> None:
+        assert f"it has {2 * count:,} speeches" in errors("### Ann (Pro)\nx\n### Bo (Con)\ny\n" * count)
+
+    refuse(MAX_SPEECHES)
+    some, more = (calls(lambda n=n: refuse(n)) for n in (200, 800))
+    assert more < 5 * some
 
 
 LINES = st.sampled_from(

@@ -112,6 +112,11 @@ def parse(text: str, name: str) -> Transcript:
     return transcript
 
 
+def _too_many(actual: str) -> str:
+    """The problem of a transcript that is too long."""
+    return f"it has {actual}. A transcript has at most {MAX_ROUNDS} rounds and {MAX_SPEECHES} speeches."
+
+
 def _speech_problems(transcript: Transcript) -> Iterator[str]:
     """The problems of the speeches as a whole."""
     speeches = transcript.speeches
@@ -119,8 +124,7 @@ def _speech_problems(transcript: Transcript) -> Iterator[str]:
         yield "no heading names a speaker with a side."
         return
     if len(speeches) > MAX_SPEECHES or transcript.rounds > MAX_ROUNDS:
-        actual = f"it has {transcript.rounds} rounds and {len(speeches)} speeches"
-        yield f"{actual}. A transcript has at most {MAX_ROUNDS} rounds and {MAX_SPEECHES} speeches."
+        yield _too_many(f"{transcript.rounds} rounds and {len(speeches)} speeches")
     if len({speech.side for speech in speeches}) < 2:
         yield f"side {speeches[0].side.upper()} is the only side that speaks. A debate has speeches of both sides."
     rounds = [speech.round for speech in speeches]
@@ -233,46 +237,58 @@ def _words(text: str) -> str:
     return " ".join(_WORDS.findall(" ".join(_visible(text))))
 
 
-def _lines_like_labels(text: str, speakers: Iterable[_Speaker]) -> Iterator[tuple[int, str]]:
+class _Labels(NamedTuple):
+    """The labels of a transcript, as they are compared. Made once for all its speeches."""
+
+    names: set[str]
+    whole: set[str]
+    """The names, and the names with their sides."""
+    side_words: set[str]
+
+    @classmethod
+    def of(cls, speakers: list[_Speaker]) -> _Labels:
+        names = {words for speaker in speakers if (words := _words(speaker.name))}
+        whole = names | {speaker.label for speaker in speakers}
+        return cls(names, whole, {speaker.side_words for speaker in speakers})
+
+
+def _lines_like_labels(text: str, labels: _Labels) -> Iterator[tuple[int, str]]:
     """The lines of a speech, with their numbers from 0, that look like a label: up to a colon or a dash or their end
     they name a speaker of the transcript, with a side or alone, or a side, or another name with a side in brackets.
     Lines of lists, tables and quotations don't."""
-    names = {words for speaker in speakers if (words := _words(speaker.name))}
-    labels = names | {speaker.label for speaker in speakers}
-    side_words = {speaker.side_words for speaker in speakers}
 
     @cache
     def is_like_one(line: str) -> bool:
         marked = not _PLAIN_BEGINNING.match(line)
         heads = enumerate(_LABEL_END.split(visible, maxsplit=1)[0] for visible in _visible(line))
-        return any(_is_label(head, marked or index > 0, names, labels, side_words) for index, head in heads)
+        return any(_is_label(head, marked or index > 0, labels) for index, head in heads)
 
     for number, line in enumerate(sanitize(text).split("\n")):
         if line.strip() and not _QUOTED.match(line) and is_like_one(line):
             yield number, line.strip()
 
 
-def _is_label(head: str, marked: bool, names: set[str], labels: set[str], side_words: set[str]) -> bool:
+def _is_label(head: str, marked: bool, labels: _Labels) -> bool:
     """Whether the beginning of a visible line is a label. A word that may mean a side is one only where the line is
     `marked` by punctuation, and a single letter only if the labels of the transcript call a side so."""
     words = " ".join(_WORDS.findall(head))
-    if words in labels:
+    if words in labels.whole:
         return True
-    for name in names:
+    for name in labels.names:
         rest = (words.removeprefix(f"{name} "), words.removesuffix(f" {name}"))
         if any(part != words and _side(part) for part in rest):
             return True
     if (side := _SIDE.fullmatch(words)) and side[2] in _SIDES:
-        return bool(side[1]) or (marked and (len(words) > 1 or words in side_words))
+        return bool(side[1]) or (marked and (len(words) > 1 or words in labels.side_words))
     speaker = _speaker(head.strip(" #")) if marked and "(" in head else None
-    return speaker is not None and (len(speaker.side_words) > 1 or speaker.side_words in side_words)
+    return speaker is not None and (len(speaker.side_words) > 1 or speaker.side_words in labels.side_words)
 
 
-def _label_problems(place: str, first: int, text: str, speakers: Iterable[_Speaker], advice: str) -> list[str]:
+def _label_problems(place: str, first: int, text: str, labels: _Labels, advice: str) -> list[str]:
     """A problem for each line of a speech that looks like a label; `place` is before its number, from `first`."""
     return [
         f"{place}line {first + number}: {short_repr(line, 40)} looks like a label, within a speech. {advice}"
-        for number, line in _lines_like_labels(text, speakers)
+        for number, line in _lines_like_labels(text, labels)
     ]
 
 
@@ -334,6 +350,10 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     topic = _read_above(lines[: headings[0].line if headings else len(lines)], 0, problems)
     speeches, number = list[TranscriptSpeech](), 0
     speakers = [speaker for heading in headings if heading.level == level and (speaker := _speaker(heading.text))]
+    if len(speakers) > MAX_SPEECHES:  # before the work that each takes
+        problems.append(_too_many(f"{len(speakers):,} speeches"))
+        return Transcript(topic=topic, positions={}, speakers={}, speeches=())
+    labels = _Labels.of(speakers)
     advice = f"Begin a speech with {'#' * level}, or quote the line after `>`."
     for heading, following in pairwise([*headings, _Heading(len(lines), len(lines), 1, "")]):
         location, name = f"line {heading.line + 1}", short_repr(heading.text, 40)
@@ -342,7 +362,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
         if speaker is not None:
             speech = _speech(body)
             speeches.append(TranscriptSpeech(side=speaker.side, round=number, text=speech))
-            problems += _label_problems("", heading.end + 1, "\n".join(body), speakers, advice)
+            problems += _label_problems("", heading.end + 1, "\n".join(body), labels, advice)
             problems += [] if speech.strip() else [f"{location}: {name} says nothing."]
         elif heading is headings[0] and heading.level == 1:
             topic = _read_above(body, heading.end, problems) or topic or heading.text
@@ -394,7 +414,7 @@ def _entries(text: str, problems: list[str]) -> list[_Entry]:
     try:
         data = strict_json(text)
         if isinstance(data, list) and len(data) > MAX_SPEECHES:
-            problems.append(f"it has {len(data):,} speeches. A transcript has at most {MAX_SPEECHES} speeches.")
+            problems.append(_too_many(f"{len(data):,} speeches"))
             return []
         return TypeAdapter(list[_Entry]).validate_python(data)
     except ValidationError as error:
@@ -416,9 +436,10 @@ def _parse_json(text: str, problems: list[str]) -> Transcript:
             continue
         speakers.append(speaker)
         speeches.append(TranscriptSpeech(side=speaker.side, round=entry.round or 0, text=entry.text))
+    labels = _Labels.of(speakers)
     advice = "Write each speech as an object of its own, or quote the line after `>`."
     for number, entry in enumerate(entries, start=1):
-        problems += _label_problems(f"speech {number}, ", 1, entry.text, speakers, advice)
+        problems += _label_problems(f"speech {number}, ", 1, entry.text, labels, advice)
     if len({speech.round > 0 for speech in speeches}) > 1:
         problems.append("some speeches have a round and others have none.")
     elif speeches and not speeches[0].round:
