@@ -68,8 +68,8 @@ _MAX_PAIRINGS = 20
 """The maximum number of times the code fences of a text are paired again after private working that contains one."""
 _CONTEXT_LENGTH = 40
 """Characters beside a tag, and at the beginning of its line, that are looked at."""
-_UNFINISHED = re.compile(r"[<◁\[][^\n▷\]]{0,300}\Z")
-"""The end of a text that may be the beginning of a tag."""
+_UNFINISHED = re.compile(r"(?:[<◁\[][^\n▷\]]{0,300}|<[^<>]{0,300})\Z")
+"""The end of a text that may be the beginning of a tag, which may be broken over lines."""
 
 
 class PublicText(NamedTuple):

@@ -266,6 +266,15 @@ def test_what_is_not_seen_streams_as_it_is_read_at_once(text: str) -> None:
     assert shown == public_text(sanitize(f"{text}\n.")).text
 
 
+@for_each(["<think\nSECRET", '<think\neffort="SECRET\n"', "<|channel|>analysis\nSECRET", "<THINK \n\n SECRET"])
+def test_a_tag_that_is_broken_over_lines_is_not_shown(tag: str) -> None:
+    """What may be within a tag is held back until the tag ends, also on another line."""
+    private = PrivateFilter()
+    shown = "".join(map(private.feed, f"{tag}> Hm. SECRET</think>\nSo it is."))
+
+    assert "SECRET" not in shown and not private.restarts
+
+
 def test_working_without_a_beginning_is_withdrawn() -> None:
     """Where only the end of the working tells what it was, it is replaced by the speech."""
     speech, _ = streamed(["Hm, SEC", "RET.\n</th", "ink>\n\nSo it", " is."])
