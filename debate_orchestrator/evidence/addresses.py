@@ -24,6 +24,8 @@ PORTS = frozenset({80, 443})
 MAX_LENGTH = 2_000
 """Characters a URL may have."""
 _USUAL = {"http": 80, "https": 443}
+_AUTHORITY = re.compile(r"(?:\[[^\[\]]*\]|[^\[\]:]*)(?::\d*)?")
+"""A host, in brackets if it has colons, and perhaps a port: nothing that a parser could leave out."""
 _NAME = re.compile(r"(?:(?!-)[a-z0-9_-]{1,63}(?<!-)\.)+(?![0-9]+\Z|0x)[a-z0-9-]{2,63}")
 """A host name. One that ends with a number is an IP address in an unusual form."""
 _INSIDE = {
@@ -72,6 +74,8 @@ def parse(url: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = Non
         raise Blocked("it is not an http or https address")
     if "@" in parts.netloc:
         raise Blocked("it carries a user's name or password")
+    if not _AUTHORITY.fullmatch(parts.netloc):
+        raise Blocked("it is not well formed")
     port = _USUAL[parts.scheme] if port is None else port
     if port not in ports:
         raise Blocked(f"port {port} is not a port that pages are served on")
@@ -137,19 +141,25 @@ _REFUSED = [
     ip_network(network)
     for network in (
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
-        "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-        "224.0.0.0/3",
+        "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
+        "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
         "168.63.129.16/32",  # public, and yet answered inside a cloud
-        "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",  # within 2000::/3; two of them hold IPv4 addresses
+        # within 2000::/3; two of them hold IPv4 addresses
+        "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
     )
 ]  # fmt: skip
 """By IANA's special-purpose registries. Python's own `is_global` differs between its versions."""
 _PUBLIC_IPV6 = ip_network("2000::/3")
 """All of IPv6 that is given out to the public so far."""
 
+_ISATAP = 0x0000_5EFE
+"""What is before the IPv4 address that an ISATAP address holds, without the two bits that say whose number it is."""
+
 
 def public(ip: IP) -> bool:
     """Whether an address is public."""
     if ip.version == 6 and (ip not in _PUBLIC_IPV6 or ip.scope_id is not None):
+        return False
+    if ip.version == 6 and int(ip) >> 32 & 0xFCFF_FFFF == _ISATAP:
         return False
     return not any(ip in network for network in _REFUSED)
