@@ -13,8 +13,9 @@ from conftest import Run
 from contests import OPUS, SONNET, import_rows, row, spec, tournament, write_rows
 
 from debate_orchestrator.tournament import folder
-from debate_orchestrator.tournament.ratings import fit
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow
+from debate_orchestrator.tournament import ratings as fitting
+from debate_orchestrator.tournament.ratings import fit, rate
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.tournament.tables import Table, to_csv
 from debate_orchestrator.util.errors import BadFile, BadSettings
@@ -36,6 +37,53 @@ def test_so_many_models_and_judges_are_rated(models: int, judges: int, which: st
     ballots += [BallotRow(debate="d0", judge=f"j{n}", winner="con") for n in range(1, judges)]
 
     with pytest.raises(BadFile, match=f"{which} are too many"):
+        fit(debates, ballots)
+
+
+def work_of(monkeypatch: pytest.MonkeyPatch, maximum: int) -> list[int]:
+    """The work of all fits is bounded by `maximum`. Returns what will be the cells of each evaluation."""
+    cells, evaluate = list[int](), fitting._Model._loss
+
+    def counted(model: Any, x: Any, counts: Any) -> Any:
+        cells.append(len(counts))
+        return evaluate(model, x, counts)
+
+    monkeypatch.setattr(fitting._Model, "_loss", counted)
+    monkeypatch.setattr(fitting, "_MAX_WORK", maximum, raising=False)
+    monkeypatch.setattr(fitting, "_EVALUATION_WORK", 0, raising=False)
+    return cells
+
+
+@pytest.mark.parametrize(
+    ("share", "draws", "note"),
+    [(0.5, range(20, 150), "draws instead of 200"), (0.02, range(1), "there are no intervals")],
+)
+def test_votes_that_take_much_work_have_fewer_draws(
+    share: float, draws: range, note: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All fits together evaluate no more cells than are allowed, and a note says that draws are missing. Strengths are
+    those of all votes."""
+    debates, ballots = votes(40)
+    rows = Rows(debates, ballots)
+    cells = work_of(monkeypatch, 10**9)
+    whole = rate(rows).fit
+    maximum = int(sum(cells) * share)
+    monkeypatch.setattr(fitting, "_MAX_WORK", maximum, raising=False)
+    cells.clear()
+    ratings = rate(rows)
+
+    assert sum(cells) <= maximum
+    assert whole is not None and ratings.fit is not None and whole.draws == 200
+    assert ratings.fit.draws in draws and any(note in one for one in ratings.notes)
+    assert [one.strength for one in ratings.fit.strengths] == [one.strength for one in whole.strengths]
+
+
+def test_votes_of_which_one_fit_is_too_much_work_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a sentence that says of how many votes."""
+    debates, ballots = votes(40)
+    work_of(monkeypatch, 40)
+
+    with pytest.raises(BadFile, match="these 20 votes take too much work: 40 models met before 1 judge"):
         fit(debates, ballots)
 
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,10 +41,21 @@ _SECOND_SPEAKER = {"con": 1, "pro": -1, None: 0}
 """The first speaker, relative to s of the model above."""
 _DRAW_COUNT = 200
 """Draws of the bootstrap."""
+_MIN_DRAWS = 20
+"""Draws without which there are no intervals."""
+_MAX_WORK = 200_000_000
+"""The work of all fits to some votes, about half a minute of it: the cells that evaluations of the likelihood look at.
+Votes between hundreds of models, each met a few times, take many evaluations."""
+_EVALUATION_WORK = 4_000
+"""The work of an evaluation besides its cells, in cells."""
 _INFORMATION = 0.2
 """The approximate information of a vote on a parameter: the curvature of its log likelihood. Measured in standard
 errors, all parameters are alike, and the fit takes few steps."""
 CONFIDENCE = 0.95
+
+
+class _TooMuchWork(Exception):
+    """The fits have done `_MAX_WORK`."""
 
 
 class Interval(NamedTuple):
@@ -126,7 +138,8 @@ class _Votes(NamedTuple):
 def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0) -> Fit | None:
     """The fit to the votes on these debates; None without a vote between known models. Needs the extra `tournament`.
 
-    BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all.
+    BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all; and if a single
+    fit takes more than `_MAX_WORK`. Where all draws would, fewer are taken.
     """
     try:
         import numpy as np
@@ -141,7 +154,12 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
         return None
     data = _as_numbers(rated_votes)
     model = _Model(data, *_identified(data))
-    best = model.fit(data.counts(), np.zeros(model.size))
+    try:
+        best = model.fit(data.counts(), np.zeros(model.size))
+    except _TooMuchWork:
+        met = f"{plural(len(data.models), 'model')} met before {plural(len(data.judges), 'judge')}"
+        problem = f"Strengths from these {plural(len(rated_votes), 'vote')} take too much work: {met}."
+        raise BadFile(problem, hint="import fewer of the debates") from None
     draws = _bootstrap(data, model, best, seed)
     bounds = np.full((2, model.size), np.nan)
     if len(draws):
@@ -227,6 +245,7 @@ class _Model:
         import numpy as np
 
         self._data, self.use_side, self.use_second_speaker = data, use_side, use_second_speaker
+        self._work = 0
         self._models, self._judges = len(data.models), len(data.judges)
         self.judge_parts = (self._models, self._models + self._judges)
         """The indices of the first reliability and the first bias."""
@@ -247,10 +266,14 @@ class _Model:
         return x
 
     def fit(self, counts: Floats, start: Floats, within: float = 1e-4) -> Floats:
-        """The most likely parameters for these counts of cells and outcomes, to about `within` standard errors."""
+        """The most likely parameters for these counts of cells and outcomes, to about `within` standard errors. Raises
+        _TooMuchWork once all fits of this model have done `_MAX_WORK`."""
         from scipy.optimize import minimize
 
         def scaled_loss(scaled: Floats) -> tuple[float, Floats]:
+            self._work += len(counts) + _EVALUATION_WORK
+            if self._work > _MAX_WORK:
+                raise _TooMuchWork
             loss, gradient = self._loss(self._scale * scaled, counts)
             return loss, self._scale * gradient
 
@@ -289,11 +312,13 @@ class _Model:
 
 
 def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
-    """Parameters by draw: NaN for models and judges without a vote in it; no row if there is one cluster."""
+    """Parameters by draw: NaN for models and judges without a vote in it; no row if there is one cluster, or if
+    fewer than `_MIN_DRAWS` can be taken."""
     import numpy as np
 
+    none = np.empty((0, model.size))
     if data.clusters < 2:
-        return np.empty((0, model.size))
+        return none
     random = np.random.default_rng(seed)
     draws = []
     for _ in range(_DRAW_COUNT):
@@ -304,8 +329,12 @@ def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
         present[-3:] = True
         for column in (data.pro, data.con, *(start + data.judge for start in model.judge_parts)):
             present[column[voted]] = True
-        draws.append(np.where(present, model.centered(model.fit(counts, best, within=0.01)), np.nan))
-    return np.array(draws)
+        try:
+            likely = model.fit(counts, best, within=0.01)
+        except _TooMuchWork:
+            break
+        draws.append(np.where(present, model.centered(likely), np.nan))
+    return np.array(draws) if len(draws) >= _MIN_DRAWS else none
 
 
 def _interval(value: float, low: float, high: float) -> Interval:
@@ -429,6 +458,13 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
         yield "There is one topic, or none is known: intervals draw debates, and say nothing about other topics."
     elif fit.clusters < _FEW_CLUSTERS:
         yield f"There are {fit.clusters} topics: intervals drawn from so few are too narrow."
+    if fit.clusters > 1 and not fit.draws:
+        yield "The fit to these votes takes so much work that there are no intervals."
+    elif fit.clusters > 1 and fit.draws < _DRAW_COUNT:
+        yield (
+            f"The fit to these votes takes so much work that intervals are from {fit.draws} draws instead of "
+            f"{_DRAW_COUNT}: their ends are rough."
+        )
 
 
 _STRENGTH = ("model", "strength", "low", "high", "rank")
