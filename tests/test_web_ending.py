@@ -7,14 +7,18 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from conftest import STATED, Run
 
 from debate_orchestrator.engine import debate as engine_debate
+from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.web import runs as web_runs
+from debate_orchestrator.web.guard import Guard
 from debate_orchestrator.web.runs import ServedDebate, ServedDebates, consent_already_given
 
 
@@ -67,39 +71,73 @@ def test_a_report_that_is_being_written_when_the_server_ends(
     assert Path("r.md").stat().st_size and Path("r.html").stat().st_size
 
 
+def test_a_view_that_the_end_cuts_short_says_so() -> None:
+    """Its visitor gets an answer, and the server no error."""
+    sent = list[Any]()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def cut_short() -> None:
+        begun = asyncio.Event()
+
+        async def view(*_: Any) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", b"localhost")]}
+        answering = asyncio.ensure_future(
+            Guard(view, hosts=["localhost"], admit=ignore)(scope, asyncio.Event().wait, send)
+        )
+        await begun.wait()
+        answering.cancel()
+        await answering
+
+    asyncio.run(cut_short())
+    assert sent[0]["status"] == 503 and b"This server is ending." in sent[1]["body"]
+
+
 SLOW = """
 import sys, threading
 from debate_orchestrator.util import threads
-threads.SHUTDOWN_SECONDS, threads.EXIT_SECONDS = 0.1, 0.3
+threads.SHUTDOWN_SECONDS, threads.EXIT_SECONDS = 0.1, {seconds}
 from debate_orchestrator.engine import library
 
 def held(*_):
     print("held", flush=True)
     threading.Event().wait()
 
-library.render = held
+def held_in_the_pool(*_):
+    threads._pool().submit(held)
+    threading.Event().wait()
+
+library.render = {work}
 from debate_orchestrator.cli import main
 main(["serve", "--no-browser", "--port", "0"])
 """
 """A server whose work never ends once it is begun."""
+WORK_LEFT = "some work did not end"
 
 
 @pytest.mark.slow
-def test_the_process_of_a_server_that_has_ended_is_gone(debate: Run, here: Path) -> None:
-    """Also while a thread renders a report without an end, for which Python would wait. Its journals are as they
-    were."""
+@pytest.mark.parametrize(("work", "seconds"), [("held", 300), ("held_in_the_pool", 0.3)])
+def test_the_process_of_a_server_that_has_ended_is_gone(work: str, seconds: float, debate: Run, here: Path) -> None:
+    """Also while a thread makes a page without an end, which is just left, or writes one, which is awaited for some
+    time. Whoever asked for the page is told, nothing else is said, and journals are as they were."""
     whole_cast = ("--a=rehearse", "--b=rehearse", "--judge=rehearse")
     assert debate("open", *STATED, "--rounds=1", *whole_cast, "--output=r.md").code == 0
     journal = Path("r.journal.jsonl").read_bytes()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    server: subprocess.Popen[str] = subprocess.Popen([sys.executable, "-c", SLOW], **pipes)  # type: ignore[call-overload]
+    code = SLOW.format(work=work, seconds=seconds)
+    server: subprocess.Popen[str] = subprocess.Popen([sys.executable, "-c", code], **pipes)  # type: ignore[call-overload]
+    answers = list[httpx.Response]()
     try:
         assert server.stdout is not None and server.stderr is not None
         address = server.stdout.readline().strip()
 
         def ask() -> None:
-            with pytest.raises(httpx.RemoteProtocolError):  # the server is gone before it answers
-                httpx.get(f"{address}debates/r/report", timeout=60)
+            with suppress(httpx.RemoteProtocolError):  # the server may be gone before it answers
+                answers.append(httpx.get(f"{address}debates/r/report", timeout=60))
 
         asking = threading.Thread(target=ask, daemon=True)
         asking.start()
@@ -107,8 +145,10 @@ def test_the_process_of_a_server_that_has_ended_is_gone(debate: Run, here: Path)
         server.send_signal(signal.SIGINT)
         assert server.wait(60) == 130
         asking.join(60)
-        assert "some work did not end" in server.stderr.read()
+        said = server.stderr.read()
     finally:
         server.kill()
         server.communicate()
+    assert (WORK_LEFT in said) == (work != "held") and "Cancel" not in said and "Traceback" not in said, said
+    assert work != "held" or [answer.status_code for answer in answers] == [503]
     assert Path("r.journal.jsonl").read_bytes() == journal

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
-from functools import cache
+from functools import cache, partial
 from threading import Thread, Timer
 from typing import TypeVar
 
@@ -63,6 +63,12 @@ def in_daemon_thread(work: Callable[[], T]) -> Future[T]:
 
     Thread(target=run, name="background", daemon=True).start()
     return coming
+
+
+async def in_own_thread(work: Callable[[], T]) -> T:
+    """Returns the result of `work`, which writes nothing, in the context of the task: the process can exit while it
+    runs."""
+    return await asyncio.wrap_future(in_daemon_thread(partial(copy_context().run, work)))
 
 
 def exit_in_time(code: int, last_words: Callable[[], None]) -> None:

@@ -70,8 +70,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        has_begun = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal has_begun
             if message["type"] == "http.response.start":
+                has_begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
@@ -83,8 +87,13 @@ class Guard:
         except HTTPException as error:
             refusal = PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
             await refusal(scope, receive, send_with_headers)
-        else:
+            return
+        try:
             await self._app(scope, receive, send_with_headers)
+        except asyncio.CancelledError:  # the server ends
+            if has_begun:
+                raise
+            await PlainTextResponse("This server is ending.\n", 503)(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope) -> None:
         """Raises HTTPException for a request that is not for this server, or that another site sent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -12,7 +13,6 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -29,6 +29,7 @@ from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import few_combining_marks
+from debate_orchestrator.util.threads import in_own_thread
 from debate_orchestrator.web.guard import DASHBOARD, Scope
 
 STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
@@ -78,11 +79,14 @@ _environment = cache(
 )
 
 T = TypeVar("T")
+_threads = asyncio.Semaphore(40)
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Returns the result of `work`. Pages are made in threads: there may be many debates, or much in one."""
-    return await run_in_threadpool(work)
+    """Returns the result of `work`, which writes nothing. Pages are made in threads: there may be many debates, or much
+    in one. A server that ends does not wait for them."""
+    async with _threads:
+        return await in_own_thread(work)
 
 
 async def report(path: str, version: object) -> HTMLResponse:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import html
+import logging
 import signal
 import socket
 import threading
@@ -105,6 +106,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._end_debates()
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what the end cuts short is no error
         await super().shutdown(sockets)
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Win
 from debate_orchestrator.tournament.tables import all_tables
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.threads import in_own_thread
 from debate_orchestrator.web import debate_list as debates
 from debate_orchestrator.web import pages
 
@@ -178,8 +180,11 @@ def _folder(request: Request) -> str:
     return str(name)
 
 
-def _rows(folder: str) -> Rows:
-    """The rows of a tournament, read anew when a journal has changed."""
+_State = tuple[tuple[str, int, int], ...]
+"""The files of a tournament that its rows are read from, and their versions."""
+
+
+def _folder_state(folder: str) -> _State:
     files = [os.path.join(folder, name) for name in (SPEC, ROWS)]
     debates_folder = os.path.join(folder, DEBATES)
     if os.path.isdir(debates_folder):
@@ -188,12 +193,21 @@ def _rows(folder: str) -> Rows:
             for name in os.listdir(debates_folder)
             if name.endswith((JOURNAL, ".html"))
         )
-    return _read(folder, tuple((path, *debates.file_version(path)) for path in files if os.path.lexists(path)))
+    return tuple((path, *debates.file_version(path)) for path in files if os.path.lexists(path))
 
 
 @lru_cache(maxsize=8)
-def _read(folder: str, folder_state: tuple[tuple[str, int, int], ...]) -> Rows:
+def _read(folder: str, folder_state: _State) -> Rows:
+    """The rows of a tournament, read anew when a journal has changed."""
     return read_rows(folder)
+
+
+@lru_cache(maxsize=8)
+def _report(folder: str, folder_state: _State) -> str:
+    """The page of a tournament's report, made anew as its rows are read anew."""
+    rows = _read(folder, folder_state)
+    ratings = rate(rows)
+    return render_page(title(folder), rows, ratings, all_tables(rows, ratings), plots=(), minimum=MIN_GAMES)
 
 
 def _list_entry(folder: str) -> tuple[str, str]:
@@ -207,7 +221,7 @@ def _list_entry(folder: str) -> tuple[str, str]:
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
-    rows = _rows(folder)
+    rows = _read(folder, _folder_state(folder))
     debate_rows = chosen_debates(rows, filters)
     held_debates = [debate for debate in debate_rows if not debate.rehearsed]
     model_games = list(
@@ -258,6 +272,10 @@ class Tournaments:
     """The views of tournaments. A folder may come from someone else: its figures are shown, and the page in it is
     not shown but made anew."""
 
+    def __init__(self) -> None:
+        self._rating = asyncio.Lock()
+        self._reports_under_way: dict[str, asyncio.Task[str]] = {}
+
     async def list_tournaments(self, request: Request) -> Response:
         """The tournaments of the folder."""
         return await self._page(
@@ -283,12 +301,17 @@ class Tournaments:
         return await pages.report(path, debates.version(path))
 
     async def report(self, request: Request) -> Response:
-        """The page that `debate tournament report` writes, without its plots."""
+        """The page that `debate tournament report` writes, without its plots. All who ask while it is made wait for the
+        same one: a rating can take half a minute."""
         folder = _folder(request)
+        if folder not in self._reports_under_way:
+            self._reports_under_way[folder] = asyncio.create_task(self._make_report(folder))
+        page = await asyncio.shield(self._reports_under_way[folder])
+        return await pages.standalone_page(lambda: page)
 
-        def build() -> str:
-            rows = _rows(folder)
-            ratings = rate(rows)
-            return render_page(title(folder), rows, ratings, all_tables(rows, ratings), plots=(), minimum=MIN_GAMES)
-
-        return await pages.standalone_page(build)
+    async def _make_report(self, folder: str) -> str:
+        try:
+            async with self._rating:
+                return await in_own_thread(lambda: _report(folder, _folder_state(folder)))
+        finally:
+            del self._reports_under_way[folder]
