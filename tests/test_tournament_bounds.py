@@ -79,11 +79,11 @@ def test_votes_that_take_much_work_have_fewer_draws(
 
 
 def test_votes_of_which_one_fit_is_too_much_work_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a sentence that says of how many votes."""
+    """In a sentence that says how many they are."""
     debates, ballots = votes(40)
     work_of(monkeypatch, 40)
 
-    with pytest.raises(BadFile, match="these 20 votes take too much work: 40 models met before 1 judge"):
+    with pytest.raises(BadFile, match="these 20 votes between 40 models take too much work"):
         fit(debates, ballots)
 
 

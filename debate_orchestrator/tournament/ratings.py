@@ -44,8 +44,7 @@ _DRAW_COUNT = 200
 _MIN_DRAWS = 20
 """Draws without which there are no intervals."""
 _MAX_WORK = 200_000_000
-"""The work of all fits to some votes, about half a minute of it: the cells that evaluations of the likelihood look at.
-Votes between hundreds of models, each met a few times, take many evaluations."""
+"""The work of all fits to some votes, about half a minute: the cells that evaluations of the likelihood look at."""
 _EVALUATION_WORK = 4_000
 """The work of an evaluation besides its cells, in cells."""
 _INFORMATION = 0.2
@@ -154,12 +153,7 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
         return None
     data = _as_numbers(rated_votes)
     model = _Model(data, *_identified(data))
-    try:
-        best = model.fit(data.counts(), np.zeros(model.size))
-    except _TooMuchWork:
-        met = f"{plural(len(data.models), 'model')} met before {plural(len(data.judges), 'judge')}"
-        problem = f"Strengths from these {plural(len(rated_votes), 'vote')} take too much work: {met}."
-        raise BadFile(problem, hint="import fewer of the debates") from None
+    best = _best(data, model)
     draws = _bootstrap(data, model, best, seed)
     bounds = np.full((2, model.size), np.nan)
     if len(draws):
@@ -265,7 +259,7 @@ class _Model:
             x[start : start + self._judges] -= x[start : start + self._judges].mean()
         return x
 
-    def fit(self, counts: Floats, start: Floats, within: float = 1e-4) -> Floats:
+    def fit(self, counts: Floats, start: Floats | float, within: float = 1e-4) -> Floats:
         """The most likely parameters for these counts of cells and outcomes, to about `within` standard errors. Raises
         _TooMuchWork once all fits of this model have done `_MAX_WORK`."""
         from scipy.optimize import minimize
@@ -311,17 +305,24 @@ class _Model:
         return loss + 0.5 * (self._precision * x * x).sum(), self._precision * x - gradient
 
 
+def _best(data: _Votes, model: _Model) -> Floats:
+    """The most likely parameters for all votes. BadFile where that fit alone is too much work."""
+    try:
+        return model.fit(data.counts(), 0.0)
+    except _TooMuchWork:
+        votes, models = plural(len(data.cell), "vote"), plural(len(data.models), "model")
+        problem = f"Strengths from these {votes} between {models} take too much work; import fewer."
+        raise BadFile(problem) from None
+
+
 def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
     """Parameters by draw: NaN for models and judges without a vote in it; no row if there is one cluster, or if
     fewer than `_MIN_DRAWS` can be taken."""
     import numpy as np
 
-    none = np.empty((0, model.size))
-    if data.clusters < 2:
-        return none
     random = np.random.default_rng(seed)
     draws = []
-    for _ in range(_DRAW_COUNT):
+    for _ in range(_DRAW_COUNT if data.clusters > 1 else 0):
         weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
         counts = data.counts(weights)
         voted = counts.sum(axis=1) > 0
@@ -334,7 +335,7 @@ def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
         except _TooMuchWork:
             break
         draws.append(np.where(present, model.centered(likely), np.nan))
-    return np.array(draws) if len(draws) >= _MIN_DRAWS else none
+    return np.array(draws) if len(draws) >= _MIN_DRAWS else np.empty((0, model.size))
 
 
 def _interval(value: float, low: float, high: float) -> Interval:
@@ -458,13 +459,9 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
         yield "There is one topic, or none is known: intervals draw debates, and say nothing about other topics."
     elif fit.clusters < _FEW_CLUSTERS:
         yield f"There are {fit.clusters} topics: intervals drawn from so few are too narrow."
-    if fit.clusters > 1 and not fit.draws:
-        yield "The fit to these votes takes so much work that there are no intervals."
-    elif fit.clusters > 1 and fit.draws < _DRAW_COUNT:
-        yield (
-            f"The fit to these votes takes so much work that intervals are from {fit.draws} draws instead of "
-            f"{_DRAW_COUNT}: their ends are rough."
-        )
+    if fit.clusters > 1 and fit.draws < _DRAW_COUNT:
+        rough = f"intervals are from {fit.draws} draws instead of {_DRAW_COUNT}: their ends are rough"
+        yield f"The fit to these votes takes so much work that {rough if fit.draws else 'there are no intervals'}."
 
 
 _STRENGTH = ("model", "strength", "low", "high", "rank")
