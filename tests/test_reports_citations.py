@@ -107,7 +107,7 @@ def test_a_row_for_each_page() -> None:
                 "round 1, argument A",
                 "https://example.org/so",
                 "near match",
-                "A *page* | on it; dated 2020-05-01 (later than 2019); "
+                "title “A *page* | on it”; dated 2020-05-01 (later than 2019); "
                 "the nearest passage (93.4% alike): “So it was.”; the closest passage is 93% alike",
                 "0123.html.txt, sha256 0123456789ab",
                 "Judge: low, a blog",

@@ -21,7 +21,7 @@ from debate_orchestrator.reports.html.page import gist
 from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.rich_text import FieldText
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.sanitize import sanitize, without_quotation_marks
 
 TAGS = ("v_quote", "u_quote")
 INLINE = {"strong", "em", "s", "code", "a", "br", "q", "span"}
@@ -132,7 +132,7 @@ def test_a_quote_that_was_looked_up_is_shown_as_it_was_written(quote: str) -> No
     looked_up = sections.looked_up([Quote(text=quote, verified=True)])
     tree = lxml.html.fromstring(str(HtmlWriter({}).items(looked_up)))
 
-    assert tree.text_content() == f"Found in the material: “{' '.join(quote.split())}”".replace('"', "'")
+    assert tree.text_content() == f"Found in the material: “{without_quotation_marks(quote)}”"
     assert not tree.xpath("//a")
     field = HtmlWriter({}).block(FieldText({}).block({"quote": Field(kind="text")}, {"quote": quote}))
     assert lxml.html.fromstring(field).text_content() == " ".join(quote.split())

@@ -175,5 +175,6 @@ def writes_lines_for(text: str, names: Sequence[str]) -> bool:
     """Whether a speech writes lines for a speaker of these names: a line that begins with the name and a colon."""
     if not names:
         return False
-    alternatives, around = "|".join(re.escape(name) for name in names), r"(?:[^\w\n]|_){0,6}"
+    alternatives = "|".join(r"[^\S\n]+".join(map(re.escape, name.split())) for name in names)
+    around = r"(?:[^\w\n]|_){0,6}"
     return re.search(rf"^{around}(?:{alternatives}){around}?:", text, flags=re.MULTILINE | re.IGNORECASE) is not None

@@ -368,13 +368,13 @@ def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) 
 
 def _page_findings(citation: Citation, as_of: str | None) -> Phrase:
     """Title, date, the nearest passage and the obstacle."""
-    parts = [literal(citation.title)] if citation.title else []
+    parts = [phrase("title “", literal(without_quotation_marks(citation.title)), "”")] if citation.title else []
     if citation.date:
         late = phrase(" (", strong("later than ", literal(as_of or "")), ")") if citation.late else ()
         parts.append(phrase("dated ", literal(citation.date), late))
     if citation.passage:
         alike = f" ({percent(Fraction(str(citation.similarity)))} alike)" if citation.similarity is not None else ""
-        parts.append(phrase(f"the nearest passage{alike}: “", literal(citation.passage), "”"))
+        parts.append(phrase(f"the nearest passage{alike}: “", literal(without_quotation_marks(citation.passage)), "”"))
     if citation.why:
         parts.append(literal(citation.why))
     return join("; ", parts)

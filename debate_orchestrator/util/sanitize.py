@@ -39,8 +39,10 @@ NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
 )
 _CONTROL = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff{NONCHARACTERS}]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
-_QUOTATION_MARKS = '"\u201a\u201e\u2033\u2036\u275d\u275e\u275f\u2760\u301d\u301e\u301f\uff02'
-"""Characters that look like quotation marks and are in other categories of Unicode."""
+_PLAIN_MARKS = frozenset(" .,;:!?()[]{}-\u2010\u2011\u2013\u2014%&/\\*#@_`~^\u00a7\u00b0\u2026\u00b7") | frozenset(
+    "\u060c\u061b\u061f\u0964\u0965\u3001\u3002\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff01"  # Arabic, Hindi, Chinese
+)
+"""Punctuation that can't be taken for a quotation mark."""
 MAX_ADDRESS_LENGTH = 200
 _MAX_MARKS = 8
 
@@ -68,11 +70,17 @@ def _is_mark(char: str) -> bool:
 
 
 def without_quotation_marks(text: str) -> str:
-    """One line of text to be put in quotation marks: none in it looks as if it ended the quotation."""
-    return "".join(
-        "'" if sign in _QUOTATION_MARKS or unicodedata.category(sign) in ("Pi", "Pf") else sign
-        for sign in one_line(text)
-    )
+    """One line of text to be put in quotation marks. Letters, digits, numbers' signs and plain punctuation stay; all
+    else becomes one apostrophe, so that nothing in it looks as if it ended the quotation."""
+    plain = (char if char in _PLAIN_MARKS or _is_letter_or_sign(char) else "'" for char in one_line(text))
+    return re.sub("['`]{2,}", "'", "".join(plain))
+
+
+def _is_letter_or_sign(char: str) -> bool:
+    """Whether a character is a letter, a mark on one, a digit, or a sign of arithmetic or money. Modifier letters are
+    none of these: some look like quotation marks."""
+    category = unicodedata.category(char)
+    return (category[0] in "LMN" or category in ("Sm", "Sc")) and not "\u02b0" <= char <= "\u02ff"
 
 
 def normalize_unicode(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:

@@ -262,6 +262,12 @@ def test_lines_for_the_other(text: str) -> None:
     assert writes_lines_for(sanitize(text), ["Ben"])
 
 
+@for_each(["Debater A: x", "Debater  A: x", "**Debater\u00a0A**: x"])
+def test_spaces_within_the_name_of_the_other(text: str) -> None:
+    """However the words of a name are apart, a reader sees the name."""
+    assert writes_lines_for(sanitize(text), ["Debater A"])
+
+
 @for_each(["Ben said: no", "As for Ben: no", "Benny: x", "Ben\n: x", "Anna: x", ": x", "Ben, no"])
 def test_what_is_no_line_for_the_other(text: str) -> None:
     """To name the other, or to write one's own name, is none; and where there is no other, no line is."""
