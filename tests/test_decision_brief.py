@@ -18,6 +18,7 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report, summary_line
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.web import debate_list
 from debate_orchestrator.web.guard import LinkedDebate
 
 RULES: Format = loader.load("adversarial")
@@ -320,6 +321,28 @@ def test_a_report_of_one_round(debate: Run, opened: dict[str, Any]) -> None:
     assert (
         "[Behind the Decision Brief](#behind-the-decision-brief) · [How It Was Judged](#how-it-was-judged)" in contents
     )
+    assert debate_list.row("r").recommendation == "Stay for a year."
+
+
+def test_the_list_can_be_changed_and_forms_show_what_is_asked(debate: Run, opened: dict[str, Any]) -> None:
+    """`step` says how to change the list once it is drawn up, and never later. The empty form of a reply has the fewest
+    rows that are asked for, one where any number will do, and null beside the values of a choice that may have none."""
+    puppets.answer(opened["turns"], say, rounds=1)
+    assert "The list can be changed until a side has argued to it: " in debate("step", opened["journal"]).out
+    told = debate("step", opened["journal"], "--json").json
+    puppets.answer(told["turns"], say, rounds=1)
+    assert "can be changed" not in debate("step", opened["journal"]).out
+    finish(debate, debate("step", opened["journal"], "--json").json, say, rounds=1)
+
+    def form(turn: str) -> dict[str, Any]:
+        brief = Path(f"r.turns/{turn}.brief.md").read_text(encoding="utf-8")
+        fields: dict[str, Any] = json.loads(brief.rpartition("```json\n")[2].partition("```")[0])
+        return fields
+
+    advice, brief = form("start.advice.rapporteur"), form("final.brief.rapporteur")
+    assert (len(advice["by_case"]), len(advice["objections"]), len(brief["by_case"])) == (3, 3, 5)
+    assert len(form("final.dissent.judge")["rows"]) == 1
+    assert form("final.verdict.judge")["strength"] == "decisive | narrow | consensus | null"
 
 
 def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> None:
