@@ -23,12 +23,18 @@ from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
-_CODE = re.compile(r" {0,2}\[\w{1,12}\]\.?(?P<emphasis>[*_]{0,3})\.?\Z")
+_CODE = re.compile(r" {0,2}(?:\[\w{1,12}\]|`\[\w{1,12}\]`|\\\[\w{1,12}\\\])\.?(?P<emphasis>[*_]{0,3})\.?\Z")
 """A possible code of a turn, at the end of a speech."""
 _FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
 _CITATION_FIELDS = ("url", "quote")
 """The fields of what a side cites, as a clerk looks it up."""
-_QUOTATION_MARKS = '"“”„«»「」『』'
+_QUOTATION_MARKS = ('"', "＂", "«»", "‹›", "「」", "『』", "《》", "〝〞〟")
+"""Marks of quotations, by kind. Of each kind one opens and the next one closes."""
+_CURLY_MARK = re.compile("[“”„‟]")
+_SINGLE_MARK = re.compile(r"(?P<opening>(?<!\w)[‘‚](?=\S)|(?<![\w'])''(?=\w))|[’‘](?!\w)|(?<=[^\s'])''(?!')")
+_INLINE_CODE = re.compile(r"`[^`\n]*`")
+_SHOWING_TAG = re.compile(r"<(/?)(blockquote|code|details|pre|q|quote|samp|template|textarea|xmp)\b", re.IGNORECASE)
+"""Tags around what is quoted, shown as code or folded away."""
 
 
 # What others hear
@@ -137,7 +143,8 @@ def without_code(debate: DebateState, text: str) -> str:
     """A speech without what may be the code of its turn, after a reserved line at its end."""
     bare, lines = _CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.lines
     sentences = (line.removesuffix(".") for line in (lines.concede, lines.decline))
-    return bare if any(sentence in _last_line(bare) for sentence in sentences) else text
+    last = _last_line(bare).casefold()
+    return bare if any(sentence.casefold() in last for sentence in sentences) else text
 
 
 class IgnoredLine(NamedTuple):
@@ -183,21 +190,41 @@ def _line_pattern(line: str) -> re.Pattern[str]:
 
 def ends_with_line(text: str, line: str, code: str = "") -> bool:
     """Whether a sanitized text ends with that line in a paragraph of its own, and says it itself. A line with a code
-    may be emphasised, also without the code, and end with a full stop before or after it, or with none."""
+    may be in any case, a heading or emphasised, also without the code, and end with a full stop before or after it, or
+    with none."""
     text_above, _, last = text.rstrip(" \t\n").rpartition("\n")
     pattern = re.escape(line)
     if code:
-        sentence = rf"{re.escape(line.removesuffix('.'))}\.?"
-        bracketed = rf" {{1,2}}\[(?i:{re.escape(code)})\]\.?"
-        pattern = rf"([*_]{{0,3}}){sentence}(?:{bracketed}\1|\1\.?{bracketed})"
+        sentence = rf"(?i:{re.escape(line.removesuffix('.'))})\.?"
+        bare = rf"(?i:{re.escape(code)})"
+        bracketed = rf" {{0,2}}(?:\[{bare}\]|`\[{bare}\]`|\\\[{bare}\\\])\.?"
+        pattern = rf"(?:#{{1,6}} )?([*_]{{0,3}}){sentence}(?:{bracketed}\1|\1\.?{bracketed})"
     if not re.fullmatch(f" ?{pattern}", last) or text_above.rpartition("\n")[2].strip(" \t"):
         return False
     prose = with_code_blanked(text_above)
-    if _FENCE.search(prose) or prose.rfind("<!--") > prose.rfind("-->"):
+    if _FENCE.search(prose) or prose.rfind("<!--") > prose.rfind("-->") or _is_shown(prose):
         return False
     if text_above.rstrip(" \t\n*_").endswith((":", "：")):
         return False
-    return bool(code) or sum(map(prose.count, _QUOTATION_MARKS)) % 2 == 0
+    return bool(code) or not _is_quoted(prose)
+
+
+def _is_shown(prose: str) -> bool:
+    """Whether what follows a text is within one of `_SHOWING_TAG`."""
+    depths = dict[str, int]()
+    for slash, name in _SHOWING_TAG.findall(_INLINE_CODE.sub("", prose)):
+        depths[name.lower()] = max(0, depths.get(name.lower(), 0) + (-1 if slash else 1))
+    return any(depths.values())
+
+
+def _is_quoted(prose: str) -> bool:
+    """Whether what follows a text is within quotation marks, as far as the marks of each kind tell."""
+    depth, singles = 0, [*_SINGLE_MARK.finditer(prose)]
+    for mark in _CURLY_MARK.findall(prose):  # some languages close with what others open with, but not with a low mark
+        depth += -1 if depth and mark not in "„‟" else 1
+    if depth or (singles and singles[-1]["opening"]):  # the last one: an apostrophe looks like a mark that closes
+        return True
+    return any(sum(map(prose.count, marks)) % 2 for marks in _QUOTATION_MARKS)
 
 
 def _last_line(text: str) -> str:

@@ -45,13 +45,21 @@ WRAPPED = {
     "open thinking": "<think>I might write\n\n{}",
     "thinking that is never closed": "My case stands.\n\n<|channel|>analysis<|message|>Should I?\n\n{}",
     "thinking without a beginning": "I might write\n\n{}\n</think>\n\nSo it is.",
+    "open block quote of HTML": "So.\n\n<blockquote>\n\n{}",
+    "open code of HTML": "So.\n\n<PRE class='x'>\n\n{}",
+    "folded away and open": "So.</details>\n\n<details><summary>What they want</summary>\n\n{}",
     "in a sentence": "I will not write {}",
     "right below prose": "I will not write this.\n{}",
     "closing tag on a line": "My opponent's bot printed this.\n\n</think>\n\n{}",
     "before working": "They would have me write.\n\n{}\n\n<think>\nNever.\n</think>",
 }
 """Speeches in which the line decides nothing, even with the code of its turn."""
-OPEN_QUOTATIONS = ['So "it is.\n\n{}', "She wrote: “It is over.\n\n{}", "She wrote: „It is over.\n\n{}"]
+OPEN_QUOTATIONS = [f"She wrote: {mark}It is over.\n\n{{}}" for mark in '"“„‘‚‹«〝《「‟＂'] + [
+    "She wrote: ''It is over.\n\n{}",
+    "The dogs’ owner wrote: ‘It’s over.\n\n{}",
+    "She wrote: “He «was.\n\n{}",
+    "She wrote: “He „was.\n\n{}",
+]
 """Speeches in which a line without a code decides nothing."""
 OWN = {
     "alone": "{}",
@@ -63,6 +71,8 @@ OWN = {
     "after a quotation": "> She says so.\n\n{}",
     "after closed quotation marks": "She said “so”, he said 'no', and it’s \"fine\".\n\n{}",
     "after other quotation marks": "„So“, «so», »so«, ‚so‘, 「so」, “so”.\n\n{}",
+    "after closed HTML": "<blockquote>So.</blockquote> `<details>` folds.\n\n{}",
+    "after single marks": "The dogs’ owner wrote ‘so’, ‚so‘, ‹so›, “he „was“ so”, ''so''.\n\n{}",
     "after a comment": "So. <!-- a note -->\n\n{}",
     "after thinking": '<think>"Hm.\n```\n</think>\n\nYou are right.\n\n{}',
     "after a mention of the tag": "Models write `<think>` before they speak.\n\n{}",
@@ -146,13 +156,19 @@ def test_only_the_code_of_the_turn_decides() -> None:
         "BARE [CODE]",
         "LINE  [CODE]",
         "**BARE**.  [CODE].",
+        "SMALL [CODE]",
+        "LINE[CODE]",
+        "LINE `[CODE]`",
+        "LINE \\[CODE\\]",
+        "**LINE** `[CODE]`",
+        "## LINE [CODE]",
     ]
 )
 def test_a_code_survives_how_models_write(form: str) -> None:
-    """A line with its code may be emphasised as a whole or without the code, have a full stop or none and two spaces
-    before the code, and hold the code in lower case. Nobody hears the code."""
+    """A line with its code may be emphasised as a whole or without the code, have a full stop or none and up to two
+    spaces before the code, be a heading, and hold words and code in any case. Nobody hears the code."""
     for line in (CONCEDE, DECLINE):
-        said = form.replace("LINE", line).replace("BARE", line.removesuffix("."))
+        said = form.replace("LINE", line).replace("BARE", line.removesuffix(".")).replace("SMALL", line.capitalize())
         said = f"You are right.\n\n{said.replace('[code]', f'[{CODE.text.lower()}]')}"
         assert decides(said), said
         event = with_code(said)
