@@ -296,9 +296,9 @@ SEEN = [
     ("10<sup>2</sup><b>3</b>, <svg type=hidden></svg>", "10^2^3, [image]"),
     ('so. <p style="text-decoration: line-through">It is safe.</p>', "so.\n[struck: It is safe.]"),
     ("in 2019<sup><a href=#n>1</a></sup>. <sup>1</sup>5 million", "in 2019[1]. 1 5 million"),
-    ("<table><tr><td>5<td>300</table>", "5\n300"),
+    ("<table><tr><td>5<td>300</table>", "5\n\n300"),
     ("$5.<sup>99</sup> or 1,<sup>5</sup>", "$5.^99 or 1,^5"),
-    ("10<sup><a href='/wiki/Exp'>6</a></sup>, so<sup><a href='/p#6'>6</a></sup>", "10^6, so[6]"),
+    ("10<sup><a href='/wiki/Exp'>6</a></sup>, so<sup><a href='/p#6'>6</a></sup>", "10^6, so[note 6]"),
     ("un<x-y>safe</x-y> <x-y>for</x-y><p>all", "unsafe\nfor\nall"),
     ("un<output>safe</output>, risk<x-y>-</x-y><x-y>free</x-y>", "unsafe, risk-free"),
     ("10<i style='top:-.5em;/* x: */POSITION:Relative'>6</i>", "10^6"),
@@ -306,7 +306,7 @@ SEEN = [
     ("a <i style='visibility: Hidden !important'>this</i><dialog>b</dialog><dialog open>c</dialog>", "a\nc"),
     ("a<datalist><option>b</datalist><noframes>c</noframes><svg></svg><title>d</title>", "a[image]"),
     ("It was un&shy;<br>safe", "It was un-\nsafe"),
-    ("<pre>one\ntwo\n\nthree 25\n300\tfour</pre>", "one two\nthree 25\n300\nfour"),
+    ("<pre>one\ntwo\n\nthree 25\n300\tfour</pre>", "one two\nthree 25\n\n300\n\nfour"),
     ("<pre>an <b>RFC\n\n1. begins</b>\n2. ends</pre> a\n\tb", "an RFC\n1. begins\n2. ends\na b"),
 ]  # fmt: skip
 

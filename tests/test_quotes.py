@@ -215,8 +215,8 @@ HONEST_BEFORE = [
 ]  # fmt: skip
 HONEST_BEHIND = [
     "", ".", ", so", ". So", ") so", ".) So", "\u201d so", ",\u201d he", "\u201d\u2014he", "\u2014so", ",\u2014so",
-    " \u2014 so", " \u2013 so", "--so", " - so", "[3] so", ".[3][4] So", ".[3]", "\u2020 so", "\u2026 so", "! So", " !",
-    "!\n\nSo",
+    " \u2014 so", " \u2013 so", "--so", " - so", "[note 3] so", ".[3][4] So", ".[3]", "\u2020 so", "\u2026 so", "! So",
+    " !", "!\n\nSo",
 ]  # fmt: skip
 
 

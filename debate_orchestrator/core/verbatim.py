@@ -4,11 +4,12 @@ Quote and text are brought into one form. Only typography may differ: white spac
 apostrophes and dashes, emphasis in pairs, unseen characters, raised and lowered digits, ligatures, letters that Unicode
 encodes twice, and the case of the first letter. Everything else is compared as it is, with its case and punctuation.
 
-A line ends a paragraph, an item of a list, a heading or a cell. A quote continues after one only where a sentence ends.
+A line ends a paragraph or an item of a list. A quote continues after one only where a sentence ends. A blank line ends
+a heading or a cell, and no quote continues after it.
 
-The marks of notes, as in "so[3]", are none of the words: they are kept beside the words, with their places. A quote may
-leave them out; if it has one, the text must have it too. After a figure, a unit or a single letter a number in
-brackets may be a raised part of it ("10[6]"), so that it is one of the words there.
+The marks of notes, as in "word[3]", are none of the words: they are kept beside the words, with their places. A quote
+may leave them out; if it has one, the text must have it too. After a figure, a unit, an abbreviation or a short word a
+number in brackets may be a part of it ("10[6]", "CO[2]"), so that it is one of the words there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from debate_orchestrator.util.sanitize import UNSEEN, normalize_unicode
@@ -47,19 +48,20 @@ _NOTES = re.compile(
     re.IGNORECASE,
 )
 """Marks after a word or a sentence, without a space. Text in brackets by itself is a word."""
-_TYPED_NOTE = re.compile(rf"(?<=[^\s(\[\]]) (?=\[{NOTE_LABEL}\])")
-"""A space before a mark, as some write it."""
+_TYPED_NOTE = re.compile(rf"(?<=[^\s(\[\]]) ?\[(?={NOTE_LABEL}\])")
+"""The beginning of a mark, which some write after a space."""
 _MAY_HAVE_POWER = re.compile(
     r"(?:\d[\"')\]]*[.,;:!?]?[\"')\]]*|[)}|^*\u02c5\u2032]|"
-    r"(?<![^\W\d_'])(?:[kcdmn\u00b5\u03bc]?m|ft|yd|mi|in|ha|kg|mol|sin|cos|tan|log|ln|exp|(?![aAI])[A-Za-z\u0370-\u03ff]))\Z"
+    r"(?<![^\W\d_'])(?:[kcdmn\u00b5\u03bc]?m|ft|yd|mi|in|sec|ha|kg|mol|sin|cos|tan|log|ln|exp|(?![aAI])[A-Za-z\u0370-\u03ff])\.?)\Z"
 )
 """The text that a number in brackets may be a raised part of."""
 _YEAR = re.compile(r"(?<![\d.,])[12]\d{3}[\"')]*[.,;:]?[\"')]*\Z")
+_UNIT = re.compile(r"\w*met(?:er|re)s?|miles?|foot|feet|yards?|inch(?:es)?|hours?|seconds?", re.IGNORECASE)
 _EMPHASIS = re.compile(r"(?<![\w*_`])([*_]{1,3}|`)(?=[^\W\d_][^\s\d*_`])([^*_`\n]*[^\s\d*_`(\[]{2})\1(?![\w*_`])")
 """A pair of marks around words of two letters or more. The operators of a formula are not such marks."""
 _DASHES = re.compile(r"(?<=[^\W\d_]{2})--(?=[^\W\d_]{2})")
 _SENTENCE_END = re.compile("""([.!?]["')\\]]?(?:\\[[\\w ,;^-]{1,40}\\])*)\n(?=["'(]?[^\\W\\d_]{2})""")
-_SENTENCE_END_ALONE = re.compile("(?<=[\u3002\uff01\uff1f\u300d\u300f])\n")
+_SENTENCE_END_ALONE = re.compile("(?<=[\u3002\uff01\uff1f\u300d\u300f])\n(?!\n)")
 _BLANK_ALONE = re.compile(f"(?<=[{ALONE}\u3001-\u3003\uff01-\uff1f]) (?=[{ALONE}])")
 _BULLET = re.compile(r"\A\s*[-*+\u2022\u00b7]\s+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2})")
 """The mark of an item that is neither a number nor a formula, so that it is not a minus."""
@@ -68,28 +70,38 @@ _HEADING = re.compile(r"\A\s*#{1,6}\s+")
 _BLOCK_QUOTE = re.compile(r"\A\s*(?:>\s?)+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2}|\s*\Z)")
 """The marks of a block quote, which are not signs of a figure."""
 _STRUCK = re.compile(r"~~|(?<![\w/:])~(?=\w)[^~\n]*(?<=\w)~(?!\w)")
-_CELLS = re.compile(r"(?<=\S)[^\S\n]*\t[^\S\n]*(?=\S)")
-"""The separator of the cells of a table in plain text."""
+_CELLS = re.compile(r"(?<=\S)(?:[^\S\t]*\t\s*|\s{3,}|(?<![.!?])(?<![.!?][\"')\u201d\u2019])\s{2})(?=\S)")
+"""The separator of the cells of a line of plain text: a tab, or two spaces that are not behind a sentence."""
+_NUMBERED = re.compile(r"\A(\d{1,2}[.)])\s+")
+_KEY = re.compile(r"[^:]{1,40}:\s+\S")
+_CLOSE_COMMA = re.compile(r",(?=\S)(?!(?<=\d,)\d)")
+"""A comma that is not written as in a sentence or a figure."""
 _MARKS = "\"'\u00ab\u00bb"
 _STOPS = ".\u0964\u0965\u06d4"
 """Full stops of scripts that put spaces between sentences."""
 
 _WIDE_PUNCTUATION = "\u3001\u3002\uff0c\uff1a\uff1b\uff01"
+_PUNCTUATED = re.compile(rf"[{_MARKS}{_STOPS},;:!?\u2026{_WIDE_PUNCTUATION}\uff1f\u300d\u300f]\Z")
 _BEFORE = re.compile(
-    rf"(?:(?<![^\s-][-\u00ac\uff0d])[\s\u2014]|[{_WIDE_PUNCTUATION}\u300c\u300e\uff08])[{_MARKS}(\[\u00bf\u00a1\u2022]*\Z"
+    rf"(?:(?<![^\s-][-\u00ac\uff0d\u2e17])[\s\u2014]|[{_WIDE_PUNCTUATION}\u300c\u300e\uff08])[{_MARKS}(\[\u00bf\u00a1\u2022]*\Z"
 )
 """The text before the first word of a quote must not be an unfinished word or its hyphen."""
 _AFTER = re.compile(
-    rf"(?:[{_MARKS})\]{_STOPS},;:!\u2020*]|\[\d{{1,3}}\])*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
+    rf"(?:[{_MARKS})\]{_STOPS},;:!\u2020*]|(?<=\d[.,;:!?])(?:\[\d{{1,3}}\])+)*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
 )
 """The text after the last word. The words of a question are not a statement, so a question mark is excluded."""
-_ASKS = re.compile(
-    rf"(?:[\s{_MARKS}.!)\]\u201d\u2019\u300d\u300f]|[\[(](?=[?!]))*"
-    "[?\uff1f\u061f\u203d\u2047-\u2049\u2e2e\u055e\u1367]"
+_SKIPPED = (
+    rf"(?:[\s{_MARKS}.,:!)\]*\u2014\u201d\u2019\u300d\u300f-]|\[[^\[\]?]{{1,20}}\]|\([^()?]{{1,20}}\)|[\[(](?=[?!]))*"
 )
-"""The mark of a question, in any script, after the last word."""
-_ASKS_IN_GREEK = re.compile(rf"[\s{_MARKS})\]]*;")
-_GREEK = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
+_ASKS = re.compile(
+    rf"(?:[\u304b\u306e\u5417\u55ce\u5462]|\sm[i\u0131u\u00fc]\w{{0,6}})?{_SKIPPED}"
+    "[?\uff1f\u061f\u203d\u2047-\u2049\u2753\u2754\u2e2e\u055e\u1367]"
+)
+"""The mark of a question, in any script, after the last word and a particle that asks."""
+_ASKS_IN_GREEK = re.compile(f"{_SKIPPED};")
+_GREEK = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{2}")
+_SENTENCE = 500
+"""Characters of a sentence that are looked at."""
 _GOES_ON = re.compile(r"\s?n?['\"\u00b4`\u2032\u2035\u055a]\s?(?:t|s|d|ll|re|ve|m)\b", re.IGNORECASE)
 """A continuation of the last word, as in "can 't" and "could n't"."""
 _ALONE = re.compile(f"[{ALONE}]")
@@ -110,22 +122,37 @@ _NEIGHBOURS = 30
 
 def paragraphs(text: str) -> str:
     """A plain text, which may be markdown, with each paragraph, item, heading and cell on a line of its own, as the
-    text of a page has them. Lines within a paragraph are joined, but not digits at the end and the beginning of two."""
-    lines, joins, quoted = list[str](), False, False
-    for line in _CELLS.sub("\n\n", text).split("\n"):
-        bare = _BLOCK_QUOTE.sub("", line, count=1)
-        joins = joins and quoted == (bare != line) and not _BEGINS_BLOCK.match(bare)
-        quoted = bare != line
-        heading = _HEADING.match(bare)
-        bare = _HEADING.sub("", _BULLET.sub("", bare, count=1), count=1).strip()
+    text of a page has them. Lines within a paragraph are joined, but not digits at the end and the beginning of two,
+    nor the rows of a table."""
+    lines = text.split("\n")
+    bares = [_BLOCK_QUOTE.sub("", line, count=1) for line in lines]
+    alike = [False, *(_are_rows(*pair) for pair in pairwise(bares)), False]
+    pieces, joins, quoted, before_apart = [""], False, False, False
+    for at, line in enumerate(lines):
+        joins = joins and quoted == (bares[at] != line) and not _BEGINS_BLOCK.match(bares[at])
+        quoted = bares[at] != line
+        is_heading = _HEADING.match(bares[at]) is not None
+        bare = _HEADING.sub("", _BULLET.sub("", bares[at], count=1), count=1).strip()
         if re.match(r"[-*+]\s", bare):
             bare = f"\u2022{bare[1:]}"  # no minus
-        if joins and bare and not (lines[-1][-1:].isdigit() and bare[:1].isdigit()):
-            lines[-1] += f" {bare}"
-        elif bare:
-            lines.append(bare)
-        joins = bool(bare) and heading is None
-    return "\n".join(lines)
+        joins = joins and not (pieces[-1][-1:].isdigit() and bare[:1].isdigit())
+        if bare:
+            cells = _CELLS.split(_NUMBERED.sub(r"\1 ", bare))
+            apart = is_heading or len(cells) > 1 or alike[at] or alike[at + 1]
+            pieces += ["\n\n" if apart or before_apart else " " if joins else "\n", "\n\n".join(cells)]
+            before_apart = apart
+        joins = bool(bare)
+    return "".join(pieces[2:])
+
+
+def _are_rows(line: str, other: str) -> bool:
+    """Whether two lines have the form of rows of a table: a key and a value, or as many separators."""
+    if _KEY.match(line) and _KEY.match(other):
+        return True
+    if any(0 < line.count(separator) == other.count(separator) for separator in "|;"):
+        return True
+    is_sentence = other.lstrip()[:1].islower() and not _CLOSE_COMMA.search(line)
+    return 0 < line.count(",") == other.count(",") and not is_sentence
 
 
 def comparable(text: str) -> str:
@@ -133,10 +160,10 @@ def comparable(text: str) -> str:
     text = normalize_unicode(UNSEEN.sub("", text), "NFC").translate(_TYPOGRAPHY)
     text = _RAISED.sub(lambda run: _small(run, RAISED), text)
     text = _LOWERED.sub(lambda run: _small(run, LOWERED), text)
-    text = "\n".join(line for line in (" ".join(line.split()) for line in text.split("\n")) if line)
+    text = "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
     text = _DASHES.sub("\u2014", _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", text)))
     text = text.replace(" \u2014 ", " - ").replace(" -- ", " - ")
-    text = _SENTENCE_END_ALONE.sub("", _SENTENCE_END.sub(r"\1 ", text))
+    text = re.sub("\n+", "\n", _SENTENCE_END_ALONE.sub("", _SENTENCE_END.sub(r"\1 ", text)))
     return _BLANK_ALONE.sub("", text)
 
 
@@ -163,7 +190,7 @@ def without_notes(text: str) -> Words:
     pieces, notes, length, begin = list[str](), dict[int, str](), 0, 0
     for match in _NOTES.finditer(text):
         before = text[max(0, match.start() - _NEIGHBOURS) : match.start()]
-        if "note " not in match[0].lower() and may_have_power(before):
+        if not re.search("note|citation", match[0].lower()) and not is_before_note(before):
             continue
         pieces.append(text[begin : match.start()])
         length, begin = length + len(pieces[-1]), match.end()
@@ -176,9 +203,19 @@ def may_have_power(before: str) -> bool:
     return _MAY_HAVE_POWER.search(before) is not None and _YEAR.search(before) is None
 
 
+def is_before_note(before: str) -> bool:
+    """Whether a number in brackets after a text is the mark of a note, and no part of its last word."""
+    word = re.split(r"[\W\d_]", before)[-1]
+    if not before or may_have_power(before) or _UNIT.fullmatch(word):
+        return False
+    if unicodedata.category(before[-1]) in ("Lo", "Mn", "Mc") or _PUNCTUATED.search(before) or _YEAR.search(before):
+        return True
+    return len(word) >= 4 and word[1:] == word[1:].lower()
+
+
 def readings(quote: str) -> tuple[str, ...]:
-    """A quote as it is written, and with its marks of notes right after the words."""
-    return tuple(dict.fromkeys((quote, _TYPED_NOTE.sub("", quote))))
+    """A quote as it is written, and with each number in brackets as the mark of a note."""
+    return tuple(dict.fromkeys((quote, _TYPED_NOTE.sub("[note ", quote))))
 
 
 def comparable_quote(quote: str) -> Words:
@@ -277,10 +314,15 @@ class Source:
         ends = (
             not _GOES_ON.match(after)
             and not _ASKS.match(after)
-            and not (_GREEK.match(self.text[end - 1]) and _ASKS_IN_GREEK.match(after))
-            and (_AFTER.match(after) or _are_letters_alone(self.text[end - 1], after[:1]))
+            and not (_ASKS_IN_GREEK.match(after) and self._is_in_greek(end))
+            and (_AFTER.match(self.text, end) or _are_letters_alone(self.text[end - 1], after[:1]))
         )
         return bool(begins and ends and _begins_whole(first, before, start == 1) and _ends_whole(last, after))
+
+    def _is_in_greek(self, end: int) -> bool:
+        """Whether the sentence that goes on to a place has a Greek word."""
+        sentence = re.split(r"[.!;]\s|\n", self.text[max(0, end - _SENTENCE) : end])[-1]
+        return _GREEK.search(sentence) is not None
 
 
 def _are_letters_alone(one: str, other: str) -> bool:

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.verbatim import LOWERED, NOTE_LABEL, RAISED, may_have_power, paragraphs
+from debate_orchestrator.core.verbatim import LOWERED, NOTE_LABEL, RAISED, is_before_note, may_have_power, paragraphs
 from debate_orchestrator.evidence.states import Unreadable
 from debate_orchestrator.util import sanitize
 
@@ -32,7 +32,7 @@ _DATES = (
 _DATE_IN_SCRIPT = re.compile(rf'"datePublished"\s*:\s*"({_DATE.pattern})')
 _TITLE = 300
 
-_DROPPED = {"datalist", "head", "noframes", "noscript", "script", "style", "template", "title"}
+_DROPPED = {"datalist", "head", "noembed", "noframes", "noscript", "script", "style", "template", "title"}
 _PLACEHOLDERS = {
     "audio": "audio", "canvas": "image", "embed": "object", "iframe": "object", "img": "image", "input": "field",
     "math": "formula", "object": "object", "select": "field", "svg": "image", "textarea": "field", "video": "video",
@@ -50,12 +50,35 @@ _BLOCKS = {
     "optgroup", "option", "p", "plaintext", "pre", "search", "section", "summary", "table", "tbody", "td", "tfoot",
     "th", "thead", "tr", "ul", "xmp",
 }  # fmt: skip
+_APART = {"caption", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th"}
+"""Blocks whose sentences no quote goes on from."""
 _PREFORMATTED = {"listing", "plaintext", "pre", "xmp"}
+_CODE = {"code", "kbd", "samp", "tt", *_PREFORMATTED}
+_INDEX = re.compile(rf"(?<=[^\W\d_])\[(?=(?:{NOTE_LABEL}|[abc])\])")
+"""A bracket of code right after a word, which begins no note."""
+_BORDER = "\u00a6"
+"""Between what a page may draw apart: an element that begins or ends between figures may raise one of them."""
+_CELL_BORDER = "\f"
 _UNKNOWN = "\x00"
 """The border of an element that is neither. It may be drawn within a word; elsewhere a block begins or ends there."""
 _NUMBER_LINK = "\x02"
 """Around numbers that link to a place of a page."""
-_CITATION = re.compile(rf"(?<=[^\s(\[\]]) ?\[({_NUMBER_LINK}[\d{_NUMBER_LINK},;\u2013 -]*{_NUMBER_LINK})\](?!\w)")
+_BEGIN, _END = "\x03", "\x04"
+"""The borders of an element within a line."""
+_BLANKS = f" {_BEGIN}{_END}"
+_EDGES = f"{_UNKNOWN}{_NUMBER_LINK}{_BEGIN}{_END}"
+_WITHOUT_EDGES = str.maketrans("", "", _EDGES)
+_WITHOUT_BORDERS = str.maketrans("", "", f"{_EDGES}{_CELL_BORDER}")
+_DIVIDED = re.compile(rf"(?<=[\w)\]%\u00b0])[{_EDGES}]+(?=\d)|(?<=\d)[{_EDGES}]*{_BEGIN}(?=[-+\u2212]\d)")
+_CITATION = re.compile(
+    rf"(?<=[^\s(\[\]{_EDGES}])[ {_EDGES}]*\[({_EDGES[1]}[\d{_EDGES},;\u2013 -]*{_EDGES[1]})[{_EDGES}]*\](?!\w)"
+)
+_SYMBOL_FONT = re.compile(
+    r"(?:.*\d\S*\s)?\s*[\"']?(?:symbol|wingdings(?: [23])?|webdings|zapf ?dingbats)[\"']?\s*(?:,|\Z)"
+)
+"""The value of `font-family` or `font` that draws letters as other signs."""
+_GLUED = re.compile("(?:\\w|[^\\W\\d_][.,;:!?\"')\u201d\u2019\u00bb]+)\\Z")
+"""The end of a text that a number behind it is directly behind."""
 _ON_LINE = ("", "baseline", "middle", "inherit", "initial", "unset", "revert", "revert-layer")
 """Values of `vertical-align` that raise and lower nothing."""
 _MOVED = {"top", "bottom", "inset", "inset-block", "inset-block-start", "inset-block-end"}
@@ -82,7 +105,7 @@ def html_page(body: bytes, charset: str) -> Page:
     """A page of HTML. Raises Unreadable where elements are nested too deep: the parser drops all that follows."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
-    text = decode(body, charset)[:MAX_LENGTH].replace(_UNKNOWN, "").replace(_NUMBER_LINK, "")
+    text = decode(body, charset)[:MAX_LENGTH].translate(_WITHOUT_BORDERS)
     parser = html.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, collect_ids=False, no_network=True
     )
@@ -118,67 +141,116 @@ def visible_text(tree: Any) -> str:
     """The text of a tree in order, without what hides itself."""
     pieces: list[str] = []
     _read(tree, pieces)
-    text = _CITATION.sub(_citation, "".join(pieces)).replace(_NUMBER_LINK, "")
+    text = _divided(_CITATION.sub(_citation, "".join(pieces))).replace(_NUMBER_LINK, "")
     text = re.sub(rf"(?<=[^\s{_UNKNOWN}]){_UNKNOWN}+(?=[^\s{_UNKNOWN}])", "", text)
+    text = re.sub("\u00ad(?=\\s)", "-", text)
+    cells = (_lines(cell) for cell in text.split(_CELL_BORDER))
+    return "\n\n".join(cell for cell in cells if cell)
+
+
+def _lines(text: str) -> str:
     lines = (" ".join(line.split()) for line in re.split(rf"[\n{_UNKNOWN}]", text))
     return "\n".join(line for line in lines if line)
 
 
+def _divided(text: str) -> str:
+    """A text with a sign where elements divide figures, and without the other borders within lines."""
+    return _DIVIDED.sub(_BORDER, text).replace(_BEGIN, "").replace(_END, "")
+
+
 def _citation(match: re.Match[str]) -> str:
     """Numbers in brackets that link to places of the page, as a mark after the word before them."""
-    label, before = match[1].replace(_NUMBER_LINK, ""), match.string[max(0, match.start() - 30) : match.start()]
+    label = match[1].translate(_WITHOUT_EDGES)
+    before = match.string[max(0, match.start() - 30) : match.start()].translate(_WITHOUT_EDGES)
     return _note_mark(label, before) if re.fullmatch(NOTE_LABEL, label) else match[0]
 
 
 def _note_mark(label: str, before: str) -> str:
-    """The mark of a note as it is written after a text, so that it can be told from a power."""
-    return f"[note {label}]" if may_have_power(before) else f"[{label}]"
+    """The mark of a note as it is written after a text, so that it can be told from a part of its last
+    word."""
+    return f"[{label}]" if is_before_note(before) else f"[note {label}]"
 
 
 def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
     """Adds an element's text. Its depth is limited by the parser."""
     tag, style = node.tag, _declarations(node)
     is_closed = tag == "dialog" and node.get("open") is None
-    if tag in _DROPPED or is_closed or node.get("hidden") is not None or _hides(style):
+    if is_closed or node.get("hidden") is not None or _hides(style):
+        pieces.append(_BEGIN)
         return
-    if tag in _PLACEHOLDERS:
-        decoration = (tag == "img" and node.get("alt") == "") or (tag == "input" and node.get("type") == "hidden")
-        pieces.append("" if decoration else f"[{_PLACEHOLDERS[tag]}]")
+    if stand_in := _stand_in(node, style):
+        pieces.append(stand_in)
         return
-    before, after = "", ""
-    if tag in ("sup", "sub") or _raises(style):
-        preceding = "".join(piece[-30:] for piece in pieces[-10:]).replace(_NUMBER_LINK, "").rpartition("\n")[2]
-        if preceding.strip() and (note := _raised_note(node, preceding.rstrip())):
-            _end_with_word(pieces)
+    is_small, before, after = tag in ("sup", "sub") or _raises(style), "", ""
+    if is_small or tag == "a":
+        preceding = "".join(piece[-30:] for piece in pieces[-20:]).translate(_WITHOUT_EDGES)
+        preceding = re.split(rf"[\n{_CELL_BORDER}]", preceding)[-1]
+        if preceding.strip() and (note := _linked_note(node, preceding)):
+            _end_with_word(pieces, _BLANKS)
             pieces.append(note)
             return
+    if is_small:
         before, after = _raised_marks(node, style, preceding)
-        if before == RAISED:
-            _end_with_word(pieces)
+        _end_with_word(pieces, _BLANKS if before == RAISED else _BEGIN + _END)
     elif tag == "a" and _links_to_place(node):
         before, after = _NUMBER_LINK, _NUMBER_LINK
     if tag in _STRUCK or any("line-through" in value for value in style.values()):
         before, after = f"[struck: {before}", f"{after}]"
-    if tag not in _INLINE:
-        border = "\n" if tag in _BLOCKS else _UNKNOWN
-        before, after = f"{border}{before}", f"{after}{border}"
+    begin, end = _borders(tag, {} if is_small else style)
+    if begin != _BEGIN or not (is_small or before):
+        before, after = f"{begin}{before}", f"{after}{end}"
+    begins_code = tag in _CODE and not is_preformatted
     begins_preformatted = tag in _PREFORMATTED and not is_preformatted
     is_preformatted = is_preformatted or tag in _PREFORMATTED
-    inner = list[str]() if begins_preformatted else pieces
-    inner += [before, _spaced(node.text, is_preformatted)]
+    pieces.append(before)
+    inner = list[str]() if begins_code else pieces
+    inner.append(_spaced(node.text, is_preformatted))
     for child in node:
         _read(child, inner, is_preformatted)
         inner.append(_spaced(child.tail, is_preformatted))
-    inner.append(after)
-    if begins_preformatted:
-        pieces.append(f"\n{paragraphs(''.join(inner))}\n")
+    if begins_code:
+        text = _divided("".join(inner))
+        text = paragraphs(text).replace("\n\n", _CELL_BORDER) if begins_preformatted else text
+        pieces.append(_INDEX.sub(f"{_BORDER}[", text))
+    pieces.append(after)
+
+
+def _stand_in(node: Any, style: dict[str, str]) -> str:
+    """What stands in the text for an element that is not read; "" for one that is."""
+    tag, classes = node.tag, (node.get("class") or "").lower().split()
+    is_script = tag == "script" and (node.get("type") or "").lower().startswith("math/")
+    is_drawn = any(name.startswith(("mathjax", "katex")) for name in classes)
+    if is_script or (is_drawn and not any(map(str.strip, node.itertext()))):
+        return "[formula]"
+    if tag in _DROPPED:
+        return _BEGIN
+    if tag in _PLACEHOLDERS:
+        decoration = (tag == "img" and node.get("alt") == "") or (tag == "input" and node.get("type") == "hidden")
+        return _BEGIN if decoration else f"[{_PLACEHOLDERS[tag]}]"
+    font = style.get("font-family") or style.get("font") or (node.get("face") or "").lower()
+    text = node.text_content() if _SYMBOL_FONT.match(font) else ""
+    return re.sub(r"\S(?:.*\S)?", "[symbol]", text, flags=re.DOTALL)
+
+
+def _borders(tag: str, style: dict[str, str]) -> tuple[str, str]:
+    """What is written where an element begins and ends."""
+    display = style.get("display", "")
+    if tag in _APART or display == "table-cell":
+        return _CELL_BORDER, _CELL_BORDER
+    if display.startswith(("block", "flex", "flow", "grid", "list", "table")) or tag in _BLOCKS:
+        return "\n", "\n"
+    if style.get("position") in ("absolute", "fixed"):
+        return "\n", "\n"
+    if tag not in _INLINE or display.startswith("inline-") or style.get("float", "none") != "none":
+        return _UNKNOWN, _UNKNOWN
+    return ("", "") if tag == "wbr" else (_BEGIN, _END)
 
 
 def _declarations(node: Any) -> dict[str, str]:
     """The `style` attribute of an element, without comments: property to value, in lower case."""
     style = re.sub(r"/\*.*?\*/", "", node.get("style") or "", flags=re.DOTALL)
     pairs = (declaration.partition(":") for declaration in style.lower().split(";"))
-    return {name.strip(): value.replace("!important", "").strip() for name, _, value in pairs}
+    return {name.strip(): re.sub(r"!\s*important", "", value).strip() for name, _, value in pairs}
 
 
 def _hides(style: dict[str, str]) -> bool:
@@ -194,9 +266,9 @@ def _raises(style: dict[str, str]) -> bool:
 def _raised_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str, str]:
     """Separates raised or lowered text from its neighbours: 10² is not 102, and a note's number is not a digit."""
     text = node.text_content().strip()
-    if text.startswith("[") and text.endswith("]"):
-        return "", ""
     lowered = node.tag == "sub" or style.get("vertical-align", "").startswith(("sub", "bottom", "text-bottom", "-"))
+    if text.startswith("[") and text.endswith("]"):
+        return (LOWERED, "") if lowered else ("", "")
     return _marks_of_small(text, LOWERED if lowered else RAISED, preceding, _behind(node))
 
 
@@ -218,7 +290,7 @@ def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[
     if not before or before.isspace() or unicodedata.category(before) in ("Ps", "Pi"):
         return "", " " if touches else ""
     if sign == RAISED and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb" and preceding[-2:-1].isalpha():
-        return "[", "]"
+        return (sign, "") if may_have_power(preceding) and not touches else ("[", "]")
     if sign == RAISED and before.isdigit() and text.lower() in _ORDINALS:
         return "", ""
     if sign == LOWERED and before.isalpha() and text.isdecimal():
@@ -226,21 +298,26 @@ def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[
     return sign, sign if touches or not re.fullmatch(r"[-+\u2212]?\w+", text) else ""
 
 
-def _raised_note(node: Any, before: str) -> str:
-    """The mark of a note whose raised numbers all link to places of the page; "" where an element is none."""
-    text = " ".join(node.text_content().split())
+def _linked_note(node: Any, preceding: str) -> str:
+    """The mark of a note whose numbers all link to places of the page, raised or directly behind a word or figure; ""
+    where an element is none."""
+    text, before = " ".join(node.text_content().split()), preceding.rstrip()
     label = re.fullmatch(rf"([\[(]?)({NOTE_LABEL})[\])]?", text)
-    if node.tag != "sup" or label is None or not _links_to_place(node) or _behind(node)[:1].isalnum():
+    if label is None or not _links_to_place(node) or _behind(node)[:1].isalnum():
         return ""
-    return _note_mark(label[2], before) if label[1] == "[" else f"[{label[2]}]"
+    is_glued = node.tag == "a" and node.find(".//sup") is None and _GLUED.search(preceding) is not None
+    if node.tag != "sup" and not is_glued:
+        return ""
+    may_be_power = label[1] != "[" and may_have_power(before) and not (is_glued and before[-1:].isdigit())
+    return f"[{label[2]}]" if may_be_power else _note_mark(label[2], before)
 
 
-def _end_with_word(pieces: list[str]) -> None:
-    """Drops the spaces at the end of a text, so that raised text comes right after its word."""
-    while pieces and not pieces[-1].strip(" "):
+def _end_with_word(pieces: list[str], blanks: str) -> None:
+    """Drops what is blank at the end of a text, so that raised text comes right after its word."""
+    while pieces and not pieces[-1].strip(blanks):
         pieces.pop()
     if pieces:
-        pieces[-1] = pieces[-1].rstrip(" ")
+        pieces[-1] = pieces[-1].rstrip(blanks)
 
 
 def _links_to_place(node: Any) -> bool:
