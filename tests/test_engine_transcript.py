@@ -92,7 +92,8 @@ def test_rounds() -> None:
         "No: nothing else works.", "**Bo** is what they are, *Bo:* never.", "The others, AGAINST: it is said.",
         "| a |\n|---|\n| Bo: |", "Text\n---\nand more.",
         "#### Option (a)", "**Option (b):** it is dear.", "Dogs (con): never.", "**A:** it is cheap.",
-        "Said Bo: never.",
+        "Said Bo: never.", "As Bo said \u2014 no.", "Round 2: Bo was right.", "[Bo](https://example.org) is right.",
+        "Two came\u2014Bo\u2014and left: so.",
         "Bo is right: never.", "**No.**", "#### Pros and cons", "No", "She said <b>so</b>: Bo (Con) is wrong.",
         "The cons: they are dear.", "   <div>\nso\n</div>", "<!-- a note\n\nof hers -->",
         "<div>\n#cheap\n</div>",
@@ -172,6 +173,23 @@ LABELS = [
     "B\u200do (Con)",
     "B&#8203;o (Con)",
     "\u0412\u043e (\u0421\u043en)",
+    "Bo\u2014I concede.",
+    "Bo \u2015 I concede.",
+    "[12:03] Bo: It is so.",
+    "12:03 Bo: It is so.",
+    "1. Bo: It is so.",
+    "Reply: Bo: It is so.",
+    "Round 2 - Bo: It is so.",
+    "Bo\u2236 It is so.",
+    "Bo\ua789 It is so.",
+    "Bo\u05c3 It is so.",
+    "B0: It is so.",
+    "\u0299\u1d0f: It is so.",
+    "B\u00f2: It is so.",
+    "B\u0585: It is so.",
+    "**Bo (Con)** It is so.",
+    "B\u0332o\u0332: It is so.",
+    "[Bo] It is so.",
 ]
 
 
@@ -234,6 +252,8 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("### Ann (Pro)\nx\n\n### \uff21nn (Con)\ny\n", "look alike and speak for different sides"),
         ("### Ann (Pro)\nx\n\n### \u0410nn (Con)\ny\n", "look alike and speak for different sides"),
         ("### Ann (Pro)\nx\n\n### **ANN** (Con)\ny\n", "look alike and speak for different sides"),
+        ("### Modern (Pro)\nx\n\n### M0dem (Con)\ny\n", "look alike and speak for different sides"),
+        ("### Al (Pro)\nx\n\n### \u00c1I (Con)\ny\n", "look alike and speak for different sides"),
         ("### Ann (Pro) (Con)\nx\n\n### Con\ny\n", "line 1: 'Ann (Pro) (Con)' has text below it"),
     ]
 )

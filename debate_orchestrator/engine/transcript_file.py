@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import html
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
@@ -188,7 +189,12 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
         if names.setdefault(side, name) != name:
             both = f"{short_repr(name, 40)} and {short_repr(names[side], 40)}"
             problems.append(f"{both} speak for the same side. Call each speaker the same everywhere.")
-        alike = (other for key, other in names.items() if key != side and _look(other) == _look(name))
+        folded = _folded(name)
+        alike = (
+            other
+            for key, other in names.items()
+            if key != side and (_look(other) == _look(name) or (folded and _folded(other) == folded))
+        )
         for other in alike:
             if other == name:
                 problems.append(f"{short_repr(name, 40)} speaks for both sides.")
@@ -220,6 +226,17 @@ _LOOK_ALIKES = str.maketrans(
 )
 """Small letters of Cyrillic and Greek, and the Latin ones that they, or their capitals, look like."""
 
+_ALIKE = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡɩօոսհյ01i|", "abcdefghljklmnoprstuvwyzglonuhjolll")
+"""Small capitals, letters of Armenian and digits, and the letters that they look like; `i` and `l` are one."""
+_NAME_END = re.compile("[:\u2236\ua789\u05c3]|[\u2012-\u2015\u2e3a\u2e3b]|\\s[-~]+\\s")
+_BEFORE_NAME = re.compile(
+    r"\A(?:[\s\[(]*(?:\d[\d:.]*|(?:round|part|turn|speech|reply|response|answer|rebuttal)\b(?: \d+)?)"
+    r"[\s:.,)\]\u2010-\u2015-]+){1,3}"
+)
+"""A time, a number or a word such as `Round 2` before the name in a label."""
+_BOXED_NAME = re.compile(r"\s*(?:\[([^\[\]]+)\](?![(\[])|([*_]{1,3})([^*_()]*\([^*_()]*\))\2)")
+"""A name in brackets, or a name and a side in bold letters, that words may follow."""
+
 
 def _visible(line: str) -> list[str]:
     """The lines that a reader sees of one line: without markup, in lower case, look-alike ones made the same."""
@@ -244,12 +261,29 @@ class _Labels(NamedTuple):
     whole: set[str]
     """The names, and the names with their sides."""
     side_words: set[str]
+    folded: set[str]
+    """The names, alone and with their sides, as `_folded`."""
 
     @classmethod
     def of(cls, speakers: list[_Speaker]) -> _Labels:
         names = {words for speaker in speakers if (words := _words(speaker.name))}
         whole = names | {speaker.label for speaker in speakers}
-        return cls(names, whole, {speaker.side_words for speaker in speakers})
+        folded = {_folded(label) for speaker in speakers if speaker.name for label in (speaker.name, speaker.label)}
+        return cls(names, whole, {speaker.side_words for speaker in speakers}, folded - {""})
+
+
+def _folded(name: str) -> str:
+    """A name as it is compared with the names of speakers: without accents, and signs that look alike made the same."""
+    letters = (char for char in normalize_unicode(name, "NFD") if not unicodedata.combining(char))
+    return _words("".join(letters)).translate(_ALIKE).replace("rn", "m")
+
+
+def _begins_with_name(line: str, labels: _Labels) -> bool:
+    """Whether a line begins with the name of a speaker and a colon or a dash of any kind, perhaps after a time or a
+    number, or with that name in brackets, or in bold letters with a side."""
+    boxed = _BOXED_NAME.match(line)
+    heads = [_NAME_END.split(_BEFORE_NAME.sub("", text), maxsplit=1)[0] for text in _visible(line)]
+    return any(_folded(head) in labels.folded for head in (*heads, *((boxed[1] or boxed[3],) if boxed else ())))
 
 
 def _lines_like_labels(text: str, labels: _Labels) -> Iterator[tuple[int, str]]:
@@ -264,7 +298,7 @@ def _lines_like_labels(text: str, labels: _Labels) -> Iterator[tuple[int, str]]:
         return any(_is_label(head, marked or index > 0, labels) for index, head in heads)
 
     for number, line in enumerate(sanitize(text).split("\n")):
-        if line.strip() and not _QUOTED.match(line) and is_like_one(line):
+        if line.strip() and not _QUOTED.match(line) and (is_like_one(line) or _begins_with_name(line, labels)):
             yield number, line.strip()
 
 
