@@ -106,7 +106,7 @@ TRIED: dict[str, Callable[[str], object]] = {
     ),
     "markdown": markup.quote_speech,
     "line": markup.prose,
-    "page": lambda text: writer.speech(text, ()),
+    "page": writer.speech,
     "transcript": lambda text: transcript_file.parse(f"# T\n\n### Ann (Pro)\n\n{text}\n\n### Bo (Con)\n\ny", "x"),
     "json": lambda text: transcript_file.parse(json.dumps([{"speaker": text, "side": text, "text": text}]), "x"),
 }
