@@ -74,7 +74,7 @@ def test_the_list_of_issues_waits_for_a_look(server: Server) -> None:
     """After the rapporteur's list no side is asked until the person goes on, who sees the list then, after leaving too;
     a rehearsal does not wait."""
     with watching(*RUN[:4], "--no-brief", "--output=r.md", "--rounds=1") as viewer:
-        viewer.see_text("Enter continues with this list, c changes it. After 2 minutes the debate goes on.")
+        viewer.see_text("Enter continues with this list, c changes it. After 2 minutes the debate")
         viewer.see_text("Enter go on · c change the list")
         assert answers() == ["start.issues.rapporteur"] and len(server.requests) == 1
         server.between = lambda request: 0.0

@@ -279,5 +279,5 @@ def test_it_is_written(debate: Run, two: list[str]) -> None:
     assert Path("c.edited.md").read_text(encoding="utf-8") == debate("compare", *two).out
     assert other.err == "c.md was another comparison: kept as c.edited.md.\n"
     assert Path("notes.md").read_text() == "my notes"
-    assert [name for tag, name in found.outline if tag == "h2"][:2] == ["Runs", "Verdicts"]
+    assert [name for tag, name in found.outline if tag == "h2"][:2] == ["Runs", "Recommendations"]
     assert "Run 2 judges the speeches of run 1 again." in found.text

@@ -173,7 +173,7 @@ def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres,
                 until(lambda seen=seen: len(server.requests) > seen + 4, "calls")
                 leaving.signal(sign)
                 left = leaving.end()
-            assert left.code == 130 and "Other workers go on" in left.err, left.err
+            assert left.code == 130 and "Other workers continue" in left.err, left.err
         with worker(url, "--until-done") as last:
             done = last.end()
         ended = run.end()
@@ -200,7 +200,7 @@ def test_a_worker_leaves_without_the_database(server: Server, postgres_server: P
         finally:
             postgres_server.start()
 
-    assert left.code == 130 and "Lost: start.opening." in left.err and "Other workers go on" in left.err
+    assert left.code == 130 and "Lost: start.opening." in left.err and "Other workers continue" in left.err
     assert "Traceback" not in left.err and "procrastinate" not in left.err
 
 
