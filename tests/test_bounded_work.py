@@ -72,6 +72,22 @@ def test_a_piece_of_a_stream_costs_the_same_however_many_keys_there_are(monkeypa
     assert counts[1] < 1.2 * counts[0] < 50_000
 
 
+@pytest.mark.parametrize("piece", ["%", "\\", "&", "\\_", "a%41&amp;"])
+def test_escapes_in_a_stream_cost_little_more_than_other_text(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply of nothing but escapes, one character at a time, takes some calls more a character than one of words."""
+    for key in range(10):
+        monkeypatch.setenv(f"DEBATE_KEY_H{key}", f"sk-proj-{key:02d}Zq9xT4mB7vK2nW8pL5rD1cF6hJ3gS0aY")
+
+    def take(text: str) -> None:
+        stream = StreamRedactor(lambda text: None)
+        for char in text:
+            stream.take(char)
+
+    take(piece * 8)  # what is looked for is made once
+    words, escapes = (calls(lambda text=text: take(as_long(text, 2_000))) for text in ("A word and the next. ", piece))
+    assert escapes < 3 * words
+
+
 def test_yaml_of_many_values_is_refused() -> None:
     """So many values and keys are read, and no more."""
     value, _ = yaml.load_with_lines(f"topic: [{'a,' * 997}]", 1_000)

@@ -286,6 +286,56 @@ def test_half_an_escaped_key() -> None:
     assert cut("It is deadb%65ef") == "It is deadb%65ef"
 
 
+@pytest.mark.parametrize("key", ["Aj5#", "Aj5#x", "Пaроль#Ж", "sk-ant-0123456789", "Aj5#" * 20], ids=len)
+def test_less_than_half_a_key_stays_at_the_end(key: str) -> None:
+    """Of a key of any length that counts, in any form, less than half stays at the end of a text that is cut off."""
+    key = key if len(key) >= 8 else key + "9q!Z"
+    for write in (str, quote, json.dumps, lambda text: text.encode().hex()):
+        for length in range(1, len(key) + 1):
+            written = write(key[:length]).strip('"')
+            cut = Redactor([key]).cut(f"It is {written}")
+            assert cut == (f"It is {written}" if 2 * length < len(key) else "It is [key]"), (length, written)
+
+
+@pytest.mark.parametrize(
+    ("secret", "honest"),
+    [
+        ("Пароль2024-2025", "2024-2025"),
+        ("2024-2025ключи", "2024-2025"),
+        ("\udcff\udcfe2024-2025\udcfd", "2024-2025"),  # bytes that are no UTF-8
+        ("2024*2025~~~~", "20242025"),
+        ("%D0%B0password1%D0%B0", "password1"),
+    ],
+)
+def test_a_part_of_a_secret_is_an_ordinary_text(secret: str, honest: str) -> None:
+    """A word or a number is no secret where it is left of one without the characters that are not read."""
+    redacted = Redactor(secrets("DB_PASSWORD", secret))
+
+    assert redacted(f"In {honest} it grew.") == f"In {honest} it grew."
+    assert redacted(f"It is {secret}.") == "It is [key]."
+
+
+@pytest.mark.parametrize("key", ["abПароль-é😀2024", "cdschlüssel∳2024"])
+@pytest.mark.parametrize(
+    "escaped",
+    [
+        quote,
+        lambda char: "".join(rf"\x{byte:02X}" for byte in char.encode()),
+        lambda char: json.dumps(char)[1:-1],
+        lambda char: rf"\U{ord(char):08x}",
+        lambda char: f"&#{ord(char)};",
+        lambda char: f"&#x{ord(char):X}",
+    ],
+)
+def test_a_key_of_other_letters_after_what_looks_like_an_escape(key: str, escaped: Callable[[str], str]) -> None:
+    """It is found whichever of its characters is escaped, and half of it too."""
+    redacted = Redactor([key])
+    for place in range(2, len(key)):
+        text = f"%{key[:place]}{escaped(key[place])}{key[place + 1 :]}"
+        assert redacted(text) == "%[key]", text
+        assert redacted.cut(text[:-1]) == "%[key]", text
+
+
 PUBLIC = ["sk-ant-api03-" + "aB3dE5gH" * 12, "sk-proj-" + "aB3dE5gH" * 19, "eyJhbGciOiJIUzI1NiJ9." + "aB3dE5gH" * 9]
 
 

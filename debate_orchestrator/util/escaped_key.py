@@ -8,16 +8,20 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 
+def _digits(number: int, width: int) -> str:
+    """A pattern for a number in so many hexadecimal digits, of either case."""
+    return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{number:0{width}x}")
+
+
 @lru_cache(maxsize=512)
-def _escapes(char: str) -> re.Pattern[str]:
-    """A pattern for the escapes of a character of a searchable text."""
-    code = ord(char)
-    digits = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{code:02x}")
-    ways = [f"%{digits}", rf"\\x{digits}"]
-    if char.isascii():
-        ways += [rf"\\u00{digits}", rf"\\U000000{digits}"]
-        ways += [f"&#0?{code}(?:;|(?!\\d))", f"&#[xX]0?{digits}(?:;|(?![0-9a-fA-F]))"]
-        ways += [f"&{name}" for name, meaning in html.entities.html5.items() if meaning == char and name.endswith(";")]
+def _written(char: str) -> re.Pattern[str]:
+    """A pattern for the ways in which a character is written in a searchable text, where its UTF-8 stands for it."""
+    code, units = ord(char), memoryview(char.encode("utf-16")[2:]).cast("H")
+    ways = ["".join(rf"\\u{_digits(unit, 4)}" for unit in units), rf"\\U{_digits(code, 8)}"]
+    ways += [f"&#0?{code}(?:;|(?!\\d))", f"&#[xX]0?{_digits(code, 1)}(?:;|(?![0-9a-fA-F]))"]
+    ways += [f"&{name}" for name, meaning in html.entities.html5.items() if meaning == char and name.endswith(";")]
+    as_bytes = [(_digits(byte, 2), re.escape(chr(byte))) for byte in char.encode()]
+    ways.append("".join(rf"(?:%{digits}|\\x{digits}|{itself})" for digits, itself in as_bytes))
     return re.compile("|".join(ways))
 
 
@@ -25,7 +29,7 @@ _LEFT_OUT = "*`~\\"
 """Characters that markdown leaves out between two others."""
 _MAX_LEFT_OUT = 4
 """The maximum number of these."""
-_LONGEST_WRITTEN = 24
+_LONGEST_WRITTEN = 40
 """Characters of the longest way in which one is written, with the characters left out after it."""
 
 
@@ -34,10 +38,13 @@ class EscapedKey:
     `%deadb%65ef` the secret `deadbeef`."""
 
     def __init__(self, key: str):
-        self._key = key
-        written = [f"(?:{re.escape(char)}|{_escapes(char).pattern})" for char in key]
+        """`key` is a searchable text."""
+        self._key = key.encode("latin-1").decode()
+        written = [f"(?:{_written(char).pattern})" for char in self._key]
         self.whole = re.compile(f"[{re.escape(_LEFT_OUT)}]{{0,{_MAX_LEFT_OUT}}}".join(written))
-        self._first = re.compile(f"(?={written[0]})")
+        self.first = written[0]
+        """A pattern for its first character."""
+        self._first = re.compile(f"(?={self.first})")
 
     def __len__(self) -> int:
         return len(self._key)
@@ -60,12 +67,12 @@ class EscapedKey:
 
 def _ends(char: str, text: str, start: int) -> Iterator[int]:
     """The places where a character that is written at `start` may end."""
-    if text.startswith(char, start):
-        yield start + 1
-    if escape := _escapes(char).match(text, start):
-        yield escape.end()
-        if escape[0][-1] == ";":  # which may be the next character
-            yield escape.end() - 1
+    if text.startswith(itself := char.encode().decode("latin-1"), start):
+        yield start + len(itself)
+    if written := _written(char).match(text, start):
+        yield written.end()
+        if written[0][0] == "&" and written[0][-1] == ";":  # which may be the next character
+            yield written.end() - 1
 
 
 def _skip(text: str, start: int) -> Iterator[int]:

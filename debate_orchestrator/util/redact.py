@@ -98,19 +98,24 @@ def _looks_random(value: str) -> bool:
 def forms(secret: str) -> set[str]:
     """Every form in which a secret is searched for. Of base64 these are the characters that depend on the secret alone,
     at each of the three places where it may begin in the encoded bytes."""
-    variants: set[str] = set()
-    for text in {secret, "".join(secret.split())}:
+    encoded, read, unspaced = set[str](), set[str](), "".join(secret.split())
+    for text in (secret, unspaced):
         raw = text.encode("utf-8", "surrogateescape")
-        variants |= {searchable(text), "".join(raw.decode("latin-1").split()), raw.hex(), raw.hex().upper()}
-        variants.add(searchable(raw.decode("latin-1")))  # as a server quotes it that reads headers as Latin-1
-        variants |= {searchable(re.sub(r"\s", "+", text.strip())), text.encode("latin-1", "ignore").decode("latin-1")}
+        as_latin = raw.decode("latin-1")  # as a server quotes it that reads headers as Latin-1
+        read |= {searchable(text), "".join(as_latin.split()), searchable(as_latin)}
+        read.add(searchable(re.sub(r"\s", "+", text.strip())))
+        if max(text, default="") <= "\xff":
+            read.add(text)  # as the escapes of its bytes in Latin-1 mean it
+        encoded |= {raw.hex(), raw.hex().upper()}
         for before in range(3):
             padded = base64.b64encode(b"\0" * before + raw).decode()
             inner = padded[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
-            variants |= {inner, inner.translate({ord("+"): "-", ord("/"): "_"})}
+            encoded |= {inner, inner.translate({ord("+"): "-", ord("/"): "_"})}
     # A text is read as its escapes mean it, where a secret may hold what looks like an escape.
-    variants = {reading for variant in variants for reading in readings(variant)}
-    return {form for form in variants if len(form) >= _SHORTEST}
+    read = {reading for text in read for reading in readings(text)}
+    # What is left of a secret without a quarter of its characters may be a word or a number that any text may have.
+    read = {form for form in read if 4 * len(form) > 3 * len(unspaced) or not _ORDINARY.fullmatch(form)}
+    return {form for form in encoded | read if len(form) >= _SHORTEST}
 
 
 _WINDOW, _OVERLAP = 100_000, 20_000
@@ -118,6 +123,8 @@ _WINDOW, _OVERLAP = 100_000, 20_000
 read again with the next ones."""
 _SHORT_TEXT = 1_000
 """Characters of a text in which each place is looked at, not each secret."""
+_AT_ESCAPES = 8
+"""Characters that are waited for after an escape in a stream, which takes long to read: one or two words."""
 _MAX_HELD = 20_000
 """Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
 
@@ -145,10 +152,16 @@ class Redactor:
         for form in self._forms:
             for length in range(1, _SHORTEST + 1):
                 self._begins.setdefault(form[:length], []).append(form)
+        self._first = re.compile("|".join(re.escape(form) for form in self._begins if len(form) == 1))
 
     @cached_property
     def _escaped_keys(self) -> list[EscapedKey]:
         return [*map(EscapedKey, self._keys)]
+
+    @cached_property
+    def _first_escaped(self) -> re.Pattern[str]:
+        """A pattern for the first character of any secret, as it is or escaped."""
+        return re.compile("|".join({key.first for key in self._escaped_keys}))
 
     def _holds_escaped(self, text: str) -> bool:
         return has_escapes(text) and any(key.whole.search(text) for key in self._escaped_keys)
@@ -201,7 +214,8 @@ class Redactor:
 
     def _beginnings(self, text: str) -> Iterator[_Beginning]:
         """The ends of a text that are beginnings of a form, but not the whole form; the longest first."""
-        for place in range(max(0, len(text) - len(self._forms[0]) + 1), len(text)):
+        for first in self._first.finditer(text, max(0, len(text) - len(self._forms[0]) + 1)):
+            place = first.start()
             for form in self._begins.get(text[place : place + _SHORTEST], ()):
                 if len(form) > len(text) - place and form.startswith(text[place:]):
                     yield _Beginning(place, len(text) - place, len(form))
@@ -229,7 +243,8 @@ class Redactor:
         for variant in (reading, reading.plain()):
             for beginning in self._beginnings(variant.text):
                 yield beginning._replace(place=variant.starts[beginning.place])
-        for key in self._escaped_keys if has_escapes(reading.text) else ():
+        may_begin = has_escapes(reading.text) and self._first_escaped.search(reading.text)
+        for key in self._escaped_keys if may_begin else ():
             for place, length in key.beginnings(reading.text):
                 yield _Beginning(reading.starts[place], length, len(key))
 
@@ -240,13 +255,13 @@ class Redactor:
         return self(text[:held]), text[held:]
 
     def cut(self, text: str) -> str:
-        """`text`, which is cut off: if its end is the larger half of a secret, that is redacted too."""
+        """`text`, which is cut off: if it ends with a half of a secret, or with more of it, that is redacted too."""
         text = self(text)
         begins = max(0, len(text) - _MAX_HELD)
         halves = (
             begins + beginning.place
             for beginning in (self._unfinished(text[begins:]) if self._forms else ())
-            if max(_SHORTEST, beginning.whole / 2) <= beginning.length
+            if beginning.whole <= 2 * beginning.length
         )
         place = min(halves, default=None)
         return text if place is None else text[:place] + KEY
@@ -356,7 +371,7 @@ class StreamRedactor:
                 safe, end = self._redactor.split("".join(self._held))
                 certain += safe
                 self._held, self._size = [end], len(end)
-                self._next_size = self._size * 5 // 4
+                self._next_size = self._size * 5 // 4 + (_AT_ESCAPES if has_escapes(end) else 0)
                 self._withheld = self._size > _MAX_HELD
         self._on_text(certain)
 
