@@ -306,13 +306,16 @@ def test_less_than_half_a_key_stays_at_the_end(key: str) -> None:
         ("2024*2025~~~~", "20242025"),
         ("%D0%B0password1%D0%B0", "password1"),
     ],
+    ids=["after letters", "before letters", "bytes", "emphasis", "escapes"],
 )
 def test_a_part_of_a_secret_is_an_ordinary_text(secret: str, honest: str) -> None:
     """A word or a number is no secret where it is left of one without the characters that are not read."""
     redacted = Redactor(secrets("DB_PASSWORD", secret))
 
     assert redacted(f"In {honest} it grew.") == f"In {honest} it grew."
-    assert redacted(f"It is {secret}.") == "It is [key]."
+    quoted = secret.encode("utf-8", "surrogateescape")
+    assert redacted(f"It is {quoted.decode('latin-1')}.") == redacted(f"It is {quoted.hex()}.") == "It is [key]."
+    assert secret not in redacted(f"It is {secret}.") or not secret.isprintable()
 
 
 @pytest.mark.parametrize("key", ["abПароль-é😀2024", "cdschlüssel∳2024"])
@@ -324,7 +327,7 @@ def test_a_part_of_a_secret_is_an_ordinary_text(secret: str, honest: str) -> Non
         lambda char: json.dumps(char)[1:-1],
         lambda char: rf"\U{ord(char):08x}",
         lambda char: f"&#{ord(char)};",
-        lambda char: f"&#x{ord(char):X}",
+        lambda char: f"&#x{ord(char):X};",
     ],
 )
 def test_a_key_of_other_letters_after_what_looks_like_an_escape(key: str, escaped: Callable[[str], str]) -> None:
