@@ -47,11 +47,64 @@ def test_no_group_gets_a_signal_whose_number_may_be_free(run: Callable[[str], st
     assert signals
 
 
-def test_a_supervisor_that_is_killed_is_not_signalled(signals: list[int]) -> None:
-    """Where a program kills its supervisor too, the turn fails as after any signal; nothing is sent to its number."""
+def test_a_program_that_kills_itself_and_its_supervisor() -> None:
+    """The turn fails as after any signal."""
     with pytest.raises(TransientError, match="it was ended by signal 9"):
         speak(f"{sys.executable} -c {shlex.quote('import os; os.killpg(0, 9)')}")
-    assert signals == []
+
+
+def test_what_a_child_prints_later_does_not_count() -> None:
+    """All that a program printed until it ended is its output, and nothing that what it left running prints then."""
+    heard = list[str]()
+    script = (
+        "import os, sys, time\n"
+        "if os.fork():\n    print('x' * 50_000, flush=True); os._exit(0)\n"
+        "time.sleep(0.3)\nwhile True: print('After.', flush=True); time.sleep(0.01)"
+    )
+    run = asyncio.run(ran([sys.executable, "-c", script], heard))
+
+    assert run.code == 0 and run.stdout.strip(b"x") == b"\n" == "".join(heard).strip("x").encode()
+    assert len(run.stdout) == 50_001
+
+
+ENDS_ITS_SUPERVISOR = """
+import os, sys, time
+open(sys.argv[1], "w").write(str(os.getpid()))
+print("Before.", flush=True)
+{fork}
+os.kill({supervisor}, 9)
+time.sleep(0.5)
+print("After.", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fork", "supervisor"),
+    [
+        ("", "os.getppid()"),
+        (
+            "supervisor = os.getppid()\nif os.fork(): sys.exit()\nopen(sys.argv[1], 'w').write(str(os.getpid()))",
+            "supervisor",
+        ),
+    ],
+    ids=["program", "child"],
+)
+def test_what_kills_its_supervisor_ends_with_it(tmp_path: Path, fork: str, supervisor: str) -> None:
+    """Neither a program that kills its supervisor lives on, nor a child of it; what it prints then does not count."""
+    pid, script, heard = tmp_path / "pid", tmp_path / "script.py", list[str]()
+    script.write_text(ENDS_ITS_SUPERVISOR.format(fork=fork, supervisor=supervisor), encoding="utf-8")
+    words = [sys.executable, str(script), str(pid)]
+    run = asyncio.run(ran(words, heard))
+
+    assert gone(int(pid.read_text(encoding="utf-8")))
+    assert run.stdout == b"Before.\n" and "".join(heard) == "Before.\n"
+
+
+async def ran(words: list[str], heard: list[str]) -> programs.ProgramRun:
+    run = programs.ProgramRun(heard.append)
+    await run.run(words, programs.environment(), b"", 30)
+    return run
 
 
 @pytest.mark.parametrize("run", [screen, speak])

@@ -2,7 +2,8 @@
 
 No shell is involved. The program runs in a process group of its own, so that whatever it starts ends with it: when it
 takes too long, when its caller is cancelled, or when this process is killed. The group is ended before the supervisor,
-which leads it, can be reaped: no other process has its number then.
+which leads it, can be reaped: no other process has its number then. Where another kills the supervisor, the group is
+killed once the socket to it closes, which is before it can be reaped.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from debate_orchestrator.providers import supervisor
@@ -24,7 +25,7 @@ from debate_orchestrator.util.coroutines import cancel_later
 from debate_orchestrator.util.redact import redact
 
 GRACE_SECONDS = supervisor.GRACE_SECONDS
-"""Seconds that a program has to end after it was asked to, and that a stray child may hold its output open."""
+"""Seconds that a program, and what it left running, has to end after it was asked to."""
 ENV_VARIABLE = "DEBATE_COMMAND_ENV"
 """Names, separated by commas, environment variables that programs get besides the usual ones."""
 _ENVIRONMENT = re.compile(
@@ -34,6 +35,8 @@ _ENVIRONMENT = re.compile(
 """Environment variables that every program gets: to run, to find its own configuration, and to verify servers."""
 _PROGRAM = -1
 """Stands for the program itself among its open pipes."""
+_MAX_PIPE = 1024 * 1024
+"""Bytes of the largest pipe."""
 _STDERR_KEPT = 64 * 1024
 """Bytes that are kept of the end of the standard error, which has the reason of a failure."""
 
@@ -68,8 +71,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
     async def run(
         self, words: Sequence[str], environment: Mapping[str, str], text: bytes, seconds: float, *, stderr: bool = True
     ) -> None:
-        """Hands the program a text, and waits until it has ended and its output is closed, or it has printed too much;
-        then nothing of it is left. Without `stderr`, it has that of this process. TimeoutError if it takes more seconds
+        """Hands the program a text, and waits until it has ended or has printed too much; then nothing of it is left. Without `stderr`, it has that of this process. TimeoutError if it takes more seconds
         than that, NotRun if it can't be run.
 
         Where the program has ended by itself, its output is whole, and a cancellation comes where the task next waits.
@@ -106,9 +108,9 @@ class ProgramRun(asyncio.SubprocessProtocol):
             stdin.write(text)
             stdin.write_eof()
             async with asyncio.timeout(seconds):
-                await self._finished
+                await asyncio.shield(self._finished)  # which takes the rest of the output also if this is cancelled
         except asyncio.CancelledError:
-            ended_well = self.code == 0  # a child of it may hold its output open
+            ended_well = self.code == 0
             if not ended_well:
                 raise
             cancel_later()
@@ -116,7 +118,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
             try:
                 await self._end(transport)
             except asyncio.CancelledError:
-                if not ended_well and (not self._finished.done() or self._finished.cancelled()):
+                if not ended_well and not self._finished.done():
                     raise
                 cancel_later()
 
@@ -157,10 +159,14 @@ class ProgramRun(asyncio.SubprocessProtocol):
         return redact(self._stderr.decode("utf-8", "replace"))[-_STDERR_KEPT:]
 
     def _read_report(self, own_end: socket.socket) -> None:
-        """Takes the supervisor's report on how the program has ended."""
-        self._loop.remove_reader(own_end)
+        """Takes the supervisor's report on how the program has ended; or, where the socket has closed, kills the
+        group: the supervisor was killed by another just now."""
         kind, _, number = own_end.recv(64).decode().partition(" ")
-        if not kind:  # the supervisor was killed: `process_exited` comes too
+        if not kind:  # `process_exited` comes too
+            self._loop.remove_reader(own_end)
+            assert self._transport is not None
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._transport.get_pid(), signal.SIGKILL)
             return
         if kind == supervisor.NOT_RUN:
             self._error_number = int(number)
@@ -203,7 +209,26 @@ class ProgramRun(asyncio.SubprocessProtocol):
             self._ended.set()
             self._stop_waiting()
         elif part == _PROGRAM:
-            self._loop.call_later(GRACE_SECONDS, self._stop_waiting)
+            for _, pipe in self._pipes():
+                pipe.pause_reading()
+            self._loop.call_soon(self._take_rest)  # after what was read
+
+    def _pipes(self) -> Iterator[tuple[int, asyncio.ReadTransport]]:
+        """The pipes that may have output, by their numbers in the program."""
+        assert self._transport is not None
+        for fd in (1, 2):
+            pipe = self._transport.get_pipe_transport(fd)
+            if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
+                yield fd, pipe
+
+    def _take_rest(self) -> None:
+        """Takes what the program had printed when it ended. What a child prints later does not count."""
+        for fd, pipe in self._pipes():
+            with suppress(BlockingIOError):
+                if rest := os.read(pipe.get_extra_info("pipe").fileno(), _MAX_PIPE):
+                    self.pipe_data_received(fd, rest)
+            pipe.resume_reading()
+        self._stop_waiting()
 
     def _stop_waiting(self) -> None:
         if not self._finished.done():
