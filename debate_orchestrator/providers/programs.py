@@ -71,8 +71,9 @@ class ProgramRun(asyncio.SubprocessProtocol):
     async def run(
         self, words: Sequence[str], environment: Mapping[str, str], text: bytes, seconds: float, *, stderr: bool = True
     ) -> None:
-        """Hands the program a text, and waits until it has ended or has printed too much; then nothing of it is left. Without `stderr`, it has that of this process. TimeoutError if it takes more seconds
-        than that, NotRun if it can't be run.
+        """Hands the program a text, and waits until it has ended or has printed too much; then nothing of it is left.
+        Without `stderr`, it has that of this process. TimeoutError if it takes more seconds than that, NotRun if it
+        can't be run.
 
         Where the program has ended by itself, its output is whole, and a cancellation comes where the task next waits.
         """
