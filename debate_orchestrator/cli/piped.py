@@ -36,7 +36,7 @@ class _Input:
         self.name, self.data, self.is_whole, self.is_cut = name, bytearray(), False, False
         self.path = ""
         """Of the file; empty while there is none."""
-        self._folder, self._file_size = folder, 0
+        self._folder, self._file_size, self._is_saved = folder, 0, False
         self._file: BinaryIO | None = None
         self._makes_folder = not os.path.lexists(folder.folder)
 
@@ -69,7 +69,7 @@ class _Input:
 
     def save(self) -> None:
         """Writes what is not in the file yet. Raises BadFile or OSError, and leaves no file, if it can't be written."""
-        if self.is_blank:
+        if self.is_blank or self._is_saved:
             return
         try:
             if self._file is None:
@@ -79,6 +79,7 @@ class _Input:
             self._file_size = len(self.data)
             if self.is_whole or self.is_cut:
                 os.fsync(self._file.fileno())
+                self._is_saved = True
         except OSError:
             self.remove()
             raise
@@ -94,7 +95,7 @@ class _Input:
         if self._makes_folder:
             with suppress(OSError):
                 os.rmdir(self._folder.folder)
-        self.path, self._file, self._file_size = "", None, 0
+        self.path, self._file, self._file_size, self._is_saved = "", None, 0, False
 
 
 class Piped:
