@@ -12,7 +12,7 @@ from markdown_it.rules_block import table
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-FORGING = {"heading_open", "hr", "html_block", "html_inline", "image"}
+FORGING = {"heading_open", "hr", "html_block", "html_inline", "image", "formula"}
 LINKED = ("http://", "https://", "mailto:")
 
 
@@ -24,6 +24,7 @@ READERS = ("tables first", "tables last", "no tables", "tables last, addresses",
 def parser(reader: str = READERS[0]) -> MarkdownIt:
     """A parser that knows HTML and tables and holds every kind of address to be a link."""
     made = MarkdownIt("commonmark", {"html": True, "maxNesting": 64}).enable("strikethrough")
+    made.inline.ruler.after("escape", "formula", _formula)
     made.validateLink = lambda url: True  # type: ignore[method-assign]
     if "first" in reader:
         made.enable("table")
@@ -32,6 +33,16 @@ def parser(reader: str = READERS[0]) -> MarkdownIt:
     if "addresses" in reader:
         made.disable("text").inline.ruler.push("address", _bare_address)
     return made
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    """What the most eager programs draw: all from some dollar signs to as many, code or not."""
+    found = re.compile(r"(\$+)(?!\$).+?(?<!\$)\1(?!\$)", re.DOTALL).match(state.src, state.pos)
+    if found is None or silent:
+        return False
+    state.push("formula", "", 0).content = found[0]
+    state.pos = found.end()
+    return True
 
 
 def _bare_address(state: StateInline, silent: bool) -> bool:

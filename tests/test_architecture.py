@@ -51,7 +51,7 @@ PLACES = {
         "reports/markdown.py",
         "prompting/templates.py",
     ),
-    "markdown_it": ("engine/transcript_file.py", "reports/html/writer.py"),
+    "markdown_it": ("engine/transcript_file.py", "reports/layout.py", "reports/html/writer.py"),
     "markupsafe": ("reports/html/page.py", "reports/html/writer.py", "reports/markdown.py", "tournament/report.py"),
     "numpy": ("tournament/ratings.py",),
     "scipy": ("tournament/ratings.py",),

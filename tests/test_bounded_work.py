@@ -159,7 +159,7 @@ def test_a_long_run_of_hidden_characters_is_read_once() -> None:
 @pytest.mark.timeout(60)
 def test_a_long_run_of_brackets_is_read_once() -> None:
     """A line of opening brackets comes to its end: what may be a link ends at the next one."""
-    assert markup.prose("[" * 64_000 + "[a](https://a.de)") == r"\[" * 64_000 + "[a](https://a.de)"
+    assert markup.prose("x" + "[" * 64_000 + "[a](https://a.de)") == "x" + r"\[" * 64_000 + "[a](https://a.de)"
 
 
 @pytest.mark.slow

@@ -19,9 +19,14 @@ WORDS = st.lists(st.text("abcXYZ019", min_size=1, max_size=6), min_size=1, max_s
 JOINT = st.sampled_from([" ", "\n", "\n\n", " <", "> ", "`", " **", "* ", "\n# ", "\n- ", "\n> ", "|", "\n---\n"])
 
 
+def shown_text(markdown: str) -> str:
+    """A text without the character that is not seen."""
+    return markdown.replace("\u2060", "")
+
+
 def unquoted(markdown: str) -> str:
     """The speech of which a block quote was made."""
-    return "\n".join(re.sub("^> ?", "", line) for line in markdown.replace("\u2060", "").split("\n"))
+    return "\n".join(re.sub("^> ?", "", line) for line in shown_text(markdown).replace(r"\$", "$").split("\n"))
 
 
 def unescaped(markdown: str) -> str:
@@ -79,8 +84,9 @@ AS_THEY_ARE = (
     "| what | cost |\n|---|---:|\n| REST | 3 |\n| gRPC | `a<b>` |",
     "a | b\n--- | ---\n1 | 2",
     "As the RFC says:\n\n> A quotation, with **weight**.\n\nSo it is.",
-    '```python\n# a comment\nif a < b:\n    print("<b>", "---")\n---\n```\n\nAfter it.',
+    '```\n# a comment\nif a < b:\n    print("<b>", "---")\n---\n```\n\nAfter it.',
     "See [RFC 9113](https://rfc-editor.org/rfc/rfc9113) or [write](mailto:a@example.org).",
+    "Run `echo $HOME`.\n\n    echo\n\n```\necho $A $B\n```",
     "Costs $5 to $10 [sic], see note [3], array[0], f(x), a_b_c and 2 * 3 * 4.",
 )
 
@@ -110,7 +116,7 @@ QUOTED = {  # a bar stands for a character that is not seen
     "<mailto:x/autofocus/onfocus=y> <https://x/onfocus=y>": "> <¦mailto:x/autofocus/onfocus=y> <¦https://x/onfocus=y>",
     "x\n\n:   # head": "> x\n>\n> ¦:   # head",
     "a\n:-:": "> a\n> :-:",
-    "\\input{x} $$": "> \\¦input¦{¦x} $¦$",
+    "\\input{x} $$": "> \\¦input¦{¦x} ¦\\$¦¦\\$¦",
     "```\nx": "> ```\n> x",
     "\x1b[31mred": "> ␛[31mred",
     "\n \n": "",
@@ -170,7 +176,7 @@ def test_a_literal_line_shows_every_character(text: str) -> None:
     """A literal line is read as exactly the line that was written, and can be unescaped."""
     (_, inline, _) = reading.parser().parse("x" + literal(text))
 
-    assert reading.shown(inline) == "x" + sanitize.one_line(text)
+    assert shown_text(reading.shown(inline)) == "x" + sanitize.one_line(text)
     assert literal(unescaped(literal(text))) == literal(text)
 
 
@@ -268,11 +274,83 @@ def test_a_link_without_words_of_its_own_shows_its_address(text: str) -> None:
         assert not any(token.attrs for token in tokens if token.info != "auto")
 
 
-@for_each(["```math", "~~~ Mermaid", "````geojson"])
-def test_code_that_a_site_draws_stays_code(fence: str) -> None:
-    """GitHub makes a formula, a picture or a map of code blocks with these names; the name of another one stays."""
-    (shown,) = (
-        token for token in reading.parser().parse(quote_speech(f"{fence}\nx\n{fence[:4].strip(' M')}")) if token.info
+@for_each(["```math", "~~~ Mermaid", "````geojson", "```python so it is not", "- > ``` {.x}", "> 1. ~~~`x` y"])
+def test_the_name_of_code_is_shown_in_it(opening: str) -> None:
+    """No program shows the name of a block, and some draw a formula or a map of what has it: it is the first line."""
+    marks = re.sub("[^>]", " ", opening[: re.search("[`~]", opening).start()])
+    name = re.search("(?:`{3,}|~{3,}) *(.*)", opening)[1]
+    quoted = quote_speech(f"{opening}\n{marks}x")
+    (shown,) = (token for token in reading.every(reading.parsed(quoted)) if token.type == "fence")
+
+    assert (shown.info, shown_text(shown.content).strip("\n")) == ("", f"{name}\nx")
+
+
+def test_no_cell_is_dropped() -> None:
+    """A speech with a row that has more cells than its head is shown as it was written, as code."""
+    assert quote_speech("a | b\n---|---\nx | y | `not`\n\nso") == (
+        ">     a | b\n>     ---|---\n>     x | y | `not`\n>\n>     so"
     )
-    assert shown.info.startswith("\u2060")
-    assert quote_speech("```mathematica\nx\n```") == "> ```mathematica\n> x\n> ```"
+
+
+FORMULAS = (
+    "it is $\\phantom{not}$ so",
+    "$`x`$, $$x$$ and $ x $",
+    "$$\nx\n$$",
+    "$5 and $7",
+    "a ` `$x$` b",
+    "a ` b\nc `$x$ `",
+    "- a `\n- `$x$`\n- `",
+    "\\`$x$` `a`",
+    "a | `$x` | $y\n--|--|--\n`$` | $x$ | `$`",
+    "> ```\n> $a$\n$x$\n$y$",
+    "\\$x\\$ \\\\$x\\\\$",
+)
+
+
+@for_each(FORMULAS)
+def test_no_formula_is_drawn(text: str) -> None:
+    """Every dollar sign outside of code is one: words in a formula may vanish."""
+    for made in (quote_speech(text), prose(text), literal(text)):
+        for reader in reading.READERS:
+            assert reading.forged(made, reader) == []
+    assert shown_text(quote_speech("costs $5")) == "> costs \\$5"
+
+
+HIDDEN_BY_SOME = (
+    *("%%so%%", "% so", "^[so]", "so ^not-so", ":no_entry:", '!!! not ""', "??? so", "/// so", "+++ so", "(so)="),
+    *("`#!so x`", "`:::so x`", "{--so--}"),
+)
+
+
+@for_each((*HIDDEN_BY_SOME, ">! so", "*[so]: so", "[^1]: so", "[[not so|so]]", '=== "so"'))
+def test_what_a_program_hides_is_parted(text: str) -> None:
+    """Comments, names, boxes and notes of single programs are text: a character that is not seen parts their signs."""
+    for one in (quote_speech(text), *([prose(text)] if text in HIDDEN_BY_SOME else [])):
+        assert one not in (f"> {text}", text)
+        assert shown_text(one).removeprefix("> ").replace("\\", "") == text
+
+
+HOSTS = {
+    "[bank.com](https://evil.example)": "evil.example",
+    "[bank。com](https://evil.example/x)": "evil.example",
+    "[b**ank.c**om](https://evil.example)": "evil.example",
+    "[`bank`.com](https://evil.example)": "evil.example",
+    "[bank\\.com](https://evil.example)": "evil.example",
+    "[https：//bank.com/x](https://evil.example)": "evil.example",
+    "[at b\u0430nk.com](https://bank.com)": "bank.com",
+    "[evil.example@bank.com](https://evil.example)": "evil.example",
+    "[10.0.0.1](https://evil.example)": "evil.example",
+    "[bank.com](https://bank.com@evil.example)": "evil.example",
+    "[a@bank.com](mailto:a@evil.example)": "a@evil.example",
+    "[evil.example/a.html](https://www.evil.example/b.html)": "",
+    "[RFC 9113, v1.2 e.g.](https://rfc-editor.org/rfc9113.html)": "",
+}
+
+
+@for_each(HOSTS.items())
+def test_a_link_that_names_another_host_shows_its_own(link: tuple[str, str]) -> None:
+    """Whatever way a host is written in the words of a link, the host that it leads to follows; else nothing does."""
+    text, host = link
+    after = f"{text} ({host})" if host else text
+    assert shown_text(quote_speech(text)) == f"> {after}"
+    assert prose(text) == after if "\\" not in text and "`" not in text else "https\\://evil" in prose(text)

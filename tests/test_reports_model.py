@@ -168,14 +168,14 @@ def test_it_is_told() -> None:
     """A row for each seat and phase, their sum, and what the prices are."""
     _, section = costs_told(paid()).split(f"\n\n{SECTION}\n")
 
-    assert section == (
+    assert section.replace("\u2060", "") == (
         "\n| Seat | Phase | Calls | Input, fresh | Read from cache | Written to cache | Output | Cost |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
-        "| Researcher A | opening | 1 | 1,000 | 20 | 340 | 5 | $0.2500 |\n"
-        "| Researcher B | opening | 1 | 1,000 | 20 | 340 | 5 | $0.2500 |\n"
-        "| Judge | verdict | 2 | 2,000 | 40 | 680 | 10 | $0.5000 |\n"
-        "| Judge | dissent | 1 | 1,000 | 20 | 340 | 5 | $0.2500 |\n"
-        "| **Total** |  | 5 | 5,000 | 100 | 1,700 | 25 | $1.2500 |\n"
+        "| Researcher A | opening | 1 | 1,000 | 20 | 340 | 5 | \\$0.2500 |\n"
+        "| Researcher B | opening | 1 | 1,000 | 20 | 340 | 5 | \\$0.2500 |\n"
+        "| Judge | verdict | 2 | 2,000 | 40 | 680 | 10 | \\$0.5000 |\n"
+        "| Judge | dissent | 1 | 1,000 | 20 | 340 | 5 | \\$0.2500 |\n"
+        "| **Total** |  | 5 | 5,000 | 100 | 1,700 | 25 | \\$1.2500 |\n"
         "\n*Prices are those known when each answer was given.*\n"
     )
 

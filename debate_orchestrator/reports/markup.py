@@ -9,8 +9,11 @@ a text is one line that keeps only closed emphasis, code and links.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote, urlsplit
 
+from debate_orchestrator.reports import layout
+from debate_orchestrator.reports.layout import MAX_LINK_LENGTH, host_of
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
@@ -21,45 +24,108 @@ them out of speech: those in a report are the report's own."""
 _PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
 _ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
 """An address that may be linked. It holds nothing that could end it, or the attribute it becomes."""
-_HIDING_LINK = re.compile(r"\[(?:(?:[^\w\[\]]|_)*|[^\[\]]*?(?:://|\bwww\.)[^\[\]]*)\](?=\()", re.IGNORECASE)
-"""A link without words, or with the words of an address, which may differ from its own."""
+_WORDED = r"(?=[^\[\]]*[^\W_])(?![^\[\]]*(?:://|\bwww\.))"
+"""Of the words of a link that follow: there are some, and none looks like a whole address."""
+_DRAWN = (
+    r"&(?=#?\w+;)"  # HTML entities, which would show a tag that was not written
+    r"|%(?=%)"  # what Obsidian hides as a comment
+    r"|\^(?=\[)|(?<!\S)\^(?=[\w-])"  # a note, whose words stand elsewhere, and the hidden name of a paragraph
+    r"|:(?=(?!-+:)[\w+-]{1,40}:)"  # a picture that is named
+)
+"""The first of two characters of which a backslash would not keep every program."""
 _STRUCTURE = re.compile(
     r"<(?=[A-Za-z/!?])"  # HTML and comments, and addresses, which some programs take for HTML
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
-    r"|&(?=#?\w+;)"  # HTML entities, which would show a tag that was not written
-    r"|\[(?=_?toc_?\])"  # a table of contents
+    r"|\[(?=_?toc_?\]|\[)"  # a table of contents; words that lead to a page within, which may show others
     r"|\](?=:)"  # definitions of links, notes and abbreviations
-    rf"|\](?=\()(?!\({_ADDRESS}\))"  # links to odd places
-    r"|\\(?=[A-Za-z(\[])|\$(?=\$)"  # TeX, without which a formula says nothing but its letters
-    r"|(?<=```|~~~)(?=[ \t]*(?:math|mermaid|geojson|topojson|stl)\b)",  # code that GitHub draws as a picture
+    rf"|\[(?P<words>{_WORDED}[^\[\]]+)\]\((?P<to>{_ADDRESS})\)"  # the links that may stay
+    r"|\](?=\()"  # all others
+    r"|\\(?=[A-Za-z(\[])"  # TeX
+    r"|>(?=!)"  # what is covered until it is pressed
+    r"|(?<=```|~~~)(?=[ \t]*\w)|(?<=`)(?=[ \t]*(?:#!|:::))"  # the name of code: it is not shown, or the code is drawn
+    rf"|{_DRAWN}",
     re.IGNORECASE,
 )
-"""The first of two characters that would begin something that a speech can't have."""
+"""The first of two characters that would begin something that a speech can't have, and links."""
+_BOX = r"!!!|\?\?\?|===|///|%(?=.)|\+\+\+|\([^()\n]*\)="
+"""What begins a box, which may be folded, a comment, a mark of a place."""
 _HEADING = re.compile(
-    r"^[ \t>*+\-\d.)]*+(?=#|:(?!-))"  # also within a quote or a list; a definition may hold one
+    rf"^[ \t>*+\-\d.)]*?(?=#|:(?!-)|{_BOX})"  # also within a quote or a list; a definition may hold one
     r"|(?:^|(?<=[ \t>]))(?<!\| )(?=(?:=+|-+)[ \t]*$)",  # the line below a heading, but not that of a table
     re.MULTILINE,
 )
-"""The text before the `#` of a heading: links within a report would lead there."""
+"""The text before the `#` of a heading, to which links within a report would lead, and the like."""
+_DOLLAR = re.compile(r"(\\*)\$")
+_CODE = re.compile(r"(?<![`\\])(`+)(?!`)[^`|\n]+\1(?!`)")
+"""Code on one line."""
 
 
 def quote_speech(text: str) -> str:
-    """A whole speech as a block quote."""
+    """A whole speech as a block quote. One whose layout would leave out a word is code."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     if not safe_text.strip():
         return ""
-    safe_text = _HIDING_LINK.sub(rf"\g<0>{_APART}", safe_text)
-    lines = _apart(_HEADING.sub(rf"\g<0>{_APART}", safe_text)).split("\n")
+    safe_text = _apart(_HEADING.sub(rf"\g<0>{_APART}", safe_text))
+    tokens = layout.of_speech(safe_text)
+    lines = safe_text.split("\n")
+    lines = _lines(lines, layout.code_blocks(tokens)) if tokens else [f"    {line}" for line in lines]
     return "\n".join(f"> {line}" if line.strip() else ">" for line in lines)
+
+
+def _lines(lines: list[str], blocks: Iterable[tuple[int, int, str]]) -> list[str]:
+    """The lines of a speech without formulas. The name of a code block, which no program shows, is the first line of
+    the block."""
+    made, end = list[str](), 0
+    for start, after, fence in blocks:
+        indent, _, name = lines[start].partition(fence)
+        name = name.strip(f" \t{_APART}")
+        made += [*_without_formulas(lines[end:start]), indent + fence]
+        made += [re.sub(r"[^>\s]", " ", indent) + name] if name else []
+        made += lines[start + 1 : after]
+        end = after
+    return made + _without_formulas(lines[end:])
+
+
+def _without_formulas(lines: Sequence[str]) -> list[str]:
+    """Lines outside of code blocks, in which every dollar sign is one. Code on a line keeps its own, unless a backtick
+    that is left over makes it doubtful what is code."""
+    text = "\n".join(lines)
+    paragraphs = re.split(r"(\n[ \t>]*\n)", text)
+    return "".join(map(_without_formula, paragraphs)).split("\n") if lines else []
+
+
+def _without_formula(paragraph: str) -> str:
+    parts, end = list[str](), 0
+    for code in _CODE.finditer(paragraph) if "`" not in _CODE.sub("", paragraph) else ():
+        parts += [_DOLLAR.sub(_dollar, paragraph[end : code.start()]), code[0]]
+        end = code.end()
+    return "".join([*parts, _DOLLAR.sub(_dollar, paragraph[end:])])
+
+
+def _dollar(sign: re.Match[str]) -> str:
+    """A dollar sign that begins no formula: most programs heed the backslash, GitHub the characters around it."""
+    backslashes = len(sign[1]) // 2 * 2
+    return rf"{sign[1][:backslashes]}{_APART}\${_APART}"
 
 
 def _apart(text: str) -> str:
     """A text in which no markdown structure begins. Each brace is separated from the text on both sides, since it could
     begin attributes."""
-    return _STRUCTURE.sub(rf"\g<0>{_APART}", text).replace("{", f"{_APART}{{{_APART}")
+    return _STRUCTURE.sub(_parted, text).replace("{", f"{_APART}{{{_APART}")
 
 
-_SIGNS = re.compile(r"[\\`*_\[\]<>|~&#]|:(?=//)|(?<=www)\.|\$(?!\d)|\{", re.IGNORECASE)
+def _parted(found: re.Match[str]) -> str:
+    return f"{found[0]}{_APART}" if found["to"] is None else _link(_STRUCTURE.sub(_parted, found["words"]), found["to"])
+
+
+def _link(words: str, url: str) -> str:
+    """A link of a speaker's. If its words name another host than its own, that follows."""
+    if not layout.names_another_host(re.sub(rf"[*_~`\\{_APART}]", "", words), url):
+        return f"[{words}]({url})"
+    return f"[{words}]({url}) ({literal(urlsplit(url).hostname or url.partition(':')[2])})"
+
+
+_SIGNS = re.compile(rf"[\\`*_\[\]<>|~#${{]|:(?=//)|(?<=www)\.|(?P<drawn>{_DRAWN})", re.IGNORECASE)
 _OPENING = re.compile(r"^( *)(?:(\d{1,9})(?=[.)](?: |$))|(?=[-+](?: |$)|=|--|:::))")
 """The beginning of a list, a rule or the like at the start of a line, where `_SIGNS` leaves it alone."""
 
@@ -67,7 +133,7 @@ _OPENING = re.compile(r"^( *)(?:(\d{1,9})(?=[.)](?: |$))|(?=[-+](?: |$)|=|--|:::
 def escape(text: str) -> str:
     """A part of a line in which every character is shown as itself. It keeps its spaces."""
     line = _escape_signs(sanitize.without_line_breaks(text).expandtabs(1))
-    line = _OPENING.sub(r"\1\2\\", line)
+    line = _opened(line)
     return line.lstrip(" ") if line.startswith("    ") else line  # four spaces would make code of it
 
 
@@ -77,13 +143,20 @@ def literal(text: str) -> str:
 
 
 def _escape_signs(text: str) -> str:
-    return _SIGNS.sub(lambda match: "&lt;" if match[0] == "<" else f"\\{match[0]}", text)
+    return _SIGNS.sub(_escaped, text)
+
+
+def _escaped(sign: re.Match[str]) -> str:
+    if sign["drawn"]:
+        return f"{sign[0]}{_APART}"
+    escapes = {"<": "&lt;", "$": rf"{_APART}\${_APART}", "{": f"{_APART}{{{_APART}"}
+    return escapes.get(sign[0], rf"\{sign[0]}")
 
 
 _SPAN = re.compile(
     r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^`|]+(?P=ticks)(?!`))"
-    rf"|(?P<link>(?<!!)\[(?=[^\[\]]*[^\W_])(?![^\[\]]*(?:://|\bwww\.))[^\[\]`<>\\{{}}$|]+\]\({_ADDRESS}\))"
-    r"|(?P<words>\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\[(:]))"
+    rf"|(?<!!)\[{_WORDED}[^\[\]`<>\\{{}}$|]+\]\({_ADDRESS}\)"
+    r"|(?P<words>(?<!\^)\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\[(:]))"
     r"|(?<![\w*_~])(?P<marks>\*{1,3}|_{1,2}|~~)(?P<inside>(?![\s*_~])(?:(?!(?P=marks)).)+(?<!\s))(?P=marks)(?![\w*_~])",
     re.IGNORECASE,
 )
@@ -93,7 +166,12 @@ _SPAN = re.compile(
 def prose(text: str) -> str:
     """One line that keeps its emphasis, code and links: a judge's sentence, a table's cell. Others may be on the
     same line: nothing in it is left open that could reach into them."""
-    return _OPENING.sub(r"\1\2\\", _with_spans(sanitize.one_line(text)))
+    return _opened(_with_spans(sanitize.one_line(text)))
+
+
+def _opened(line: str) -> str:
+    """A line that begins no block, a formula in brackets among them."""
+    return re.sub(rf"^(?= *(?:\\\[|{_BOX}))", _APART, _OPENING.sub(r"\1\2\\", line))
 
 
 def _with_spans(line: str) -> str:
@@ -103,7 +181,7 @@ def _with_spans(line: str) -> str:
         if span["marks"]:
             parts.append(f"{span['marks']}{_with_spans(span['inside'])}{span['marks']}")
         else:
-            parts.append(span[0] if span["link"] else _apart(span[0]))
+            parts.append(_apart(span[0]))
         end = span.end()
     return "".join([*parts, _escape_signs(line[end:])])
 
@@ -122,8 +200,6 @@ def anchor(heading: str, counts: dict[str, int]) -> str:
     return f"{slug}-{again}" if again else slug
 
 
-MAX_LINK_LENGTH = 2_000
-"""Characters of an address that is still linked, and of a title that is still shown whole."""
 _SAFE = "/:?=&%@+,~$-._#"
 """The characters that stay as they are in an address. Brackets, quotes and the like are written as percent signs and
 digits, so that nothing can end the link, and so is the semicolon, without which there is no entity."""
@@ -144,14 +220,3 @@ def address(url: str) -> str:
     if host_of(url) is None:
         return literal(url[:MAX_LINK_LENGTH])
     return f"[{literal(url)}]({quote(url, safe=_SAFE, errors='replace')})"
-
-
-def host_of(url: str) -> str | None:
-    """The host of an address that may be linked."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname
-    except ValueError:
-        return None
-    odd = len(url) > MAX_LINK_LENGTH or url != sanitize.one_line(url) or "@" in parts.netloc
-    return host if parts.scheme in ("http", "https") and host and not odd else None

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from html import unescape
 from itertools import groupby
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
-from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from debate_orchestrator.core.visible_text import with_quotation_marks
-from debate_orchestrator.reports import markup
+from debate_orchestrator.reports import layout
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, Span
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
@@ -57,8 +53,8 @@ class HtmlWriter:
             case "address":
                 return self._page(run.text, run.text)
             case "cited":
-                host = markup.host_of(run.to)
-                linked = self._page(run.to, run.text[: markup.MAX_LINK_LENGTH])
+                host = layout.host_of(run.to)
+                linked = self._page(run.to, run.text[: layout.MAX_LINK_LENGTH])
                 return linked + f" ({host})" if host and run.text else linked
             case "issue":
                 title = Markup(' title="{}"').format(sanitize.one_line(run.to)) if run.to else ""
@@ -72,9 +68,9 @@ class HtmlWriter:
         return self.to(run.to, text) if run.to else text
 
     def _page(self, url: str, title: str) -> Markup:
-        link = literal_html(title) or literal_html(url[: markup.MAX_LINK_LENGTH]) or escape("a page without an address")
-        if markup.host_of(url) is None:
-            return link[: markup.MAX_LINK_LENGTH] if title == url else link
+        link = literal_html(title) or literal_html(url[: layout.MAX_LINK_LENGTH]) or escape("a page without an address")
+        if layout.host_of(url) is None:
+            return link[: layout.MAX_LINK_LENGTH] if title == url else link
         address = quote(url, safe=_SAFE, errors="replace")
         attribute = Markup(' class="whole"') if title == url else ""
         return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, attribute, link)
@@ -162,18 +158,6 @@ class HtmlWriter:
 
 
 REL = "nofollow noopener noreferrer"
-_MAX_DEPTH = 16
-"""Blocks within blocks that are still laid out; two for each list."""
-_MAX_LENGTH = 40_000
-"""Characters of a text that is parsed, ten times what a phase asks for; a longer one is shown as it is."""
-_MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
-"""The maximum number of these in a parsed text: beginnings of links, from each of which the parser looks ahead,
-borders of cells, and ends of lines."""
-
-
-def _is_laid_out(text: str) -> bool:
-    """Whether a text is short and plain enough to be parsed."""
-    return len(text) <= _MAX_LENGTH and all(text.count(sign) <= n for sign, n in _MAX_SIGNS.items())
 
 
 class _Renderer(RendererHTML):
@@ -191,18 +175,6 @@ class _Renderer(RendererHTML):
         return f"<pre><code>{name}{escape(tokens[idx].content)}</code></pre>\n"
 
 
-@cache
-def _parser(*, of_lines: bool = False) -> MarkdownIt:
-    """A parser without HTML, images and link definitions. Horizontal rules are shown as text, and so are HTML entities
-    in single lines."""
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}, renderer_cls=_Renderer)
-    parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline", "hr"])
-    parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
-    if of_lines:
-        parser.disable("entity")
-    return parser
-
-
 def quoted_document(heading: str, text: str, notes: Iterable[str] = ()) -> Markup:
     """A text of others below its heading, both hostile, and below it notes of the program."""
     below = Markup().join(Markup("<p>{}</p>\n").format(literal_html(note)) for note in notes)
@@ -218,8 +190,8 @@ def join_html(parts: Iterable[Markup]) -> Markup:
 def speech(text: str) -> Markup:
     """A whole speech."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
-    tokens = _parser().parse(safe_text, {}) if _is_laid_out(safe_text) else []
-    if not tokens or _is_deep(tokens) or not _shows_all(tokens, safe_text):
+    tokens = layout.of_speech(safe_text)
+    if not tokens:
         return Markup('<pre class="whole"><code>{}</code></pre>\n').format(safe_text)
     _restyle(tokens)
     return _render(tokens)
@@ -227,7 +199,7 @@ def speech(text: str) -> Markup:
 
 def _render(tokens: Sequence[Token]) -> Markup:
     _redact(tokens)
-    return Markup(_parser().renderer.render(tokens, _parser().options, {}))
+    return Markup(_Renderer().render(tokens, layout.parser().options, {}))
 
 
 def _restyle(tokens: Sequence[Token]) -> None:
@@ -254,45 +226,12 @@ def _with_plain_links(tokens: Sequence[Token]) -> Iterator[Token]:
         if token.type == "link_open":
             href, title, words = str(token.attrs.get("href", "")), str(token.attrs.get("title", "")), ""
             token.attrs = {"href": href, "rel": REL} if href else {}
-        elif token.type == "link_close" and (not _words(words) or _names_another_host(words, href)):
+        elif token.type == "link_close" and (not layout.words_in(words) or layout.names_another_host(words, href)):
             yield Token("text", "", 0, content=f" {href}" if words else href)
         words += token.content
         yield token
         if token.type == "link_close" and title:
             yield Token("text", "", 0, content=f" “{title}”")
-
-
-def _names_another_host(words: str, href: str) -> bool:
-    """Whether the words of a link hold an address on another host than the one it leads to."""
-    address = re.search(r"(?:https?://|\bwww\.)[^\s/]+", words, re.IGNORECASE)
-    if address is None:
-        return False
-    return markup.host_of(address[0] if "://" in address[0] else f"https://{address[0]}") != markup.host_of(href)
-
-
-def _shows_all(tokens: Sequence[Token], text: str) -> bool:
-    """Whether these tokens show every word of a text. Every parser drops the cells of a row that has more of them than
-    its head."""
-    return not Counter(_words(text)) - Counter(word for part in _shown(tokens) for word in _words(part))
-
-
-def _shown(tokens: Sequence[Token]) -> Iterator[str]:
-    """The visible text of each token once it is restyled, and the addresses of links; nothing twice."""
-    for token in tokens:
-        if token.children is not None:
-            yield from _shown(token.children)
-        elif token.type == "link_open" and token.markup != "autolink":  # the address of one is its text
-            yield from (str(token.attrs.get("href", "")), str(token.attrs.get("title", "")))
-        elif token.type == "list_item_open" and token.info:
-            yield str(int(token.info))
-        else:
-            yield token.info if token.type == "fence" else ""
-            yield token.content
-
-
-def _words(text: str) -> list[str]:
-    """The runs of letters and digits in a text, however its characters and addresses are written."""
-    return re.findall(r"[^\W_]+", unquote(unescape(text)).casefold())
 
 
 def _redact(tokens: Sequence[Token]) -> None:
@@ -304,16 +243,12 @@ def _redact(tokens: Sequence[Token]) -> None:
             token.children = [Token("text", "", 0, content=redacted)]
 
 
-def _is_deep(tokens: Sequence[Token]) -> bool:
-    return any(token.level >= _MAX_DEPTH or _is_deep(token.children or []) for token in tokens)
-
-
 def line(text: str) -> Markup:
     """A sentence on one line, with its emphasis, code and links."""
     plain = sanitize.one_line(text)
-    tokens = _parser(of_lines=True).parseInline(plain, {}) if _is_laid_out(plain) else []
+    tokens = layout.of_line(plain)
     _restyle(tokens)
-    return escape(plain) if not tokens or _is_deep(tokens) else _render(tokens)
+    return _render(tokens) if tokens else escape(plain)
 
 
 def literal_html(text: str) -> Markup:

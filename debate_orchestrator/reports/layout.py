@@ -1,0 +1,115 @@
+"""What markdown makes of the words of others: their blocks, and whether all words are shown."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from html import unescape
+from urllib.parse import unquote, urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from debate_orchestrator.util import sanitize
+
+_MAX_DEPTH = 16
+"""Blocks within blocks that are still laid out; two for each list."""
+_MAX_LENGTH = 40_000
+"""Characters of a text that is parsed, ten times what a phase asks for; a longer one is shown as it is."""
+_MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
+"""The maximum number of these in a parsed text: beginnings of links, from each of which the parser looks ahead,
+borders of cells, and ends of lines."""
+MAX_LINK_LENGTH = 2_000
+"""Characters of an address that is still linked, and of a title that is still shown whole."""
+
+
+@cache
+def parser(*, of_lines: bool = False) -> MarkdownIt:
+    """A parser without HTML, images and link definitions. Horizontal rules are shown as text, and so are HTML entities
+    in single lines."""
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8})
+    made.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline", "hr"])
+    made.validateLink = lambda url: host_of(url) is not None  # type: ignore[method-assign]
+    if of_lines:
+        made.disable("entity")
+    return made
+
+
+def of_speech(text: str) -> list[Token]:
+    """The blocks of a whole speech; none if it is too long or too deep, or if they would leave out a word."""
+    tokens = parser().parse(text, {}) if _is_laid_out(text) else []
+    return [] if _is_deep(tokens) or not _shows_all(tokens, text) else tokens
+
+
+def of_line(text: str) -> list[Token]:
+    """The content of one line; none if it is too long or too deep."""
+    tokens = parser(of_lines=True).parseInline(text, {}) if _is_laid_out(text) else []
+    return [] if _is_deep(tokens) else tokens
+
+
+def code_blocks(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
+    """Of each block of code between fences, in a whole speech: its first line, the line after it, both from 0, and the
+    fence that opens it."""
+    for token in tokens:
+        if token.type == "fence" and token.map:
+            yield token.map[0], token.map[1], token.markup
+
+
+def _is_laid_out(text: str) -> bool:
+    """Whether a text is short and plain enough to be parsed."""
+    return len(text) <= _MAX_LENGTH and all(text.count(sign) <= n for sign, n in _MAX_SIGNS.items())
+
+
+def _is_deep(tokens: Sequence[Token]) -> bool:
+    return any(token.level >= _MAX_DEPTH or _is_deep(token.children or []) for token in tokens)
+
+
+def _shows_all(tokens: Sequence[Token], text: str) -> bool:
+    """Whether these tokens show every word of a text. Every parser drops the cells of a row that has more of them than
+    its head."""
+    return not Counter(words_in(text)) - Counter(word for part in _shown(tokens) for word in words_in(part))
+
+
+def _shown(tokens: Sequence[Token]) -> Iterator[str]:
+    """The visible text of each token once it is restyled, and the addresses of links; nothing twice."""
+    for token in tokens:
+        if token.children is not None:
+            yield from _shown(token.children)
+        elif token.type == "link_open" and token.markup != "autolink":  # the address of one is its text
+            yield from (str(token.attrs.get("href", "")), str(token.attrs.get("title", "")))
+        elif token.type == "list_item_open" and token.info:
+            yield str(int(token.info))
+        else:
+            yield token.info if token.type == "fence" else ""
+            yield token.content
+
+
+def words_in(text: str) -> list[str]:
+    """The runs of letters and digits in a text, however its characters and addresses are written."""
+    return re.findall(r"[^\W_]+", unquote(unescape(text)).casefold())
+
+
+_DOTS = str.maketrans(dict.fromkeys("。·•‧∙⋅ꓸ۔", "."))
+"""Characters that are read as the dot of a host, or are one in an address."""
+_HOST = re.compile(r"(?<![\w-])((?:[\w-]+\.){1,20}[^\W\d_][\w-]+|\d{1,3}(?:\.\d{1,3}){3})(?:[:/]\S*)?")
+"""What looks like a host in the words of a link, and its path: `label.tld`, or four numbers."""
+
+
+def names_another_host(words: str, url: str) -> bool:
+    """Whether the words of a link, as they are shown, name a host other than the one that it leads to."""
+    plain = sanitize.UNSEEN.sub("", sanitize.normalize_unicode(words.translate(_DOTS))).translate(_DOTS).casefold()
+    own = host_of(url) or url.rpartition("@")[2].partition("?")[0]  # of a letter
+    return any(host.removeprefix("www.") != own.casefold().removeprefix("www.") for host in _HOST.findall(plain))
+
+
+def host_of(url: str) -> str | None:
+    """The host of an address that may be linked."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return None
+    odd = len(url) > MAX_LINK_LENGTH or url != sanitize.one_line(url) or "@" in parts.netloc
+    return host if parts.scheme in ("http", "https") and host and not odd else None
