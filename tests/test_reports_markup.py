@@ -117,7 +117,7 @@ QUOTED = {  # a bar stands for a character that is not seen
     "x\n\n:   # head": "> x\n>\n> ¦:   # head",
     "a\n:-:": "> a\n> :-:",
     "\\input{x} $$": "> \\¦input¦{¦x} ¦\\$¦¦\\$¦",
-    "```\nx": "> ```\n> x",
+    "```\nx": "> ```\n> x\n> ```",
     "\x1b[31mred": "> ␛[31mred",
     "\n \n": "",
 }
@@ -290,6 +290,7 @@ def test_no_cell_is_dropped() -> None:
     assert quote_speech("a | b\n---|---\nx | y | `not`\n\nso") == (
         ">     a | b\n>     ---|---\n>     x | y | `not`\n>\n>     so"
     )
+    assert quote_speech("# a | b\n---|---\nx | y | not").startswith(">     ")  # a table where tables come first
 
 
 FORMULAS = (
@@ -304,6 +305,7 @@ FORMULAS = (
     "a | `$x` | $y\n--|--|--\n`$` | $x$ | `$`",
     "> ```\n> $a$\n$x$\n$y$",
     "\\$x\\$ \\\\$x\\\\$",
+    "\t````]a|b\n-|-\n``````\n$x$",
 )
 
 

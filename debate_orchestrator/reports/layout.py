@@ -10,6 +10,7 @@ from html import unescape
 from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import table
 from markdown_it.token import Token
 
 from debate_orchestrator.util import sanitize
@@ -26,12 +27,15 @@ MAX_LINK_LENGTH = 2_000
 
 
 @cache
-def parser(*, of_lines: bool = False) -> MarkdownIt:
+def parser(*, of_lines: bool = False, tables_first: bool = False) -> MarkdownIt:
     """A parser without HTML, images and link definitions. Horizontal rules are shown as text, and so are HTML entities
     in single lines."""
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8})
-    made.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline", "hr"])
+    made.block.ruler.before("paragraph", "last_table", table, {"alt": ["paragraph", "reference"]})  # as GitHub does
+    made.enable("strikethrough").disable(["reference", "image", "html_block", "html_inline", "hr"])
     made.validateLink = lambda url: host_of(url) is not None  # type: ignore[method-assign]
+    if tables_first:  # as in VS Code
+        made.enable("table")
     if of_lines:
         made.disable("entity")
     return made
@@ -39,8 +43,11 @@ def parser(*, of_lines: bool = False) -> MarkdownIt:
 
 def of_speech(text: str) -> list[Token]:
     """The blocks of a whole speech; none if it is too long or too deep, or if they would leave out a word."""
-    tokens = parser().parse(text, {}) if _is_laid_out(text) else []
-    return [] if _is_deep(tokens) or not _shows_all(tokens, text) else tokens
+    if not _is_laid_out(text):
+        return []
+    tokens = parser().parse(text, {})
+    whole = _shows_all(tokens, text) and _shows_all(parser(tables_first=True).parse(text, {}), text)
+    return tokens if whole and not _is_deep(tokens) else []
 
 
 def of_line(text: str) -> list[Token]:

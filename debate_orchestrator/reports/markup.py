@@ -65,23 +65,25 @@ def quote_speech(text: str) -> str:
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     if not safe_text.strip():
         return ""
-    safe_text = _apart(_HEADING.sub(rf"\g<0>{_APART}", safe_text))
-    tokens = layout.of_speech(safe_text)
-    lines = safe_text.split("\n")
-    lines = _lines(lines, layout.code_blocks(tokens)) if tokens else [f"    {line}" for line in lines]
-    return "\n".join(f"> {line}" if line.strip() else ">" for line in lines)
+    text_lines = _apart(_HEADING.sub(rf"\g<0>{_APART}", safe_text)).split("\n")
+    lines = [f"> {line}" if line.strip() else ">" for line in text_lines]
+    tokens = layout.of_speech("\n".join(lines))  # quoted, since that moves what stands after a tab
+    if tokens:
+        return "\n".join(_lines(lines, layout.code_blocks(tokens)))
+    return "\n".join(f">     {line}" if line.strip() else ">" for line in text_lines)
 
 
 def _lines(lines: list[str], blocks: Iterable[tuple[int, int, str]]) -> list[str]:
-    """The lines of a speech without formulas. The name of a code block, which no program shows, is the first line of
-    the block."""
+    """The lines of a quoted speech without formulas. The name of a code block, which no program shows, is its first
+    line. A block that is left open is closed, without which it is no code to some programs."""
     made, end = list[str](), 0
     for start, after, fence in blocks:
-        indent, _, name = lines[start].partition(fence)
-        name = name.strip(f" \t{_APART}")
-        made += [*_without_formulas(lines[end:start]), indent + fence]
-        made += [re.sub(r"[^>\s]", " ", indent) + name] if name else []
+        before, _, name = lines[start].partition(fence)
+        name, indent = name.strip(f" \t{_APART}"), re.sub(r"[^>\s]", " ", before)
+        made += [*_without_formulas(lines[end:start]), before + fence, *([indent + name] if name else [])]
         made += lines[start + 1 : after]
+        if after == start + 1 or not re.fullmatch(rf"[ \t>]*{fence}+[ \t]*", lines[after - 1]):
+            made.append(indent + fence)
         end = after
     return made + _without_formulas(lines[end:])
 
