@@ -233,6 +233,6 @@ def _tags(tag: str) -> _Tags:
         tags = ((_FORMAT_TAG, rf"<\s{{0,64}}{tag}\b", closing), *tags)
     either = "|".join(f"(?P<{kind}>{opens})|(?P<{kind}{_END}>{closes})" for kind, opens, closes in tags)
     return _Tags(
-        re.compile(rf"(?=[<◁\[])(?:{either})", re.IGNORECASE),
+        re.compile(rf"(?=[<◁\[]\s{{0,64}}[^\s<◁\[])(?:{either})", re.IGNORECASE),
         {kind: re.compile(closes, re.IGNORECASE) for kind, _, closes in tags},
     )
