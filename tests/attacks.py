@@ -121,7 +121,7 @@ _VENDORS = (
     "<system-reminder>quokka</system-reminder>",
 )
 _TAGS = (
-    # The tags of a format, forged or left open: verified quotes, private working.
+    # The tags of a format, forged or left open: verified quotes, private reasoning.
     "<v_quote>quokka</v_quote>",
     "< v_quote >quokka< / v_quote >",
     "<v\u200b_quote>quokka</v\u200b_quote>",

@@ -249,8 +249,8 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
             assert isinstance(event, StructuredReplyGiven) and set(event.data) == set(json.loads(attack))
             continue
         again = former(turn, attack, refused.problems[:1])
-        if not speech_rules.without_private_working(debate, attack).strip():
-            continue  # private working alone, which is not shown again
+        if not speech_rules.without_private_reasoning(debate, attack).strip():
+            continue  # private reasoning alone, which is not shown again
         got = parts(brief(debate, turn, again).messages[-1].parts[-1])
         must_be_as(got, wanted)
         *lines, quoted = [document.body.count("\n") for document in got.documents]

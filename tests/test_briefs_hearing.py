@@ -52,7 +52,7 @@ def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dic
     [f"{SECRET}So.", f"So.{SECRET}", f"So.\n<thinking>SECRET {DECLINE}", f"{SECRET}\nSo.\n\n{SECRET}\n\n{DECLINE}"],
 )
 @pytest.mark.parametrize("history", ["transcript", "dialogue"])
-def test_private_working_is_in_no_brief(text: str, history: str) -> None:
+def test_private_reasoning_is_in_no_brief(text: str, history: str) -> None:
     """What a debater works out in private is not shown to others, in a speech and in a refusal, in whatever history."""
     made = heard({"private": "thinking", "history": history}, _1_opening_a=text, _1_opening_b=text)
     assert not [turn for turn, brief in made.items() if "SECRET" in brief]

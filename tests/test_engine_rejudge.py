@@ -263,7 +263,7 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
 
 
 def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
-    """The one ballot is on every speech; names of speakers and private working are in no part of the brief."""
+    """The one ballot is on every speech; names of speakers and private reasoning are in no part of the brief."""
     debate = fold(opened(PLAIN.replace("For 2.", "<think>A secret.</think>For 2.")))
     asked = brief(debate, debate.due[0])
     text = "".join(part for message in asked.messages for part in message.parts)

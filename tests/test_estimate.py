@@ -97,7 +97,7 @@ def test_servers_of_ones_own_are_called_for_nothing() -> None:
     """A server of one's own is called, and costs nothing."""
     made = estimate_debate(first(rounds=1, cast=cast("ollama:q", "ollama:q", "openai:m@http://localhost:1")))
 
-    assert (made.calls, made.cost, made.unknown) == (5, 0.0, ())
+    assert (made.calls, made.cost, made.unpriced_specs) == (5, 0.0, ())
     assert made.sentence() == "5 calls, about 3 min, $0"
     assert made.short_text() == "5 calls, about 3 min, $0"
 

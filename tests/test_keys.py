@@ -149,7 +149,7 @@ def test_a_program_says_a_key(debate: Run, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_key_that_only_a_report_would_join(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that emphasis or private working parts in the journal is in no report either."""
+    """A key that emphasis or private reasoning parts in the journal is in no report either."""
     key = "sk_live_9f8e7d6c5b4a39281706"
     monkeypatch.setenv("MY_TOKEN", key)
     parted = (f"{key[:9]}**{key[9:12]}**{key[12:]}", f"{key[:9]}\n<think>x</think>\n{key[9:]}", key.replace("_", "\\_"))

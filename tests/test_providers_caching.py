@@ -184,7 +184,9 @@ def test_what_may_be_billed_is_not_free(
     assert not pricing.is_free(spec)
     assert pricing.cost(spec, Usage(uncached_input=10)) is None
     assert unpriced_seats({"a": (spec,)})
-    assert estimate_debate(opened_event(cast={"a": (spec,), "b": ("host",), "judge": ("host",)})).unknown == (spec,)
+    assert estimate_debate(opened_event(cast={"a": (spec,), "b": ("host",), "judge": ("host",)})).unpriced_specs == (
+        spec,
+    )
 
 
 @pytest.mark.parametrize(

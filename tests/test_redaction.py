@@ -419,8 +419,8 @@ def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch
     assert raised["question"] == "Why [key]?"
 
 
-def test_a_key_that_private_working_parts_is_not_shown_in_a_browser() -> None:
-    """It becomes whole only when the working is left out, so its beginning is held back until that is known."""
+def test_a_key_that_private_reasoning_parts_is_not_shown_in_a_browser() -> None:
+    """It becomes whole only when the reasoning is left out, so its beginning is held back until that is known."""
     debate = fold([opened_event()])
     reply, shown = StreamedReply(debate, debate.due[0]), list[str]()
     for char in f"So: {KEY[:10]}<|start_thinking|>hm\n<|end_thinking|>\n{KEY[10:]} it is, and so on for a while.":

@@ -206,11 +206,11 @@ def held(**changes: Any) -> DebateState:
 
 
 @pytest.mark.parametrize("text", ["<thinking>All of it.</thinking>", "<thinking>One two three", "so</thinking>\n"])
-def test_private_working_alone_is_no_speech(text: str) -> None:
+def test_private_reasoning_alone_is_no_speech(text: str) -> None:
     """A speech of which nothing would be heard is refused, however often, with what to do about it."""
     debate = held()
     for _ in range(3):
-        with pytest.raises(BadReply, match=r"outside private working.*close the <thinking> tag"):
+        with pytest.raises(BadReply, match=r"outside private reasoning.*close the <thinking> tag"):
             said(text, debate)
         debate = apply(debate, rejected_event("1.opening.a", text))
     assert isinstance(said(f"One two three.{text}" if text.startswith("<") else f"{text}One two three.", debate), Spoke)
@@ -246,7 +246,7 @@ def test_a_speech_of_too_many_characters_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("line", [DECLINE, CONCEDE])
 def test_what_is_said_in_private_is_not_heard(line: str) -> None:
-    """The line that declines, or concedes, does neither in private working; said aloud it does."""
+    """The line that declines, or concedes, does neither in private reasoning; said aloud it does."""
     debate = held()
     event = said(f"<thinking>\nI could say\n{line}\n</thinking>\nOne two three.", debate)
     assert isinstance(event, Spoke)

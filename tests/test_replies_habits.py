@@ -60,7 +60,7 @@ FORMS = {
     "text after a fence": "```json\n{}\n```\nDone :-}",
     "a fence of another language": "```javascript\n{}\n```",
     "a fence on one line": "```{}```",
-    "private working": "<think>A said {x}. B is {\"winner\": \"b\"}?</think>\n{}",
+    "private reasoning": "<think>A said {x}. B is {\"winner\": \"b\"}?</think>\n{}",
     "braces in the prose": "I use {set} notation. {}",
     "a heading": "## Final winner\n\n{}",
     "a label": "Winner: {}",

@@ -171,7 +171,7 @@ def test_a_judge_is_told_what_is_wrong(text: str, why: str) -> None:
 
 @for_each(["</think>", "<think>", "So.\n<think>\nHm.", "<|end|>"])
 def test_a_ballot_may_quote_a_tag(tag: str) -> None:
-    """A tag of private working within the object with the code is a word of it, whatever is around the object."""
+    """A tag of private reasoning within the object with the code is a word of it, whatever is around the object."""
     own = OWN | {"justification": f"{tag} it says.", "weakest": {"a": tag, "b": "Little."}}
     text = json.dumps(signed(own, OWN_CODE), indent=1)
     for around in ("This is my ballot.\n{}", "{}\n\nThis is my ballot.", "So.\n```json\n{}\n```\n"):
@@ -186,8 +186,8 @@ def test_a_ballot_may_quote_a_tag(tag: str) -> None:
         "One draft:\n{}\nHm.\n</think>\nSo B wins.",
     ]
 )
-def test_a_ballot_in_private_working_is_none(form: str) -> None:
-    """A draft in private working is not a ballot, though it has the code."""
+def test_a_ballot_in_private_reasoning_is_none(form: str) -> None:
+    """A draft in private reasoning is not a ballot, though it has the code."""
     with pytest.raises(BadReply):
         read(form.replace("{}", OWN_TEXT))
 
@@ -269,7 +269,7 @@ def test_a_digest_tells_nothing_of_the_code(turn: str) -> None:
 
 
 def test_a_refused_reply_is_shown_again_whole() -> None:
-    """Without the working around its object; a tag in the texts of the object cuts nothing of it."""
+    """Without the reasoning around its object; a tag in the texts of the object cuts nothing of it."""
     own = json.dumps(signed(OWN | {"justification": "A wrote. <think>Move.</think> It is wrong."}, OWN_CODE), indent=1)
     text = f"<think>SECRET</think>\n{own}"
     rejected = Rejected(

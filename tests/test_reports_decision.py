@@ -127,7 +127,7 @@ def test_every_judge_of_a_panel_gives_its_reason() -> None:
     given = first_screen(story).reasons
 
     assert [(one.title, one.turn) for one in given] == [(f"Judge {n}", f"final.verdict.judge-{n}") for n in (1, 2, 3)]
-    assert given[0].text == (story.finals[0].fields or {})["decided"]["b"]
+    assert given[0].text == (story.final_ballots[0].fields or {})["decided"]["b"]
 
 
 def test_open_claims_come_by_id_the_most_disputed_first() -> None:

@@ -156,7 +156,7 @@ def test_leaving_in_the_middle() -> None:
     assert "quit" not in " ".join(lines)
 
 
-def test_private_working() -> None:
+def test_private_reasoning() -> None:
     """What a format keeps private is not shown, neither while it is written nor afterwards."""
     shown = Shown(events=[attacked.opened(lambda place: "Words.", "question")])
     turn = shown.debate.due[0]

@@ -177,7 +177,7 @@ def test_a_price_of_ones_own() -> None:
     made = contests.spec(1, models=[OPUS, tuned], max_cost=5, rehearse=False)
     expected = estimate_tournament(made, make_schedule(made), 10)
 
-    assert expected.unknown == []
+    assert expected.unpriced_models == []
     assert next(load.cost for load in expected.models if load.model == "openai:tuned-1") > 0  # type: ignore[operator]
 
 

@@ -67,7 +67,7 @@ def _next(
         return f"`{wording.next_command(debate, arguments.journal)}` continues it."
     if ask_again := wording.asking_again(debate, arguments.journal):
         return ask_again
-    expected = {report.path for report in verifications} | (set() if arguments.given else {files.report, files.page})
+    expected = {report.path for report in verifications} | (set() if arguments.given else {files.report, files.html})
     if expected <= {report.path for report in verifications if report.state == "unchanged"}:
         return f"open {sorted(expected)[0]}; nothing needs to be made again."
     remake = f"`{command('report', arguments.journal)}` makes its reports again."

@@ -64,7 +64,7 @@ class ProgressLines:
             self._started.setdefault(event.turn_id, time.monotonic())
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn_id, time.monotonic())
-            text = speech_rules.without_private_working(debate, event.reply.text)
+            text = speech_rules.without_private_reasoning(debate, event.reply.text)
             changes_text = "".join(f"; {change}" for change in _dropped_turns(debate, event))
             lines.append(
                 f"  {event.turn_id}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}{changes_text}"
@@ -131,7 +131,7 @@ def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
 
 
 def _size(text: str, reply: Reply, seconds: float, total_cost: float) -> str:
-    """The length of a reply without its private working, what it took, and the model."""
+    """The length of a reply without its private reasoning, what it took, and the model."""
     words = f"{sanitize.count_words(text):,} words" if text.strip() else "no word"
     money = f", ${reply.cost:.4f} (${total_cost:.4f} so far)" if reply.cost else ""
     return f"{words}{money}, {seconds:.1f} s, {model_spec.public_name(reply.spec)}"
@@ -267,7 +267,7 @@ def write_reports(session: OpenDebate) -> WrittenReports:
     print_problems(problems)
     again = wording.asking_again(session.state, session.files.journal)
     summary = f"{summary_line(report, session.files.report)} {again}".rstrip()
-    return WrittenReports(report, summary, None if problems else session.files.page)
+    return WrittenReports(report, summary, None if problems else session.files.html)
 
 
 def tell_reports(reports: WrittenReports, *, quiet: bool = False) -> None:
@@ -297,7 +297,7 @@ _VERDICT_FIELDS = ("winner", "strength", "label", "score", "probability", "votes
 def outcome(report: ReportModel) -> dict[str, Any]:
     """The decision and the costs, as JSON. A value is null if the format does not have it, or if only stand-ins judged.
     For a rehearsal, `estimate` says in words what the real debate would take."""
-    verdict = None if report.stand_ins_judged else report.verdict
+    verdict = None if report.only_stand_ins_judged else report.verdict
     verdict_fields = verdict.model_dump(mode="json", by_alias=True) if verdict else {}
     verdict_fields = {name: value for name, value in verdict_fields.items() if value != {}}
     rounds = [judged.model_dump(mode="json", include={"number", "scores"}) for judged in report.rounds]

@@ -261,7 +261,7 @@ def _state_after(debate: DebateState, event: Event) -> DebateState:
             return replace(debate, changed_issues=event.issues)
         case EndedEarly():
             # An early end leaves out phases, among them some that answer what is found.
-            return _rescheduled(replace(debate, ended_after=_ended_after(debate, event), judged={}))
+            return _rescheduled(replace(debate, ended_after=_ended_after(debate, event), judged_rounds={}))
         case Reopened():
             return _reopened(debate)
         case CallIntended():
@@ -291,7 +291,7 @@ def _reopened(debate: DebateState) -> DebateState:
             reopened=debate.reopened + 1,
             replies={turn_id: reply for turn_id, reply in debate.replies.items() if turn_id not in turn_ids},
             votes={slot_id: votes for slot_id, votes in debate.votes.items() if slot_id not in slot_ids},
-            judged={round: judged for round, judged in debate.judged.items() if round not in rounds},
+            judged_rounds={round: judged for round, judged in debate.judged_rounds.items() if round not in rounds},
         )
     )
 
@@ -300,7 +300,7 @@ def _rescheduled(debate: DebateState) -> DebateState:
     """The stages, worked out again from the replies, and the results of the rounds that are not among `judged`."""
     debate = replace(debate, stages=(), turns={}, cursor=SlotPosition())
     for round in debate.plan.voting_turn_ids:
-        if round not in debate.judged:
+        if round not in debate.judged_rounds:
             debate = _with_round_judged(debate, round)
     return _advanced(debate)
 
@@ -333,8 +333,8 @@ def _with_round_judged(debate: DebateState, round: int) -> DebateState:
     """The state with the result of a round, once its whole panel has voted."""
     if any(turn_id not in debate.replies for turn_id in debate.plan.voting_turn_ids[round]):
         return debate
-    judged: dict[int, JudgedRound] = {**debate.judged, round: tally.judge_round(debate, round)}
-    return replace(debate, judged=judged)
+    judged: dict[int, JudgedRound] = {**debate.judged_rounds, round: tally.judge_round(debate, round)}
+    return replace(debate, judged_rounds=judged)
 
 
 def _advanced(debate: DebateState) -> DebateState:

@@ -87,7 +87,7 @@ class Format(FrozenModel):
     each_round: bool = False
     """Whether phases with the option `each round` take place, unless the setup says otherwise."""
     private: str = PydanticField(default="", pattern=rf"{TAG_PATTERN}|^$")
-    """The tag around a speaker's private working, which is shown to no one else; none if empty."""
+    """The tag around a speaker's private reasoning, which is shown to no one else; none if empty."""
     quotes: QuoteRules | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
     """Things a speaker must not do; each one seen is recorded as a fault."""

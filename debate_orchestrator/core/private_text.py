@@ -1,4 +1,4 @@
-"""Private working, left out of a reply: a model's thoughts before and between what it says to others.
+"""Private reasoning, left out of a reply: a model's thoughts before and between what it says to others.
 
 A format may name a tag of its own and tell its speakers so. That tag is private everywhere, to the end of the
 text if it is not closed.
@@ -8,7 +8,7 @@ Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`,
 - A pair counts where it begins a line or follows the end of a sentence. A pair of tokens (`<|...|>`) counts anywhere.
 - An opening tag that is never closed counts only where nothing was said before it: then all of the text is private.
 - A closing tag alone counts where it begins or ends a line that is not a block quote. It makes all before it private,
-  since some templates open the working themselves.
+  since some templates open the reasoning themselves.
 - In a closed code fence none counts. Working ends at its closing tag, also in code: its fences pair with none outside.
 - A pair of tags of the form `<think>` has one name.
 
@@ -58,14 +58,14 @@ _MODEL_TAGS = (
         r"<\|(?:end_thinking|end_of_thought|inner_suffix)\|>",
     ),
 )
-"""The tags that models are known to use: a kind, what opens working of that kind, and what closes it."""
+"""The tags that models are known to use: a kind, what opens reasoning of that kind, and what closes it."""
 _TOKENS = {"channel", "half", "token"}
 _FORMAT_TAG, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _TAG_START = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
 """The end of the text before a tag that begins a line, or follows the end of a sentence."""
 _MAX_PAIRINGS = 20
-"""The maximum number of times the code fences of a text are paired again after private working that contains one."""
+"""The maximum number of times the code fences of a text are paired again after private reasoning that contains one."""
 _CONTEXT_LENGTH = 40
 """Characters beside a tag, and at the beginning of its line, that are looked at."""
 _UNFINISHED = re.compile(r"(?:[<◁\[][^\n▷\]]{0,300}|<[^<>]{0,300})\Z")
@@ -81,7 +81,7 @@ class PublicText(NamedTuple):
     restarted: bool = False
     """Whether a closing tag without an opening tag made the text before it private."""
     left_open: bool = False
-    """Whether private working begins after other text and is never closed. It is then part of `text`."""
+    """Whether private reasoning begins after other text and is never closed. It is then part of `text`."""
 
 
 def public_text(text: str, tag: str = "") -> PublicText:
@@ -135,7 +135,7 @@ class PrivateFilter:
 
 
 def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
-    """The text without its private working. In a text that is not yet complete, everything after an open tag is left
+    """The text without its private reasoning. In a text that is not yet complete, everything after an open tag is left
     out, since the tag may still be closed."""
     tags, public, at, position = _tags(tag), list[str](), 0, 0
     private = restarted = False
@@ -209,19 +209,19 @@ def _stands_alone(text: str, tag: re.Match[str]) -> bool:
 
 class _Tags(NamedTuple):
     either: re.Pattern[str]
-    """A pattern for a tag that opens or closes private working."""
+    """A pattern for a tag that opens or closes private reasoning."""
     closing: dict[str, re.Pattern[str]]
     """Kind to what closes it."""
 
     def closing_of(self, opening: re.Match[str]) -> re.Pattern[str]:
-        """A pattern for the end of the working that a tag opens."""
+        """A pattern for the end of the reasoning that a tag opens."""
         name = opening["name"]
         return _closing_named(name.casefold()) if name else self.closing[str(opening.lastgroup)]
 
 
 @lru_cache(maxsize=64)
 def _closing_named(name: str) -> re.Pattern[str]:
-    """A pattern for the end of the working that a tag of this name opens."""
+    """A pattern for the end of the reasoning that a tag of this name opens."""
     return re.compile(rf"<\s{{0,8}}/\s{{0,8}}{_PREFIX}{re.escape(name)}\s{{0,8}}>", re.IGNORECASE)
 
 

@@ -1,7 +1,7 @@
 """The rules by which speeches are read: what other seats hear of one, and which reserved lines in it count.
 
 A reserved line counts only as a speech's own last line, in a paragraph of its own: not in code, a quotation, a comment
-or private working, not after a colon, and in no speech that is cut short. If a seat is shown its lines with the code
+or private reasoning, not after a colon, and in no speech that is cut short. If a seat is shown its lines with the code
 of its turn, only a line with that code counts. No other text has that code, so a line that a side quotes or repeats
 decides nothing. People and stand-ins have no code: their line does not count after an open quotation mark either.
 """
@@ -71,13 +71,13 @@ def visible_as_quoted(debate: DebateState, text: str, phase: Phase) -> VisibleTe
     return make_visible(text, phase, private=debate.format.private)
 
 
-def without_private_working(debate: DebateState, text: str) -> str:
-    """A reply without its private working."""
+def without_private_reasoning(debate: DebateState, text: str) -> str:
+    """A reply without its private reasoning."""
     return without_private(sanitize(text), debate.format.private)
 
 
 def without_leading_pairs(debate: DebateState, fields: Any) -> Any:
-    """A structured reply without the pairs of tags of private working with which its texts begin. What a side cites
+    """A structured reply without the pairs of tags of private reasoning with which its texts begin. What a side cites
     stays word for word."""
 
     def without_pair(leaf: Any) -> Any:
@@ -164,7 +164,7 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine |
     bare = reply.model_copy(update={"text": without_code(debate, reply.text)})
     if line_without_code := next((line for line in reserved if says(debate, line, turn, bare)), None):
         return IgnoredLine(line_without_code, lacks_code=True)
-    text = without_private_working(debate, reply.text).casefold()
+    text = without_private_reasoning(debate, reply.text).casefold()
     reserved_line = next((line for line in reserved if _line_pattern(line).search(text)), None)
     return None if reserved_line is None else IgnoredLine(reserved_line, lacks_code=False)
 

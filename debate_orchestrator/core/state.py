@@ -122,7 +122,7 @@ class DebateState:
     """The turns whose speech concedes the debate by the reserved line."""
     votes: Mapping[str, Sequence[Vote]] = field(default_factory=dict)
     """Slot id to its votes, absent ones among them, once the whole panel has voted there."""
-    judged: Mapping[int, JudgedRound] = field(default_factory=dict)
+    judged_rounds: Mapping[int, JudgedRound] = field(default_factory=dict)
     stages: Sequence[Stage] = ()
     """Every stage whose turns are all taken, in order, and the one that is due."""
     turns: Mapping[str, Turn] = field(default_factory=dict)

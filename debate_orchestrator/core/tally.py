@@ -142,14 +142,14 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     needs_intervention = (
         wants_intervention
         and not conceder
-        and not all(n in debate.judged and debate.judged[n].intervened for n in rounds_before)
+        and not all(n in debate.judged_rounds and debate.judged_rounds[n].intervened for n in rounds_before)
     )
     return JudgedRound(finding, result, needs_intervention, conceder)
 
 
 def convergence(debate: DebateState, round: int) -> Convergence:
     """The convergence in a round, as more than half of its judges see it."""
-    return debate.judged[round].convergence if round in debate.judged else Convergence()
+    return debate.judged_rounds[round].convergence if round in debate.judged_rounds else Convergence()
 
 
 def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
@@ -160,17 +160,17 @@ def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
 
 def conceded_in(debate: DebateState, round: int) -> str | None:
     """The side that the judges of a round hold to have given up its whole position; it ends the debate."""
-    if round not in debate.judged:
+    if round not in debate.judged_rounds:
         return None
     earlier_debate = debate.opened.earlier_debate
-    return debate.judged[round].conceded if earlier_debate is None else earlier_debate.conceded.get(round)
+    return debate.judged_rounds[round].conceded if earlier_debate is None else earlier_debate.conceded.get(round)
 
 
 def had_intervention(debate: DebateState, round: int) -> bool:
     """Whether a round's convergence is answered by an intervention."""
     if debate.opened.earlier_debate is not None:
         return round in debate.opened.earlier_debate.interventions
-    return round in debate.judged and debate.judged[round].intervened
+    return round in debate.judged_rounds and debate.judged_rounds[round].intervened
 
 
 def converged_again(debate: DebateState, round: int) -> bool:
@@ -203,12 +203,12 @@ def no_new_ground(debate: DebateState, round: int) -> bool:
 
 def result(debate: DebateState, round: int) -> RoundResult | None:
     """The scores and the winner of a round; None until it is judged."""
-    return debate.judged[round].result if round in debate.judged else None
+    return debate.judged_rounds[round].result if round in debate.judged_rounds else None
 
 
 def has_no_usable_ballot(debate: DebateState, round: int) -> bool:
     """Whether a round's panel has had its turns, and none of its ballots counts."""
-    return round in debate.judged and debate.judged[round].result is None
+    return round in debate.judged_rounds and debate.judged_rounds[round].result is None
 
 
 def has_vote_planned(debate: DebateState, round: int) -> bool:
@@ -293,7 +293,7 @@ def conceding_side(debate: DebateState) -> str | None:
     for stage in debate.stages:
         if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
             by_speech = any(turn.id in debate.conceding_turns for turn in stage)
-            if not by_speech and debate.judged[stage[0].round or 0].conceded not in sides:
+            if not by_speech and debate.judged_rounds[stage[0].round or 0].conceded not in sides:
                 return None
             return sides[0] if len(sides) == 1 else "both"
     return None

@@ -1,10 +1,10 @@
-"""The part of a speech that others hear: without private working, quotes looked up in the context, cut to the length
+"""The part of a speech that others hear: without private reasoning, quotes looked up in the context, cut to the length
 allowed.
 
 The journal keeps a speech word for word. What others read, in a brief or in a report, is worked out from it here,
 each time the same, and sanitized before anything else: nothing that hides in a tag makes it another tag.
 
-Private working     the text in the format's tag, if it has one, and in tags that models use: see `private_text`.
+Private reasoning   the text in the format's tag, if it has one, and in tags that models use: see `private_text`.
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
                     It must be there word for word (`core.verbatim`); a quote of a few words proves nothing, and is
@@ -51,7 +51,7 @@ class VisibleText(FrozenModel):
     quotes: tuple[Quote, ...] = ()
     """The quotes in what is heard, as they are heard."""
     private: bool = False
-    """Whether there was working that is left out."""
+    """Whether there was reasoning that is left out."""
 
 
 def make_visible(
@@ -63,7 +63,7 @@ def make_visible(
     context_texts: Sequence[str] = (),
 ) -> VisibleText:
     """A speech as others hear it. Quotes are looked up in `context_texts`, if there are any. `private` is the format's
-    tag for private working."""
+    tag for private reasoning."""
     public = public_text(sanitize(text), private)
     visible = public.text if quotes is None else _with_plain_tags(public.text, quotes)
     visible, dropped_words = cut_to_length(visible, phase.most_words if phase else None)

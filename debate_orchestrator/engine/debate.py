@@ -289,6 +289,6 @@ def finish(session: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[
     session.journal.must_be_in_place()
     report = report_of(files.journal, session.journal.entries)
     try:
-        return report, report_files.write_both(report, files.report, files.page, tell)
+        return report, report_files.write_both(report, files.report, files.html, tell)
     except DiskFull as error:
         raise session.with_saved(error) from error

@@ -44,7 +44,7 @@ class CostEstimate(FrozenModel):
 
     bill: Costs
     """A line for each seat and phase with calls; calls that are free count with $0."""
-    unknown: tuple[str, ...]
+    unpriced_specs: tuple[str, ...]
     """The model specs whose price is unknown, each once."""
     seconds: float
     """The longest calls of all stages, added up."""
@@ -94,10 +94,10 @@ class CostEstimate(FrozenModel):
             parts[-1] += " and what the other seats take"
         if self.cost:
             parts.append(f"{self._money()} (prices of {pricing.table().date})")
-        elif not self.unknown:
+        elif not self.unpriced_specs:
             parts.append("$0")
         not_counted = ["tokens for thinking"] if self.cost else []
-        not_counted += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
+        not_counted += [f"{', '.join(self.unpriced_specs)}, whose price is unknown"] if self.unpriced_specs else []
         not_counted += ["searches of the web"] if self.searches else []
         return ", ".join(parts) + self._hosted() + (f"; not counted: {'; '.join(not_counted)}" if not_counted else "")
 
@@ -107,8 +107,8 @@ class CostEstimate(FrozenModel):
             return "not estimated"
         if not self.calls:
             return f"no calls{self._hosted()}"
-        money = self._money() if self.cost else "" if self.unknown else "$0"
-        money += f"{' and ' if money else ''}an unknown price" if self.unknown else ""
+        money = self._money() if self.cost else "" if self.unpriced_specs else "$0"
+        money += f"{' and ' if money else ''}an unknown price" if self.unpriced_specs else ""
         return f"{plural(self.calls, 'call')}, about {duration(self.seconds)}, {money}"
 
     def _money(self) -> str:
@@ -177,7 +177,12 @@ def estimate_debate(
     has_slow_seats = has_people or model_spec.HOST in seated_specs
     searches = opened.settings.search
     estimate_so_far = CostEstimate(
-        bill=Costs(), unknown=(), seconds=0, has_slow_seats=has_slow_seats, has_people=has_people, searches=searches
+        bill=Costs(),
+        unpriced_specs=(),
+        seconds=0,
+        has_slow_seats=has_slow_seats,
+        has_people=has_people,
+        searches=searches,
     )
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
         return estimate_so_far.model_copy(update={"not_estimated_because": f"more than {MAX_TURNS} turns are left"})
@@ -186,12 +191,17 @@ def estimate_debate(
     except stand_in_debate.StandInFailed as error:
         return estimate_so_far.model_copy(update={"not_estimated_because": str(error)})
     lines: list[CostLine] = []
-    unknown: dict[str, None] = {}
+    unpriced_specs: dict[str, None] = {}
     for call in calls:
         cost = pricing.cost(call.spec, call.usage)
-        unknown |= {} if cost is not None else {call.spec: None}
+        unpriced_specs |= {} if cost is not None else {call.spec: None}
         lines.append(cost_line(call.turn, call.usage, cost))
-    totals = {"bill": Costs.of_calls(lines), "unknown": tuple(unknown), "seconds": seconds, "host_turns": host_turns}
+    totals = {
+        "bill": Costs.of_calls(lines),
+        "unpriced_specs": tuple(unpriced_specs),
+        "seconds": seconds,
+        "host_turns": host_turns,
+    }
     return estimate_so_far.model_copy(
         update=totals | {"searches": searches and any(not call.turn.judging for call in calls)}
     )

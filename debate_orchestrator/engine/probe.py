@@ -199,7 +199,7 @@ class ProbeRun:
         ]
         return estimate.CostEstimate(
             bill=Costs(lines=tuple(line for estimated in expected for line in estimated.bill.lines)),
-            unknown=tuple(dict.fromkeys(spec for estimated in expected for spec in estimated.unknown)),
+            unpriced_specs=tuple(dict.fromkeys(spec for estimated in expected for spec in estimated.unpriced_specs)),
             seconds=sum(estimated.seconds for estimated in expected) / CONCURRENCY,
             has_slow_seats=False,
             searches=False,

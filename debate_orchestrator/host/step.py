@@ -269,7 +269,7 @@ class Stepper:
             raise rejection
         if is_new:
             remark = self._remark(turn, event)
-            words = sanitize.count_words(speech_rules.without_private_working(self.state, text))
+            words = sanitize.count_words(speech_rules.without_private_reasoning(self.state, text))
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 

@@ -31,7 +31,7 @@ from debate_orchestrator.core.visible_text import with_marker
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
-from debate_orchestrator.prompting.json_object import without_working_around
+from debate_orchestrator.prompting.json_object import without_reasoning_around
 from debate_orchestrator.prompting.reply_code import ReplyCode, with_any_code, with_code
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import first_few
@@ -164,9 +164,9 @@ def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | 
     """The messages that show an unusable reply to its writer again. Its code depends on the reply, whose writer had
     seen the codes of the brief before."""
     if is_speech := debate.shape(turn) is None:
-        text = speech_rules.without_private_working(debate, former.reply.text)
+        text = speech_rules.without_private_reasoning(debate, former.reply.text)
     else:
-        text = without_working_around(sanitize.sanitize(former.reply.text), code)
+        text = without_reasoning_around(sanitize.sanitize(former.reply.text), code)
     return {
         "complaints": (*former.problems, *([_ASKED_ONCE] if former.could_be_better else [])),
         "former": text[:MAX_FORMER_LENGTH],

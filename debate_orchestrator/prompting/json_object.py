@@ -1,6 +1,6 @@
 """Finds the JSON object in a model's reply, and mends its punctuation where that can't change the meaning.
 
-A reply that is JSON as a whole is read as it is. In any other, private working is left out first, and the rest must
+A reply that is JSON as a whole is read as it is. In any other, private reasoning is left out first, and the rest must
 hold one object. A guess must never decide a debate: `json_punctuation` says what a repair may change.
 """
 
@@ -23,8 +23,8 @@ _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
 
 
-class OnlyPrivateWorking(ValueError):
-    """A reply holds private working and nothing else."""
+class OnlyPrivateReasoning(ValueError):
+    """A reply holds private reasoning and nothing else."""
 
 
 class NoCode(ValueError):
@@ -48,22 +48,22 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     of another type is returned as that value where no code is needed.
 
     Raises ValueError with the reason if there is no object, if there are several that differ, or if it can't be
-    repaired without a guess; OnlyPrivateWorking if nothing is left beside private working.
+    repaired without a guess; OnlyPrivateReasoning if nothing is left beside private reasoning.
     """
     cleaned = text.replace("\0", "").strip()
     bare = _without_fence(cleaned)
     value, problem = _strict(bare)
     if isinstance(value, dict) and (code is None or code.is_held_by(value)):
         return value, [] if bare == cleaned else ["code fence left out"]
-    public = without_working_around(cleaned, code)
+    public = without_reasoning_around(cleaned, code)
     if not _without_fence(public):
-        raise OnlyPrivateWorking("the reply has no text outside private working")
-    changes = [] if public == cleaned else ["private working left out"]
+        raise OnlyPrivateReasoning("the reply has no text outside private reasoning")
+    changes = [] if public == cleaned else ["private reasoning left out"]
     if spans := _spans(public, code):
         return _only(public, spans, code, cleaned), [*changes, "text around the JSON object left out"]
     part = _faulty_object(public, code)
     if part not in cleaned:
-        raise ValueError("private working is within the JSON object")
+        raise ValueError("private reasoning is within the JSON object")
     if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
         return repaired, [*changes, "punctuation of the JSON repaired"]
     if code is not None and not part:
@@ -75,11 +75,11 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     return value, []
 
 
-def without_working_around(text: str, code: ReplyCode | None) -> str:
-    """A structured reply without the private working around its object. No character of it is NUL.
+def without_reasoning_around(text: str, code: ReplyCode | None) -> str:
+    """A structured reply without the private reasoning around its object. No character of it is NUL.
 
     A tag within an object that is valid JSON is a word of the object, so a mark takes the object's place while
-    the tags are read. An object in private working goes with it.
+    the tags are read. An object in private reasoning goes with it.
     """
     marked, at, spans = "", 0, _spans(text, code)
     for number, span in enumerate(spans):
@@ -101,7 +101,7 @@ def _only(text: str, spans: list[_Span], code: ReplyCode | None, cleaned: str) -
     """The object of these, which must be the same. Raises ValueError if the text may hold another one beside them, or
     if the `cleaned` reply does not contain an object as it is: its parts may then come from two objects."""
     if any(text[span.start : span.stop] not in cleaned for span in spans):
-        raise ValueError("private working is within the JSON object")
+        raise ValueError("private reasoning is within the JSON object")
     rest = text
     for span in spans:
         rest = f"{rest[: span.start]}{' ' * (span.stop - span.start)}{rest[span.stop :]}"

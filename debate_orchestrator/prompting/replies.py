@@ -18,7 +18,7 @@ from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import VisibleText
-from debate_orchestrator.prompting.json_object import FoundObject, NoCode, OnlyPrivateWorking, find_object
+from debate_orchestrator.prompting.json_object import FoundObject, NoCode, OnlyPrivateReasoning, find_object
 from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, phrase, unwrap
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
 from debate_orchestrator.util import model_spec
@@ -125,7 +125,7 @@ def _normalize_object(
     shape_context, (value, changes) = schedule.shape_context(debate, turn), json_object
     bare, wrapped = unwrap(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
     public = bare if is_stored else speech_rules.without_leading_pairs(debate, bare)
-    private = ["private working in the texts left out"] if public != bare else []
+    private = ["private reasoning in the texts left out"] if public != bare else []
     reading = normalize(shape, public, shape_context, _sides(debate, turn))
     return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])
 
@@ -165,7 +165,7 @@ def _check_speech(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():
-        raise _only_private_working(turn.id, debate.format.private)
+        raise _only_private_reasoning(turn.id, debate.format.private)
     least = turn.phase.least_words
     # Asked once only: a seat that has no more to say keeps its short speech.
     if least is not None and speech.words + speech.dropped < least and not debate.rejected_replies(turn.id):
@@ -173,11 +173,11 @@ def _check_speech(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
         raise BadReply(problem, hint="make the argument")
 
 
-def _only_private_working(where: str, tag: str = "") -> BadReply:
-    """The error for a reply that is all private working; `tag` is the format's own tag for that, if it has one."""
-    tags, them = (f"<{tag}> tag", "it") if tag else ("tags of the working", "them")
+def _only_private_reasoning(where: str, tag: str = "") -> BadReply:
+    """The error for a reply that is all private reasoning; `tag` is the format's own tag for that, if it has one."""
+    tags, them = (f"<{tag}> tag", "it") if tag else ("tags of the reasoning", "them")
     hint = f"close the {tags}, and write the reply after {them}"
-    return BadReply(f"{where}: the reply has no text outside private working.", hint=hint)
+    return BadReply(f"{where}: the reply has no text outside private reasoning.", hint=hint)
 
 
 def parse_structured(where: str, text: str) -> Any:
@@ -192,8 +192,8 @@ def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
         hint = f"put {code.entry} first into the object, and {code.end_entry} last"
     try:
         value, changes = find_object(text, code)
-    except OnlyPrivateWorking:
-        raise _only_private_working(where) from None
+    except OnlyPrivateReasoning:
+        raise _only_private_reasoning(where) from None
     except NoCode as error:
         which = f": `{error}` is missing or wrong" if str(error) else ""
         problem = f"{where}: the reply has no JSON object with the code of this turn at both ends{which}."

@@ -218,7 +218,7 @@ class ApiModel(Provider):
         another variant."""
         await asyncio.to_thread(import_module, self.imports)  # it takes seconds the first time
         meter = limits.Meter(
-            limits.reply_length(brief, self.name), partial(speech_rules.without_private_working, self.current.state)
+            limits.reply_length(brief, self.name), partial(speech_rules.without_private_reasoning, self.current.state)
         )
         while True:
             try:

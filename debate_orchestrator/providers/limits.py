@@ -112,7 +112,7 @@ def reasoning_tokens(spec: str) -> int:
 
 
 class Meter:
-    """Tells when the visible text of an answer has become too long. `visible` leaves private working out of a text."""
+    """Tells when the visible text of a reply has become too long. `visible` leaves private reasoning out of a text."""
 
     def __init__(self, length: Length, visible: Callable[[str], str]):
         self._length, self._visible = length, visible

@@ -66,7 +66,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     runs = [
         ComparedDebate(n, path, report, is_mirrored(first, report)) for n, (path, report) in enumerate(reports, start=1)
     ]
-    judged_runs = [run for run in runs if not run.report.stand_ins_judged]
+    judged_runs = [run for run in runs if not run.report.only_stand_ins_judged]
     claims = [
         ComparedClaim(run=run.number, text=row.claim, status=row.status)
         for run in judged_runs
@@ -135,7 +135,7 @@ def _state(run: ComparedDebate, numbers: Mapping[str, int]) -> Iterator[str]:
     if report.run.rehearsed:
         part = " in part" if report.run.in_part else ""
         unjudged = ". Only stand-ins judged it, so it has no winner, and its votes, claims and questions are left out"
-        yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it{unjudged * report.stand_ins_judged}."
+        yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it{unjudged * report.only_stand_ins_judged}."
     if report.earlier_debate is not None:
         source = numbers.get(report.earlier_debate.speeches_digest) or numbers.get(report.earlier_debate.digest)
         where = (
@@ -176,7 +176,7 @@ def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
         verdict, winner = run.report.verdict, run.decision_text()
         if verdict is None or winner is None:
             why = "not decided" if run.report.judges else "not judged"
-            why = "only stand-ins judged" if run.report.stand_ins_judged else why
+            why = "only stand-ins judged" if run.report.only_stand_ins_judged else why
             rows.append((str(run.number), why, *[""] * 6))
             continue
         totals = {run.side(side): decimals(points) for side, points in verdict.totals.items()}
@@ -265,7 +265,7 @@ class ComparedDebate(NamedTuple):
 
     def result(self, n: int) -> ParsedBallot | None:
         """The result of a round; None if it was not judged by itself, or by stand-ins alone."""
-        if self.report.stand_ins_judged:
+        if self.report.only_stand_ins_judged:
             return None
         match = next((round_report for round_report in self.report.rounds if round_report.number == n), None)
         return self.parsed_ballot(match.result, match.label) if match and match.result else None
@@ -283,7 +283,7 @@ class ComparedDebate(NamedTuple):
     def decision_text(self, *, labelled: bool = True) -> str | None:
         """Its winner, or label, where labels are wanted; None if nothing was decided, or by stand-ins alone."""
         verdict = self.report.verdict
-        if verdict is None or self.report.stand_ins_judged:
+        if verdict is None or self.report.only_stand_ins_judged:
             return None
         if labelled and self.report.judging.labelled:
             return verdict.label or NO_DECISION

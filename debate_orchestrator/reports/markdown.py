@@ -55,7 +55,7 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
     """The debate for a reviewer: headings with the turns under them that are neither a judge's nor of the decision
     brief, since those who judge see no advice."""
     rounds = [
-        (f"Round {round_report.number}", (*round_report.speeches, *round_report.forced))
+        (f"Round {round_report.number}", (*round_report.speeches, *round_report.forced_turns))
         for round_report in report.rounds
     ]
     parts = [(BEFORE, report.before), *rounds, (AFTER, report.after)]
@@ -227,7 +227,7 @@ class MarkdownWriter:
             case "address":
                 return markup.address(run.text)
             case "cited":
-                return markup.link(run.to, run.text)
+                return markup.link(run.target, run.text)
         text = markup.escape(run.text)  # outside of a table a bar is a bar
         return text if in_table else text.replace(r"\|", "|")
 

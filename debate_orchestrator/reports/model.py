@@ -140,19 +140,19 @@ class ReportModel(Part):
     """The journal that the report was made from."""
     transcript_only: bool = Field(default=False, exclude=True)
     """Whether the report is the transcript alone."""
-    arguing: tuple[str, ...] = Field(exclude=True)
+    arguing_sides: tuple[str, ...] = Field(exclude=True)
     """The sides that speak."""
     spoken_by: dict[str, str] = Field(exclude=True)
     """Side to who filled its seat, as far as that is shown."""
     judges: tuple[str, ...] = Field(default=(), exclude=True)
     """The judge, in the cast's words."""
-    stand_ins_judged: bool = Field(exclude=True)
+    only_stand_ins_judged: bool = Field(exclude=True)
     """Whether only stand-ins judged, so that nothing is decided."""
     before: tuple[TurnReport, ...] = Field(exclude=True)
     """Turns before the first round, of formats that have them."""
     after: tuple[TurnReport, ...] = Field(exclude=True)
     """Turns after the last round that are neither a final vote nor a dissent record."""
-    finals: tuple[TurnReport, ...] = Field(exclude=True)
+    final_ballots: tuple[TurnReport, ...] = Field(exclude=True)
     """The final votes."""
     dissent_turn: str = Field(default="", exclude=True)
     """The turn of the dissent record."""
@@ -187,14 +187,14 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
     turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in shown_turns}
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
     before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
-    finals = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
-    on_the_debate = [turn for turn in finals if turn.fields and not turn.mirrored]
+    final_ballots = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
+    on_the_debate = [turn for turn in final_ballots if turn.fields and not turn.mirrored]
     records = [turn for turn in turns.values() if turn.kind == "record"]
     briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
-    elsewhere = (*finals, *records, *briefs)
+    elsewhere = (*final_ballots, *records, *briefs)
     after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
     record = records[0] if records and records[0].fields else None
-    in_rounds = (turn for judged in rounds for turn in (*judged.speeches, *judged.ballots, *judged.forced))
+    in_rounds = (turn for judged in rounds for turn in (*judged.speeches, *judged.ballots, *judged.forced_turns))
     report = ReportModel(
         **_setup(debate),
         status="complete" if debate.complete else "paused",
@@ -204,7 +204,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         format=_format_report(debate, judging),
         rounds_completed=sum(round_report.completed for round_report in rounds),
         verdict=_verdict(debate, rounds, judging),
-        stand_ins_judged=only_stand_ins_judged(debate),
+        only_stand_ins_judged=only_stand_ins_judged(debate),
         conceded=tally.conceding_side(debate),
         rounds=rounds,
         judging=judging,
@@ -215,7 +215,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         questions=tuple(_questions(on_the_debate)),
         follow_up=tuple(_follow_up(on_the_debate)),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
-        turns=(*before, *in_rounds, *after, *finals, *([record] if record else []), *briefs),
+        turns=(*before, *in_rounds, *after, *final_ballots, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=costs_report(costs_of(debate)),
         earlier_debate=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
@@ -223,7 +223,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         journal=JournalReport(lines=entries[-1].n, schema_version=JOURNAL_SCHEMA, last_hash=entries[-1].hash),
         before=before,
         after=after,
-        finals=finals,
+        final_ballots=final_ballots,
         dissent_turn=record.id if record else "",
         converged_again=debate.format.announcements.converged_again if tally.rounds_converged_again(debate) else None,
         turn_places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
@@ -262,7 +262,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "as_of": settings.as_of,
         "rounds_asked": settings.rounds if format.round else 0,
         "transcript_only": format.report == "transcript",
-        "arguing": arguing,
+        "arguing_sides": arguing,
         "spoken_by": {side: public_cast(debate.cast[side]) for side in arguing if side in debate.cast},
         "judges": debate.cast.get(JUDGE, ()),
     }
@@ -341,7 +341,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         converged_again=tally.converged_again(debate, n),
         speeches=tuple(turns[turn.id] for turn in round_turns if turn not in ballots and not turn.phase.triggered_by),
         ballots=tuple(turns[turn.id] for turn in ballots),
-        forced=forced,
+        forced_turns=forced,
         intervention=filled_announcement(debate.format.announcements.intervention, round=n),
         votes=votes,
         result=result,
@@ -443,13 +443,13 @@ def _disputed_claims(record: Mapping[str, Any], sides: Sequence[str]) -> Iterato
         )
 
 
-def _questions(finals: Iterable[TurnReport]) -> list[str]:
-    question_lists = ((turn.fields or {}).get("unresolved_questions", []) for turn in finals)
+def _questions(final_ballots: Iterable[TurnReport]) -> list[str]:
+    question_lists = ((turn.fields or {}).get("unresolved_questions", []) for turn in final_ballots)
     return list(dict.fromkeys(question for questions in question_lists for question in questions))
 
 
-def _follow_up(finals: Iterable[TurnReport]) -> Iterator[FollowUp]:
-    for turn in finals:
+def _follow_up(final_ballots: Iterable[TurnReport]) -> Iterator[FollowUp]:
+    for turn in final_ballots:
         if text := (turn.fields or {}).get("follow_up"):
             yield FollowUp(judge=turn.seat, turn=turn.id, text=text)
 
@@ -486,11 +486,11 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
     if not report.transcript_only and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:
-        sentences.append(wording.NO_JUDGE if report.stand_ins_judged else f"{report.verdict.decided}.")
+        sentences.append(wording.NO_JUDGE if report.only_stand_ins_judged else f"{report.verdict.decided}.")
     if report.rounds_asked:
         completed = report.rounds_completed
         sentences.append(f"{completed} round{'s' if completed != 1 else ''} completed.")
-    if "unresolved_questions" in report.judging.final_fields and not report.stand_ins_judged:
+    if "unresolved_questions" in report.judging.final_fields and not report.only_stand_ins_judged:
         question = sanitize.one_line(report.questions[0]) if report.questions else "none"
         sentences.append(f"Key unresolved question: {question}")
     return " ".join(sentences)

@@ -108,7 +108,7 @@ class TurnReport(Part):
     concedes: bool = False
     """Whether the side conceded its whole position in it."""
     private: bool = False
-    """Whether private working was left out."""
+    """Whether private reasoning was left out."""
     other_lines: bool = False
     """Whether it writes lines for the other side, where the format forbids that."""
     changed_by_user: bool = Field(default=False, exclude=True)
@@ -153,7 +153,7 @@ class RoundReport(Part):
     """Of the sides, with what a clerk found of them."""
     ballots: tuple[TurnReport, ...] = Field(exclude=True)
     """The judges' reply in the requested shape."""
-    forced: tuple[TurnReport, ...] = Field(default=(), exclude=True)
+    forced_turns: tuple[TurnReport, ...] = Field(default=(), exclude=True)
     """Turns that answer the intervention."""
     intervention: str = Field(default="", exclude=True)
     """The announcement of those turns."""

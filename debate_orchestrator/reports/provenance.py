@@ -134,7 +134,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
         isinstance(debate.replies[turn.id], Spoke) and speech_rules.visible_speech(debate, turn).private
         for turn in schedule.turns_taken(debate)
     ):
-        yield _info("private", "Private working of the speakers is left out; it is in the journal.")
+        yield _info("private", "Private reasoning of the speakers is left out; it is in the journal.")
     if citations.has_clerk(debate):
         if summary := citations.summary(debate):
             yield _info("sources", summary)

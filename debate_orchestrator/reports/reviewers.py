@@ -134,10 +134,10 @@ def _judges(debate: DebateState) -> Iterator[_Rater]:
         for n in range(1, debate.rounds + 1)
         if (votes := tally.votes(debate, n))
     }
-    finals = {vote.judge: vote for vote in tally.final_votes(debate)}
+    final_votes = {vote.judge: vote for vote in tally.final_votes(debate)}
     for judge in debate.judges:
         results = {n: _of_vote(votes.get(judge)) for n, votes in rounds.items()}
-        yield _Rater(debate.format.name_of(judge), "judge", results, _of_vote(finals.get(judge)))
+        yield _Rater(debate.format.name_of(judge), "judge", results, _of_vote(final_votes.get(judge)))
 
 
 def _of_vote(vote: Vote | None) -> ParsedBallot | None:

@@ -26,7 +26,7 @@ class Span(NamedTuple):
     links. `turn` is the id of a turn that is linked, `address` one that shows all of itself, `cited` the title of a
     page that is linked, `issue` the id of an issue."""
     strong: bool = False
-    to: str = ""
+    target: str = ""
     """The address of a page that was found; the question of an issue; of other words, the turn that they rest on, which
     a page may link."""
 
@@ -58,7 +58,7 @@ def join(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
 
 def cite(words: Phrase, turn_id: str | None) -> Phrase:
     """The same with the turn that its words rest on: a number's ballot."""
-    return tuple(run._replace(to=turn_id) for run in words) if turn_id else words
+    return tuple(run._replace(target=turn_id) for run in words) if turn_id else words
 
 
 def literal(text: str) -> Phrase:
@@ -87,7 +87,7 @@ def address(url: str) -> Phrase:
 
 def cited_page(url: str, title: str) -> Phrase:
     """A page that a search found: its title, linked if it is one of the web, and the host that it leads to."""
-    return (Span(title, "cited", to=url),)
+    return (Span(title, "cited", target=url),)
 
 
 class PhraseTable(NamedTuple):
@@ -192,7 +192,7 @@ class FieldText:
                 yield self._part(f"{title}, {self._seats.get(side, side)}", of_side, entry)
         elif field.per_issue and isinstance(value, Mapping):
             each = [
-                join(" ", [(Span(key, "issue", to=self._issues.get(key, "")),), self._inline(field.single, entry)])
+                join(" ", [(Span(key, "issue", target=self._issues.get(key, "")),), self._inline(field.single, entry)])
                 for key, entry in value.items()
             ]
             yield FieldPart("line", title, join(", ", each))

@@ -277,9 +277,10 @@ def _means(report: ReportModel) -> PhraseTable | None:
 
 def _words(report: ReportModel) -> PhraseTable | None:
     """The words of each side by round: longer speeches may look stronger than they are."""
-    sides = [side for side in report.arguing if any(turn.seat == side for turn in report.turns)]
+    sides = [side for side in report.arguing_sides if any(turn.seat == side for turn in report.turns)]
     rounds = [
-        (str(round_report.number), (*round_report.speeches, *round_report.forced)) for round_report in report.rounds
+        (str(round_report.number), (*round_report.speeches, *round_report.forced_turns))
+        for round_report in report.rounds
     ]
     rows = []
     for place, turns in ((BEFORE, report.before), *rounds, (AFTER, report.after), ("Total", report.turns)):
@@ -293,7 +294,7 @@ def _words(report: ReportModel) -> PhraseTable | None:
 
 def _conduct(report: ReportModel) -> Iterator[str]:
     """Violations of the format's rules by each side, as the engine saw them."""
-    for side in report.arguing:
+    for side in report.arguing_sides:
         turns, name = [turn for turn in report.turns if turn.seat == side], report.seats[side]
         if lines_for := [turn.id for turn in turns if turn.other_lines]:
             yield f"{name} wrote lines for the other side in {', '.join(lines_for)}."

@@ -54,7 +54,7 @@ _NO_WINNER = {
 
 def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
     """The fields at the head of the verdict, each a name and a value."""
-    if report.stand_ins_judged and report.verdict is not None:
+    if report.only_stand_ins_judged and report.verdict is not None:
         return [("Label" if report.judging.labelled else "Winner", phrase("none, since only stand-ins judged"))]
     if report.verdict is not None:
         fields = _label_fields if report.judging.labelled else _winner_fields
@@ -89,7 +89,7 @@ def result_line(report: ReportModel) -> str:
     decision_brief = report.decision_brief
     if decision_brief is None:
         return ""
-    if report.stand_ins_judged:
+    if report.only_stand_ins_judged:
         return wording.NO_JUDGE
     mirrored_text = {True: "yes", False: "no", None: "not tried"}[decision_brief.held_mirrored]
     sentences = [who_argued_better(report), f"Held with sides exchanged: {mirrored_text}"]
@@ -125,7 +125,7 @@ def concession(report: ReportModel) -> str:
 
 def remarks(report: ReportModel) -> list[str]:
     """Notes on how the declarations and the numbers go together."""
-    if report.verdict is None or report.judging.labelled or report.stand_ins_judged:
+    if report.verdict is None or report.judging.labelled or report.only_stand_ins_judged:
         return []
     texts = _REMARKS if "winner" in report.judging.final_fields else {**_REMARKS, **_UNDECLARED}
     strength = report.verdict.strength
@@ -139,7 +139,7 @@ def remarks(report: ReportModel) -> list[str]:
 def strength_rule(report: ReportModel) -> str:
     """The explanation of the numbers; empty if there are none."""
     verdict, judging = report.verdict, report.judging
-    if verdict is None or not judging.has_scores or report.stand_ins_judged:
+    if verdict is None or not judging.has_scores or report.only_stand_ins_judged:
         return ""
     apart = (
         f"the totals differ by {wording.whole_percent(verdict.gap)} of the larger one. "
@@ -297,7 +297,7 @@ def answer(report: ReportModel) -> Phrase:
     verdict = report.verdict
     if verdict is None:
         return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
-    if report.stand_ins_judged:
+    if report.only_stand_ins_judged:
         return phrase(wording.NO_JUDGE)
     if report.judging.labelled:
         return (
@@ -311,7 +311,7 @@ def answer(report: ReportModel) -> Phrase:
         return phrase("Neither position prevailed.")
     if verdict.winner == NO_DECISION:
         return phrase("Nothing was decided.")
-    positions = [(turn.fields or {}).get("converged_on") for turn in _finals(report)]
+    positions = [(turn.fields or {}).get("converged_on") for turn in _unmirrored_final_ballots(report)]
     middle = next((text for text in positions if isinstance(text, str) and text.strip()), "")
     if report.conceded:
         return phrase(concession(report) + (" " if middle else ""), literal(middle))
@@ -329,9 +329,9 @@ def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
     return phrase(f"No{firmly} ", literal(position)) if denies(report.topic, position) else literal(position)
 
 
-def _finals(report: ReportModel) -> list[TurnReport]:
+def _unmirrored_final_ballots(report: ReportModel) -> list[TurnReport]:
     """The final ballots on the debate as it was."""
-    return [turn for turn in report.finals if turn.fields and not turn.mirrored]
+    return [turn for turn in report.final_ballots if turn.fields and not turn.mirrored]
 
 
 def firmness(report: ReportModel) -> Iterator[str]:
@@ -339,7 +339,7 @@ def firmness(report: ReportModel) -> Iterator[str]:
     verdict, judging = report.verdict, report.judging
     if verdict is None:
         return
-    if report.stand_ins_judged:
+    if report.only_stand_ins_judged:
         yield wording.FILLER
         return
     if judging.labelled:
@@ -375,7 +375,7 @@ def _label_firmness(report: ReportModel, verdict: VerdictReport) -> Iterator[str
 def _score_bar(report: ReportModel) -> ScoreBar | None:
     """The result between its two ends; None if there are no scores."""
     verdict = report.verdict
-    if verdict is None or len(report.positions) != 2 or report.stand_ins_judged:
+    if verdict is None or len(report.positions) != 2 or report.only_stand_ins_judged:
         return None
     first, second = report.positions
     if report.judging.labelled:
@@ -416,8 +416,8 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
     """The reasons for the decision, in the judges' words, the whole of each."""
     if report.verdict is None:
         return
-    several = len(_finals(report)) > 1
-    for turn in _finals(report):
+    several = len(_unmirrored_final_ballots(report)) > 1
+    for turn in _unmirrored_final_ballots(report):
         fields, name = turn.fields or {}, report.seats[turn.seat]
         strongest = fields.get("strongest_argument")
         if isinstance(strongest, dict) and not several:

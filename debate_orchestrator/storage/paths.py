@@ -32,7 +32,7 @@ class DebateFiles(NamedTuple):
     """The folder for the cited pages that were fetched."""
     drafts: str
     """The folder for a person's unfinished turns."""
-    page: str
+    html: str
     """The report as an HTML page."""
 
     @property
@@ -87,11 +87,11 @@ class DebateFiles(NamedTuple):
         return self._from_stem(f"{self.report.removesuffix('.md')}{suffix}")
 
     def existing(self) -> list[str]:
-        """Those of report, page and journal that exist."""
-        return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
+        """Those of report, HTML report and journal that exist."""
+        return [path for path in (self.report, self.html, self.journal) if os.path.lexists(path)]
 
     def must_be_new(self, *, except_for: str = "") -> None:
-        """Raises BadFile if a report, page or journal exists, other than `except_for`: no debate overwrites another.
+        """Raises BadFile if a report or journal exists, other than `except_for`: no debate overwrites another.
         Raises it too for a link in place of one of the folders: nothing could be written there later."""
         if linked := [folder for folder in (self.turns, self.evidence, self.drafts, self.ballots) if is_link(folder)]:
             raise BadFile(f"output: {linked[0]} is a symbolic link.", hint="name another output, or move it away")

@@ -218,7 +218,7 @@ class Live:
         self._announce()
         if not isinstance(event, events.CallIntended):
             heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn_id))
-            words = count_words(speech_rules.without_private_working(self._debate, event.reply.text))
+            words = count_words(speech_rules.without_private_reasoning(self._debate, event.reply.text))
             self._add_text(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
 
     def _structured_reply(self, event: events.StructuredReplyGiven) -> None:

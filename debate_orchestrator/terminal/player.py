@@ -99,7 +99,7 @@ class Player:
             speeches = [other for other in batch_shown if isinstance(other, Spoke | Declined)]
             await self._speak(
                 {
-                    other.turn_id: speech_rules.without_private_working(self.debate, other.reply.text)
+                    other.turn_id: speech_rules.without_private_reasoning(self.debate, other.reply.text)
                     for other in speeches
                 }
             )

@@ -39,7 +39,7 @@ class SpeechView:
     """The view of one turn: its attempts and their outcome."""
 
     def __init__(self, turn: Turn, heading: str, style: str, asked_at: float, tag: str = ""):
-        """`asked_at` is when it was asked, in seconds; `tag` the format's own tag of private working."""
+        """`asked_at` is when it was asked, in seconds; `tag` the format's own tag of private reasoning."""
         self.turn, self.asked_at = turn, asked_at
         self.retry_at: float | None = None
         """The seconds until it is asked again; None while it is not waiting for that."""
@@ -61,7 +61,7 @@ class SpeechView:
         self.retry_at, self.has_begun = None, True
         restarts = self._private.restarts
         text = self._private.feed(piece)
-        if self._private.restarts > restarts:  # what came before was private working
+        if self._private.restarts > restarts:  # what came before was private reasoning
             self._text, self._redacted = "", StreamRedactor(self._show)
         self._redacted.take(text)
 
@@ -72,7 +72,7 @@ class SpeechView:
         """Whether the answer has begun, even if no word of it has come."""
         self._text = ""
         self._private: PrivateFilter = PrivateFilter(self._tag)
-        # A secret may become whole only when private working is left out of it.
+        # A secret may become whole only when private reasoning is left out of it.
         self._redacted = StreamRedactor(self._show)
 
     def break_off(self, why: str, retry_at: float | None = None) -> None:

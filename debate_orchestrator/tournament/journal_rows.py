@@ -178,7 +178,7 @@ def _name(spec: str, names: Mapping[str, str]) -> str:
 
 def _debate_row(folder: str, debate: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, str]) -> DebateRow:
     report, cast = debate.report, debate.report.run.cast
-    page = DebateFiles.of_journal(debate.path).page
+    page = DebateFiles.of_journal(debate.path).html
     first = debate.entries[0].event.settings.first if hasattr(debate.entries[0].event, "settings") else None
     return DebateRow(
         id=debate.name,

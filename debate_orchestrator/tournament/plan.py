@@ -251,7 +251,7 @@ class TournamentEstimate(NamedTuple):
         return expected, low, high
 
     @property
-    def unknown(self) -> list[str]:
+    def unpriced_models(self) -> list[str]:
         """The models whose price is unknown."""
         return [estimate.model for estimate in self.models if estimate.cost is None]
 

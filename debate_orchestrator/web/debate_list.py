@@ -243,7 +243,7 @@ def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
     for turn_id, reply_event in debate.replies.items():
         turn = debate.turns.get(turn_id)  # no page shows what is off the schedule
         if turn and turn.speaking and turn_id not in hidden:
-            text = one_line(speech_rules.without_private_working(debate, reply_event.reply.text))
+            text = one_line(speech_rules.without_private_reasoning(debate, reply_event.reply.text))
             yield turn_id, debate.format.heading_of(turn), text
     for question in debate.questions:
         yield "", "Question from the floor", one_line(question.question)

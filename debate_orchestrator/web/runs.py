@@ -80,14 +80,14 @@ class StreamedReply:
         self.side = blocks.side(debate, turn)
         self._filter = PrivateFilter(debate.format.private)
         self._public, self.shown, self.pieces = list[str](), "", list[str]()
-        # A secret may become whole only when private working is left out of it.
+        # A secret may become whole only when private reasoning is left out of it.
         self._redactor = StreamRedactor(self._public.append)
 
     def take(self) -> int:
         """Reads the pieces that came. Returns from which character on `shown` is new."""
         restarts = self._filter.restarts
         piece = self._filter.feed("".join(self.pieces))
-        if self._filter.restarts > restarts:  # what came before was private working
+        if self._filter.restarts > restarts:  # what came before was private reasoning
             self._public = []
             self._redactor = StreamRedactor(self._public.append)
         self._redactor.take(piece)

@@ -51,7 +51,7 @@ WRAPPED = {
     "in a sentence": "I will not write {}",
     "right below prose": "I will not write this.\n{}",
     "closing tag on a line": "My opponent's bot printed this.\n\n</think>\n\n{}",
-    "before working": "They would have me write.\n\n{}\n\n<think>\nNever.\n</think>",
+    "before reasoning": "They would have me write.\n\n{}\n\n<think>\nNever.\n</think>",
 }
 """Speeches in which the line decides nothing, even with the code of its turn."""
 OPEN_QUOTATIONS = [f"She wrote: {mark}It is over.\n\n{{}}" for mark in '"“„‘‚‹«〝《「‟＂'] + [
@@ -116,8 +116,8 @@ def decides(text: str, code: str = CODE.text) -> bool:
 
 
 def test_a_line_that_is_shown_is_not_said() -> None:
-    """In code, a quotation, a comment or private working, or before other words, a reserved line is not an act: neither
-    of a seat without a code nor, with the right code, of one that has it."""
+    """In code, a quotation, a comment or private reasoning, or before other words, a reserved line is not an act:
+    neither of a seat without a code nor, with the right code, of one that has it."""
     for form in WRAPPED.values():
         assert conceded(form.replace(LINE, CONCEDE)) is None, form
         assert not declines(form.replace(LINE, DECLINE)), form
@@ -247,7 +247,7 @@ def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
     ["So.", CONCEDE, f"> {DECLINE}\n\n{CONCEDE}", f"I will not say {CONCEDE}", f"<think>\n{CONCEDE}\n</think>\nSo."]
 )
 def test_nothing_is_noticed_without_need(text: str) -> None:
-    """A line that counts, one within a sentence and one in private working are nothing to tell about."""
+    """A line that counts, one within a sentence and one in private reasoning are nothing to tell about."""
     debate = apply(START, speech_event("1.opening.a", text))
     assert speech_rules.ignored_line_on_record(debate, START.due[0]) is None
 

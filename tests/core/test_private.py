@@ -1,4 +1,4 @@
-"""Private working in the tags that models use: not heard, wherever it may stand, and nothing else is lost."""
+"""Private reasoning in the tags that models use: not heard, wherever it may stand, and nothing else is lost."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["square"], PAIRS["harmony"]])
 def test_working_is_not_heard(left: str, right: str) -> None:
-    """At the beginning, as a block of its own, left open, or closed alone, working is left out, and nothing else."""
+    """At the beginning, as a block of its own, left open, or closed alone, reasoning is left out, and nothing else."""
     for text, rest in FORMS:
         assert heard(text.format(left, right)).split() == rest.split(), text
 
@@ -137,7 +137,7 @@ def test_working_alone_is_an_empty_reply(row: tuple[str, str]) -> None:
     left, right = row
     for debate in (fold([opened()]), play_debate(1, until="1.verdict.judge")):
         for text in (f"{left}Hm.{right}", f"{left}Hm.", f"Hm.\n{right}\n"):
-            with pytest.raises(BadReply, match=r"outside private working.*write the reply after them"):
+            with pytest.raises(BadReply, match=r"outside private reasoning.*write the reply after them"):
                 parse_reply(debate, debate.due[0], reply(text), None)
 
 
@@ -166,7 +166,7 @@ def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
 
 
 def test_json_that_mentions_a_mark_is_read_whole() -> None:
-    """What is within the values of a structured reply is not working around it."""
+    """What is within the values of a structured reply is not reasoning around it."""
     for said in ({"x": "<think>Hm.</think>\n\n<think>"}, {"x": "</think>"}, {"<think>": "[THINK]"}):
         assert parse_structured("x", json.dumps(said)) == said
         assert parse_structured("x", f"```json\n{json.dumps(said, indent=2)}\n```") == said
@@ -200,7 +200,7 @@ def test_only_a_pair_that_begins_a_text_of_a_ballot_is_left_out(said: str, store
     event = parse_reply(debate, turn, reply(text), None)
     assert isinstance(event, StructuredReplyGiven)
     assert event.data["justification"] == stored and event.reply.text == text
-    assert ("private working in the texts left out" in event.changes) == (said != stored)
+    assert ("private reasoning in the texts left out" in event.changes) == (said != stored)
     recorded = event.reply.model_copy(update={"recorded_outcome": RecordedOutcome(data=event.data)})
     again = parse_reply(debate, turn, recorded, None)
     assert isinstance(again, StructuredReplyGiven) and again.data == event.data
@@ -244,7 +244,7 @@ def streamed(pieces: list[str]) -> tuple[SpeechView, str]:
 def test_working_is_not_shown_while_it_streams(
     pair: tuple[str, str], working: str, one: str, two: str, size: int
 ) -> None:
-    """In pieces of whatever size, no working is shown, and what is said is shown once and to the end."""
+    """In pieces of whatever size, no reasoning is shown, and what is said is shown once and to the end."""
     text = f"{pair[0]}{working}{pair[1]}\n\n{one}\n\n{pair[0]}\n{working}\n{pair[1]}\n\n{two}"
     speech, seen = streamed([text[n : n + size] for n in range(0, len(text), size)])
     assert "SECRET" not in seen
@@ -276,14 +276,14 @@ def test_a_tag_that_is_broken_over_lines_is_not_shown(tag: str) -> None:
 
 
 def test_working_without_a_beginning_is_withdrawn() -> None:
-    """Where only the end of the working tells what it was, it is replaced by the speech."""
+    """Where only the end of the reasoning tells what it was, it is replaced by the speech."""
     speech, _ = streamed(["Hm, SEC", "RET.\n</th", "ink>\n\nSo it", " is."])
     assert [row.plain.strip() for row in speech.rows(80)] == ["Opening", "", "So it is."]
     assert speech.words == 3
 
 
 def test_a_fence_in_working_pairs_with_none_outside() -> None:
-    """An unclosed fence in working does not hide the closing tag, nor the code of the speech."""
+    """An unclosed fence in reasoning does not hide the closing tag, nor the code of the speech."""
     speech = "My argument.\n\n```\nns/op 12\n</think>\n```\n\nSo."
 
     assert heard(f"<think>\nShe wrote:\n```\nx\n</think>\n\n{speech}") == speech

@@ -41,7 +41,7 @@ tagged = st.lists(st.sampled_from([*WRITTEN_TAGS, *PIECES]) | texts, max_size=14
 def on_text(
     text: str, most: int | None = None, *, context_texts: tuple[str, ...] = MATERIAL, **how: Any
 ) -> VisibleText:
-    """What is heard of a speech in a format with private working and quotes."""
+    """What is heard of a speech in a format with private reasoning and quotes."""
     phase = PHASE.model_copy(update={"most_words": most})
     return make_visible(text, phase, **{"private": "thinking", "quotes": QUOTES, "context_texts": context_texts} | how)
 
@@ -51,7 +51,7 @@ def bare(text: str) -> list[str]:
     return re.sub(r"</?\w*quote>", " ", text).split()
 
 
-# Private working
+# Private reasoning
 
 
 WITH_WORKING = [
@@ -68,7 +68,7 @@ WITH_WORKING = [
 ]  # fmt: skip
 
 
-def test_private_working_is_never_heard() -> None:
+def test_private_reasoning_is_never_heard() -> None:
     """What is in the format's tag, however it is written, nested, hidden or left open, is not heard."""
     for text, said in WITH_WORKING:
         made = on_text(text)
@@ -79,7 +79,7 @@ def test_private_working_is_never_heard() -> None:
 @many
 @given(st.lists(st.tuples(tagged.filter(lambda text: "thinking" not in text), tagged), min_size=1, max_size=4))
 def test_no_working_leaks_from_any_speech(said: list[tuple[str, str]]) -> None:
-    """Whatever is around it, working between the tags is not heard."""
+    """Whatever is around it, reasoning between the tags is not heard."""
     text = "".join(f"{aloud}<thinking>{working}SECRET</thinking>" for aloud, working in said)
     assert "SECRET" not in on_text(text).text
 

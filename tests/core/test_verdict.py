@@ -188,15 +188,15 @@ def test_swapped_names_swap_the_verdict(
 
     def made(swap: bool) -> Verdict:
         named = other if swap else {}
-        finals = votes(*(named.get(one, one) for one in declared))
+        final_votes = votes(*(named.get(one, one) for one in declared))
         results = [
             result(n, *(map(Fraction, map(str, (b, a) if swap else (a, b)))), named.get(winner, winner))
             for n, (a, b, winner) in enumerate(rounds, 1)
         ]
         gave_up = named.get(concession or "", concession)
-        said = ["narrow"] * len(finals)
+        said = ["narrow"] * len(final_votes)
         return final_verdict(
-            finals, results, SIDES, concession=gave_up, converged_again=converged_again, strengths=said
+            final_votes, results, SIDES, concession=gave_up, converged_again=converged_again, strengths=said
         )
 
     left, right = made(False), made(True)
@@ -244,10 +244,10 @@ def test_a_side_that_gained_no_vote_wins_by_no_swing() -> None:
 
 def test_a_concession_that_ballots_found_needs_a_quorum() -> None:
     """Short of the quorum, a concession found by ballots decides nothing; a side's own concession does."""
-    finals = votes("b", "no decision", "no decision")
-    made = final_verdict(finals, [], SIDES, quorum=2, concession="a")
+    final_votes = votes("b", "no decision", "no decision")
+    made = final_verdict(final_votes, [], SIDES, quorum=2, concession="a")
     assert (made.winner, made.strength, made.remarks) == ("no decision", None, ("no quorum",))
-    made = final_verdict(finals, [], SIDES, quorum=2, concession="a", conceded_by_speech=True)
+    made = final_verdict(final_votes, [], SIDES, quorum=2, concession="a", conceded_by_speech=True)
     assert (made.winner, made.strength) == ("consensus", "consensus")
     script: dict[str, Any] = {f"1.verdict.judge-{n}": {"conceded": "a"} for n in (1, 2, 3)}
     script |= {f"final.verdict.judge-{n}": absent_judge(f"final.verdict.judge-{n}") for n in (1, 2)}

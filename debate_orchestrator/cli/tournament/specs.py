@@ -211,7 +211,7 @@ def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
         "calls": expected.calls,
         "tokens": {"input": input_tokens, "output": output_tokens},
         "usd": {"expected": round(cost, 4), "low": round(low, 4), "high": round(high, 4)},
-        "unknown_prices": expected.unknown,
+        "unknown_prices": expected.unpriced_models,
         "seconds": None if expected.seconds is None else round(expected.seconds),
         "bound_by": expected.bound,
         "models": [
@@ -252,13 +252,13 @@ def _estimate_lines(
     input_tokens, output_tokens = expected.tokens
     yield f"{expected.calls:,} calls, about {input_tokens:,} input and {output_tokens:,} output tokens."
     cost, low, high = expected.cost()
-    if cost or not expected.unknown:
+    if cost or not expected.unpriced_models:
         yield (
             f"About ${cost:,.2f}, between ${low:,.2f} (answers half as long) and ${high:,.2f} (answers twice as long, "
             f"nothing read from a cache); prices of {pricing.table().date}."
         )
-    if expected.unknown:
-        yield f"Not counted, since the price is unknown: {', '.join(expected.unknown)}."
+    if expected.unpriced_models:
+        yield f"Not counted, since the price is unknown: {', '.join(expected.unpriced_models)}."
     if expected.sampled:
         yield "Estimated from a random sample of the debates."
     if expected.seconds is None:

@@ -53,11 +53,11 @@ class HtmlWriter:
             case "address":
                 return self._page(run.text, run.text)
             case "cited":
-                host = layout.host_of(run.to)
-                linked = self._page(run.to, run.text[: layout.MAX_LINK_LENGTH])
+                host = layout.host_of(run.target)
+                linked = self._page(run.target, run.text[: layout.MAX_LINK_LENGTH])
                 return linked + f" ({host})" if host and run.text else linked
             case "issue":
-                title = Markup(' title="{}"').format(sanitize.one_line(run.to)) if run.to else ""
+                title = Markup(' title="{}"').format(sanitize.one_line(run.target)) if run.target else ""
                 return Markup("<abbr{}>{}</abbr>").format(title, literal_html(run.text))
             case "prose":
                 text = line(with_quotation_marks(run.text, self._checked_tags))
@@ -65,7 +65,7 @@ class HtmlWriter:
                 text = escape(sanitize.sanitize(run.text))
             case _:
                 text = literal_html(with_quotation_marks(run.text, self._checked_tags))
-        return self.to(run.to, text) if run.to else text
+        return self.link_to(run.target, text) if run.target else text
 
     def _page(self, url: str, title: str) -> Markup:
         link = literal_html(title) or literal_html(url[: layout.MAX_LINK_LENGTH]) or escape("a page without an address")
@@ -78,9 +78,9 @@ class HtmlWriter:
     def turn(self, turn_id: str, *, within: bool = False) -> Markup:
         """A link to a turn: `round 1, opening A`; without its round if the text has it already."""
         round, name = self._places.get(turn_id, (0, turn_id))
-        return self.to(turn_id, escape(f"round {round}, {name}" if round and not within else name))
+        return self.link_to(turn_id, escape(f"round {round}, {name}" if round and not within else name))
 
-    def to(self, turn_id: str, text: str) -> Markup:
+    def link_to(self, turn_id: str, text: str) -> Markup:
         """Words that lead to a turn, if it is on the page."""
         if turn_id not in self._places:
             return escape(text)
