@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from debate_orchestrator.terminal.display import Display, pack
+from debate_orchestrator.terminal.display import Display, beside, pack
 from debate_orchestrator.util.rows import width_of
 from debate_orchestrator.util.terminal_text import match_option, moves
 
@@ -88,6 +88,23 @@ def test_rows_that_waited_while_the_terminal_became_narrower() -> None:
     display.acquire()
 
     assert terminal.text.splitlines() == ["  word word word word word", "  word word word word word"]
+
+
+def test_columns_that_waited_while_the_terminal_became_narrower() -> None:
+    """Each text stays in its own column."""
+    terminal = FakeTerminal(60)
+    display = held(terminal)
+    display.release()
+    cells = [row("  " + "left " * 5), row("  " + "right " * 4)]
+    display.paint([beside([row("Left"), row("Right")], 28), beside(cells, 28), beside([None, cells[1]], 28)], [])
+    terminal.columns = 34
+    display.acquire()
+
+    rows = [[part.strip() for part in line.split("│")] for line in terminal.text.splitlines()]
+    assert rows[0] == ["Left", "Right"] and len(rows) > 5
+    assert all(set(first.split()) <= {"left"} and set(second.split()) <= {"right"} for first, second in rows[1:])
+    assert " ".join(first for first, _ in rows[1:]).split() == ["left"] * 5
+    assert " ".join(second for _, second in rows[1:]).split() == ["right"] * 8
 
 
 def test_no_text_moves_the_cursor() -> None:

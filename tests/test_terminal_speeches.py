@@ -112,6 +112,22 @@ def test_side_by_side() -> None:
     assert len(rows) == 81 and stage.rows(119, 10) == ([], [])
 
 
+@pytest.mark.parametrize("letter", ["\u05d0", "\u0627", "\u0661"])
+def test_no_columns_where_rows_are_reordered(letter: str) -> None:
+    """A terminal reorders a row as a whole, over the end of a column: such speeches stand one below the other, from
+    the first such letter on."""
+    first, second = challenges()
+    stage = StageView([first, second], 119)
+    first.add_piece("I hold ")
+    assert "│" in stage.rows(119, 20)[1][0].plain
+    second.add_piece(f"it {letter}.")
+    assert texts(stage.rows(119, 20)[1]) == ["Challenge A", "", "  I hold"]
+
+    first.show_recorded("I hold it.")
+    second.show_recorded(f"it {letter}.")
+    assert not any("│" in row for row in texts(stage.rows(119, 20)[0]))
+
+
 def test_the_record_counts() -> None:
     """Where another speech is on record than was heard, the record is printed."""
     speech = challenges()[0]

@@ -73,7 +73,7 @@ class ProgressLines:
             lines.append(line)
         lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
         for line in lines:
-            print_status(line)
+            print_status(line, broken=True)
 
 
 def print_event(debate: DebateState, event: Event) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact, redact_json
-from debate_orchestrator.util.rows import terminal_size, wrap
+from debate_orchestrator.util.rows import USUAL_SIZE, terminal_size, wrap
 from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
 from debate_orchestrator.util.terminal_text import moves
 
@@ -108,18 +108,24 @@ def say(*lines: str) -> None:
     _write(lines, sys.stdout)
 
 
+def say_broken(*lines: str) -> None:
+    """Prints a result that quotes what was said, with its lines broken into a file or a pipe too: a pipe may end at a
+    terminal, where the rest of a long line would begin in the first column, as this program's own lines do."""
+    _write(lines, sys.stdout, broken=True)
+
+
 def print_document(text: str) -> None:
     """Prints a document on stdout: into a file or a pipe as it is, at a terminal with its lines broken."""
     print(_wrapped(sanitize(text), sys.stdout), end="")
 
 
-def print_status(*lines: str) -> None:
+def print_status(*lines: str, broken: bool = False) -> None:
     """Prints progress or advice, each of the lines as one, on stderr, after the results before it where both go into
-    one pipe. If stderr can't be written to, the work goes on."""
+    one pipe; `broken` as `say_broken` does. If stderr can't be written to, the work goes on."""
     with suppress(OSError):
         sys.stdout.flush()
     with suppress(OSError):
-        _write(lines, sys.stderr)
+        _write(lines, sys.stderr, broken=broken)
 
 
 def next_step(text: str) -> None:
@@ -173,12 +179,14 @@ def _flag(setting: str) -> str:
     return and_joined([flag for flag in flags if flag[2:].replace("-", "_") in _flags_of_verb])
 
 
-def _write(lines: Iterable[str], stream: TextIO) -> None:
+def _write(lines: Iterable[str], stream: TextIO, *, broken: bool = False) -> None:
     """Prints each of the lines as one."""
-    print(_wrapped("\n".join(map(without_line_breaks, lines)), stream), file=stream)
+    print(_wrapped("\n".join(map(without_line_breaks, lines)), stream, broken=broken), file=stream)
 
 
-def _wrapped(text: str, stream: TextIO) -> str:
-    """Sanitized text without secrets, wrapped if it goes to a terminal."""
+def _wrapped(text: str, stream: TextIO, *, broken: bool = False) -> str:
+    """Sanitized text without secrets, wrapped if it goes to a terminal or is to be broken anyway."""
     text = redact(text)  # before the wrap, which could split a secret that has spaces
+    if broken and not stream.isatty():
+        return wrap(text, USUAL_SIZE[0])
     return wrap(text, terminal_size(stream)[0], whole_paths=True) if stream.isatty() else text

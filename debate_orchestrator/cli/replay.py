@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import live_view, terminal_control
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import next_step, print_json, print_status, say
+from debate_orchestrator.cli.output import next_step, print_json, print_status, say, say_broken
 from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Event, ReplyEvent
 from debate_orchestrator.core.fold import apply, fold
@@ -108,7 +108,7 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
         for line in announcer.new(debate):
             # A judge's words are indented, as speeches are, so that they pass for no announcement.
             lines = _indented(line.text) if line.kind == "reason" else line.text.split("\n")
-            say(*[""] * line.heading, *lines)
+            say_broken(*[""] * line.heading, *lines)
     return True
 
 
@@ -125,10 +125,10 @@ async def _play_live(debate: DebateState, events: list[Event], pace: float | Non
 def _print_opening(debate: DebateState) -> None:
     """Prints the topic and the positions."""
     setup, format = debate.opened.settings, debate.format
-    say(f"Topic: {one_line(setup.topic)}")
+    say_broken(f"Topic: {one_line(setup.topic)}")
     for side in format.sides:
         side_word = f" ({format.seats[side].side})" if format.seats[side].side else ""
-        say(f"{format.name_of(side)}{side_word}: {one_line(setup.positions[side])}")
+        say_broken(f"{format.name_of(side)}{side_word}: {one_line(setup.positions[side])}")
 
 
 def _print_event(debate: DebateState, event: Event) -> None:
@@ -139,9 +139,9 @@ def _print_event(debate: DebateState, event: Event) -> None:
             entry = transcript_entries.entry(debate, turn)
             text = with_quotation_marks(entry.text.strip(), debate.format.checked_tags)
             text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.spec) else text
-            say("", debate.format.heading_of(turn), "", *_indented(text), "", *quote_findings(entry.quotes))
+            say_broken("", debate.format.heading_of(turn), "", *_indented(text), "", *quote_findings(entry.quotes))
     if line := wording.user_event_text(debate, event):
-        say("", line)
+        say_broken("", line)
 
 
 def _indented(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import TextIO
 
 from rich.color import ColorSystem
@@ -81,6 +82,22 @@ def beside(cells: Sequence[Text | None], width: int) -> Text:
     return row
 
 
+def column_width(count: int, width: int) -> int:
+    """The width of each of so many columns in a row of that width."""
+    return max(2, (width - (count - 1) * len(SEPARATOR)) // count)
+
+
+def _broken_again(row: Text, width: int) -> list[Text]:
+    """A row as rows of that width, each text in its own column."""
+    starts = [span.start for span in row.spans if isinstance(span.style, Style) and _COLUMN in span.style.meta]
+    if not starts:
+        return paragraph(row.plain, width)
+    cells = [part.plain.rstrip() for part in row.divide(starts)][::2]  # each separator has two places
+    cells[1:] = [cell.removeprefix(SEPARATOR[-1]) for cell in cells[1:]]
+    column = column_width(len(cells), width)
+    return [beside(parts, column) for parts in zip_longest(*(paragraph(cell, column) for cell in cells))]
+
+
 class Display:
     """The terminal behind one stream. Nothing is written before `acquire`, nor after `release`."""
 
@@ -134,7 +151,7 @@ class Display:
         """The rows, those broken again that were laid out before the terminal became narrower."""
         width = self.size()[0]
         for row in rows:
-            yield from [row] if width_of(row.plain) <= width else paragraph(row.plain, width - 1)
+            yield from [row] if width_of(row.plain) <= width else _broken_again(row, width - 1)
 
     def _styled(self, text: Text) -> str:
         safe = without_tabs(without_line_breaks(text.plain))

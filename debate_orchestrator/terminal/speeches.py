@@ -11,9 +11,9 @@ from rich.text import Text
 
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
-from debate_orchestrator.terminal.display import ALARM, SEPARATOR, beside, paragraph
+from debate_orchestrator.terminal.display import ALARM, beside, column_width, paragraph
 from debate_orchestrator.util.redact import StreamRedactor, redact
-from debate_orchestrator.util.rows import MAX_WIDTH
+from debate_orchestrator.util.rows import MAX_WIDTH, is_reordered
 from debate_orchestrator.util.sanitize import one_line, sanitize
 
 COLUMN = 58
@@ -98,6 +98,11 @@ class SpeechView:
         self.is_final = True
 
     @property
+    def is_reordered(self) -> bool:
+        """Whether a terminal may put characters of it in another order."""
+        return any(map(is_reordered, [*(block.text for block in self._blocks), self._text]))
+
+    @property
     def words(self) -> int:
         """The number of words of this attempt that are shown."""
         return len(self._text.split())
@@ -129,7 +134,7 @@ def _block(text: str) -> Block:
 
 class StageView:
     """The speeches of one stage: beside each other where there is room at the beginning, and elsewhere one after the
-    other."""
+    other; so too from the first letter on that a terminal reorders, since it does that with a row as a whole."""
 
     def __init__(self, speeches: Sequence[SpeechView], width: int):
         self.speeches = list(speeches)
@@ -144,6 +149,7 @@ class StageView:
     def rows(self, width: int, room: int) -> tuple[list[Text], list[Text]]:
         """The rows that are final, each once, and at most `room` rows that are open."""
         finished: list[Text] = []
+        self.in_columns = self.in_columns and not any(speech.is_reordered for speech in self.speeches)
         while self._unprinted:
             shown = self._unprinted if self.in_columns else self._unprinted[:1]
             columns = [speech.rows(self._column(width)) for speech in shown]
@@ -155,16 +161,12 @@ class StageView:
         return finished, []
 
     def _column(self, width: int) -> int:
-        return min(_column(len(self.speeches), width) if self.in_columns else width, MAX_WIDTH)
+        return min(column_width(len(self.speeches), width) if self.in_columns else width, MAX_WIDTH)
 
 
 def has_columns(count: int, width: int) -> bool:
     """Whether there is room for so many speeches beside each other."""
-    return count > 1 and _column(count, width) >= COLUMN
-
-
-def _column(count: int, width: int) -> int:
-    return max(2, (width - (count - 1) * len(SEPARATOR)) // count)
+    return count > 1 and column_width(count, width) >= COLUMN
 
 
 def _join_columns(columns: Sequence[Sequence[Text]], width: int) -> list[Text]:

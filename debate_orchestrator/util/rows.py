@@ -18,10 +18,13 @@ from debate_orchestrator.util.sanitize import sanitize
 
 MAX_WIDTH = 100
 """Columns that a line of prose may have, for it to be read with ease."""
-_USUAL_SIZE = (80, 24)
+USUAL_SIZE = (80, 24)
 _TAB = "    "
 _HANGING = 2
 """The indentation of the rows of a line after the first, if the line itself is not indented."""
+_REORDERED = ("R", "AL", "AN", "")
+"""The classes of characters that may change the order of a row, which `sanitize` leaves; of a character newer than the
+tables it is unknown."""
 _JOINERS = "\u200c\u200d"
 _EMOJI_SELECTOR = "\ufe0f"
 _WIDE_SOMEWHERE = re.compile(
@@ -49,8 +52,8 @@ def terminal_size(stream: TextIO) -> tuple[int, int]:
     try:
         width, height = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):
-        return _USUAL_SIZE
-    return width or _USUAL_SIZE[0], height or _USUAL_SIZE[1]
+        return USUAL_SIZE
+    return width or USUAL_SIZE[0], height or USUAL_SIZE[1]
 
 
 def width_of(text: str) -> int:
@@ -66,6 +69,11 @@ def _columns_of(char: str) -> int:
     if unicodedata.east_asian_width(char) in ("W", "F") or category in ("Cn", "Co") or _WIDE_SOMEWHERE.match(char):
         return 2
     return 0 if category in ("Mn", "Me") and char != _EMOJI_SELECTOR else 1
+
+
+def is_reordered(text: str) -> bool:
+    """Whether a terminal may draw the characters of a row with this text in another order."""
+    return not text.isascii() and any(unicodedata.bidirectional(char) in _REORDERED for char in set(text))
 
 
 def padded(text: str, width: int) -> str:

@@ -69,6 +69,21 @@ def test_no_row_of_a_speech_is_the_program_s(columns: int, term: str, tmp_path: 
     assert columns == 80 or len(in_columns) > 40
 
 
+def test_no_row_of_a_speech_is_the_program_s_behind_a_pipe(tmp_path: Path) -> None:
+    """Text for a pipe is broken too: the pipe may end at a terminal."""
+    with screen(80, 50, tmp_path) as window:
+        shown = []
+        for text in (PLAIN, "word " * 60):
+            write_debate(tmp_path / J, text)
+            window.ask("clear-history")
+            window.type(f"clear; {sys.executable} -m debate_orchestrator replay {J} 2>&1 | cat")
+            window.see("judges it again.", still=True)
+            shown.append(own_rows(rows(window)))
+            (tmp_path / J).unlink()
+
+    assert [row for row in shown[1] if row.startswith("word")] == []
+
+
 def test_no_row_of_a_speech_is_the_report_s_in_a_pager(tmp_path: Path) -> None:
     """In `less` each row of a speech begins with the sign of its quotation."""
     write_debate(tmp_path / J, HOSTILE)
