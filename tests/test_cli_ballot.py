@@ -79,7 +79,7 @@ def test_from_the_form_to_the_report(debate: Run, journal: Path) -> None:
     assert empty.code == 2 and empty.err.count("mine.yaml: ") > 3
     assert taken.code == 0 and "`debate report debate-report.journal.jsonl`" in taken.out
     assert again.code == 0
-    assert "| ada | reviewer | A (A 7, B 5) | A | undecided | A |" in Path("debate-report.md").read_text()
+    assert "| “ada” | reviewer | A (A 7, B 5) | A | undecided | A |" in Path("debate-report.md").read_text()
     assert journal.read_bytes() == before
 
     second = debate("ballot", J, "--take", ballot(side="b"))
@@ -212,7 +212,7 @@ def test_every_form_of_report_has_the_reviewers(debate: Run, journal: Path) -> N
     debate("report", J, "--to", "debate-report.json")
     page, data = Path("debate-report.html").read_text(), json.loads(Path("debate-report.json").read_text())
 
-    assert '<h2 id="h-reviewers">Reviewers</h2>' in page and '<th scope="row">ada</th>' in page
+    assert '<h2 id="h-reviewers">Reviewers</h2>' in page and '<th scope="row">“ada”</th>' in page
     assert (data["reviewers"]["count"], data["reviewers"]["winners"]) == (1, {"b": 1})
     assert [one["reviewer"] for one in data["reviewers"]["reasons"]] == ["ada"]
     assert debate("check", J).code == 0

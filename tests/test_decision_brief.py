@@ -96,7 +96,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         assert line in page
     assert (
         told["summary"] == summary_line(report, "r.md")
-        and "Recommendation (70 % sure): Stay for a year." in told["summary"]
+        and "Recommendation (70 % sure): “Stay for a year. Count what that costs.”" in told["summary"]
     )
     assert debate("report", told["journal"], "--to", "r.json").code == 0
     data = json.loads(Path("r.json").read_text(encoding="utf-8"))

@@ -39,15 +39,15 @@ def earlier(name: str) -> ReportModel:
 @pytest.mark.parametrize(
     ("story", "said"),
     [
-        (adversarial(rounds=1), "Indent with tabs."),
-        (adversarial(script_of(_final_verdict_judge=final("b")), rounds=1), "Indent with spaces."),
+        (adversarial(rounds=1), "“Indent with tabs.”"),
+        (adversarial(script_of(_final_verdict_judge=final("b")), rounds=1), "“Indent with spaces.”"),
         (adversarial(script_of(_final_verdict_judge=final("tie")), rounds=1), "Neither position prevailed."),
         (adversarial(rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")), "Yes, narrowly."),
         (
             adversarial(
                 script_of(_final_verdict_judge=final("b")), rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")
             ),
-            "Buy a broker.",
+            "“Buy a broker.”",
         ),
         (
             adversarial(
@@ -56,22 +56,22 @@ def earlier(name: str) -> ReportModel:
                 topic="Should we move?",
                 positions=("We should move.", "We should move, but only next year."),
             ),
-            "We should move, but only next year.",
+            "“We should move, but only next year.”",
         ),
         (
             adversarial(script_of(_2_challenge_b="I CONCEDE THE DEBATE."), rounds=2),
             "Researcher B conceded the whole position in 2.challenge.b.",
         ),
-        (adversarial(script_of(_final_verdict_judge=final("consensus")), rounds=1), "the middle"),
+        (adversarial(script_of(_final_verdict_judge=final("consensus")), rounds=1), "“the middle”"),
         (adversarial(rounds=1, topic=MOTION, positions=(MOTION.replace("use", "not use"), "Use it.")), ""),
         (report_model("claim", {"final.verdict.judge": label("misleading", 4)}), "The claim is judged: misleading."),
-        (report_model("question", {"final.verdict.judge": {"winner": "b"}}, mirror=False), "No."),
+        (report_model("question", {"final.verdict.judge": {"winner": "b"}}, mirror=False), "“No.”"),
         (adversarial(rounds=2, until="1.rebuttal.a"), "Not decided yet."),
     ],
 )
 def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
     """The position that won is the answer. Where A argues for the motion as it stands it is yes or no."""
-    assert answer(story) == (said or story.positions["a"])
+    assert answer(story) == (said or f"“{story.positions['a']}”")
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
 )
 def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str, b: str) -> None:
     """Case, spaces and the last full stop do not count, and what the program itself makes of a topic affirms it. Its
-    exact opposite is a no, and nothing else is."""
-    lost = script_of(_final_verdict_judge=final("b"))
+    exact opposite is a no, and nothing else is. What is quoted can't end the quotation."""
+    lost, opposite = script_of(_final_verdict_judge=final("b")), b.replace('"', "'")
 
     assert answer(adversarial(rounds=1, topic=topic, positions=(a, b))) == "Yes, narrowly."
-    assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, b))) == f"No, narrowly. {b}"
-    assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, "Otherwise."))) == "Otherwise."
+    assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, b))) == f"No, narrowly. “{opposite}”"
+    assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, "Otherwise."))) == "“Otherwise.”"
 
 
 def test_how_firm_it_is() -> None:

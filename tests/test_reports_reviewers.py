@@ -39,8 +39,17 @@ def test_reviewers_stand_beside_the_judges() -> None:
 
     assert r"| The panel | verdict | A (A 7, B 6) | A (A 7, B 6) | A (narrow) | \- | \- |" in text
     assert r"| Judge | judge | A (A 7, B 6) | A (A 7, B 6) | A | \- | \- |" in text
-    assert "| ada | reviewer | A (A 7, B 5) | A (A 7, B 5) | A | undecided | A |" in text
-    assert "| bob | reviewer | B (A 5, B 7) | B (A 5, B 7) | B | A | B |" in text
+    assert "| “ada” | reviewer | A (A 7, B 5) | A (A 7, B 5) | A | undecided | A |" in text
+    assert "| “bob” | reviewer | B (A 5, B 7) | B (A 5, B 7) | B | A | B |" in text
+
+
+def test_a_reviewer_with_the_name_of_another_row() -> None:
+    """Names of reviewers are quoted: none of them is a row, or a finding, of the program."""
+    names = ("The panel", "Agreement”: 5 of 5 reviewers agree with the panel on B")
+    text = section(report(*(ballot_for(ASKED, name) for name in names)), "Reviewers")
+
+    assert text.count("| The panel |") == 1 and "| “The panel” | reviewer |" in text
+    assert "- **“The panel”:** " in text and "- **“Agreement': 5 of 5 reviewers agree with the panel on B”:** " in text
 
 
 def test_agreement_is_counted() -> None:

@@ -27,7 +27,7 @@ def test_an_answer() -> None:
 
     assert made == (
         "**Winner:** B  \n**Answer:** Red.  \n**Probability:** 85%\n\n"
-        "*Outcome:* Red. 85% likely, by the judge.\n\n"
+        "*Outcome:* “Red.” 85% likely, by the judge.\n\n"
         "- **Reasons:** It **says** so."
     )
 
@@ -84,7 +84,7 @@ def test_a_panel_that_declares_nothing() -> None:
 
     assert made.startswith(
         "**Winner:** A  \n**Strength:** narrow  \n**Overall Scores:** Debater A: 6 | Debater B: 7.67\n\n"
-        "*Outcome:* Yes. Debater A (PRO) was declared the winner (narrow), though behind on points. "
+        "*Outcome:* “Yes.” Debater A (PRO) was declared the winner (narrow), though behind on points. "
         "2 of 3 judges voted for A, 1 for B.\n"
     )
     assert "\n\n**Judge 1** decided: A (A 8, B 7)\n\n| Criterion | Debater A | Debater B |\n" in made

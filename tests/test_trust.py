@@ -237,6 +237,19 @@ def test_a_journal_that_names_such_a_report(debate: Run, here: Path) -> None:
     assert debate("report", "CLAUDE.journal.jsonl", "--to=x.md").code == 0
 
 
+@pytest.mark.parametrize("verb", [["resume"], ["step", "--json"]])
+def test_a_complete_debate_whose_journal_names_such_a_report(debate: Run, here: Path, verb: list[str]) -> None:
+    """No turn is left, and still the report would be written: that needs the same consent."""
+    assert debate("run", *STATED, "--output=x.md", "--rehearse").code == 0
+    os.rename("x.rehearsed.journal.jsonl", "CLAUDE.journal.jsonl")
+    continued = debate(*verb, "CLAUDE.journal.jsonl")
+
+    assert continued.code == 2 and "the journal's name: " in continued.err
+    assert not Path("CLAUDE.md").exists() and not Path("CLAUDE.html").exists()
+    assert debate(*verb, "CLAUDE.journal.jsonl", "--trust").code == 0
+    assert Path("CLAUDE.md").exists()
+
+
 def test_a_place_that_can_not_be_told(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Folders that lie too deep for the system hide where a link leads: a report there is a risk, and is refused."""
     outside = tmp_path_factory.mktemp("outside") / "a" / "b"

@@ -150,11 +150,11 @@ def continue_debate(
 ) -> OpenDebate:
     """Opens the debate of a journal again, with `changes` to its cast or limits.
 
-    If turns are due after the changes, `require_consent` is called with the risks that come from the journal. The
-    caller must already have the user's consent to the risks that its own changes add. Nothing is written and no
-    provider is made before `require_consent` returns. Raises what `require_consent` and `changes` raise, and OutOfTurn
-    for a change that does not fit: the journal then stays as it was. Raises BadJournal, LockedJournal or DamagedJournal
-    if it can't be opened.
+    `require_consent` is called with the risks that come from the journal: those of its report, which is written even
+    if the debate is complete, and those of its turns, if any are due after the changes. The caller must already have
+    the user's consent to the risks that its own changes add. Nothing is written and no provider is made before
+    `require_consent` returns. Raises what `require_consent` and `changes` raise, and OutOfTurn for a change that does
+    not fit: the journal then stays as it was. Raises BadJournal, LockedJournal or DamagedJournal if it can't be opened.
     """
     path = os.fspath(journal)
     session = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
@@ -163,10 +163,10 @@ def continue_debate(
         new_state = session.state
         for event in events:
             new_state = apply(new_state, event)  # all of them, before the first is written: one may allow the next
+        risks_found = risks.of_journal_name(path)
         if new_state.due:
-            require_consent(
-                session.journal, risks.of_journal(path, new_state.opened, _named_by_journal(session.state, new_state))
-            )
+            risks_found += risks.of_debate(new_state.opened, _named_by_journal(session.state, new_state))
+        require_consent(session.journal, risks_found)
         for event in events:
             session.record(event)
         if events:

@@ -14,6 +14,7 @@ from debate_orchestrator.core.state import DebateState, Stage
 from debate_orchestrator.core.verdict import Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
+from debate_orchestrator.reports.decision_brief import recommendation
 from debate_orchestrator.reports.provenance import only_stand_ins_judged, rehearsed_in_part, stand_ins
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
@@ -235,7 +236,7 @@ def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announ
     """The recommendation of the decision brief; empty if there is none."""
     decision_brief = rapporteur.decision_brief(debate)
     if decision_brief is not None and (advice := decision_brief.data.get("recommendation")):
-        text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"
+        text = recommendation(advice["sure"], advice["do"])
         if _is_filler(debate, decision_brief.turn_id):
             text = "The recommendation is filler."
         yield Announcement("recommendation", text, turn_id=turn.id)

@@ -150,10 +150,11 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
     rows = []
     for run in runs:
         report = run.report
-        speakers = report.earlier_debate.speakers if report.earlier_debate else report.spoken_by
-        spoke = ", ".join(
-            f"{report.seats.get(side, side)}: {model_spec.public_name(spec)}" for side, spec in speakers.items()
-        )
+        if report.earlier_debate:  # its names are its author's
+            speakers = {side: f"“{name}”" for side, name in report.earlier_debate.speakers.items()}
+        else:
+            speakers = {side: model_spec.public_name(spec) for side, spec in report.spoken_by.items()}
+        spoke = ", ".join(f"{report.seats.get(side, side)}: {name}" for side, name in speakers.items())
         judges = ", ".join(map(model_spec.public_name, report.judges))
         rounds = f"{report.rounds_completed} / {report.rounds_asked}" if report.rounds_asked else ""
         title = report.format.title

@@ -18,6 +18,7 @@ from debate_orchestrator.reports.reviews import GatheredReviews, Review
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, named_by, winner_word
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.sanitize import without_quotation_marks
 
 NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
 
@@ -90,7 +91,9 @@ def reviewer_report(debate: DebateState, gathered: GatheredReviews) -> ReviewerR
         table=_table(debate, reviews),
         agreement=tuple(_agreement(debate, reviews, panel_winner)) if reviews else (),
         swing=tuple(_swing(debate, twice, minds_gained, by_swing)) if twice else (),
-        reasons=tuple(ReviewReason(reviewer=review.reviewer, why=review.why) for review in reviews),
+        reasons=tuple(
+            ReviewReason(reviewer=without_quotation_marks(review.reviewer), why=review.why) for review in reviews
+        ),
         left_out=gathered.left_out,
     )
 
@@ -157,7 +160,8 @@ def _of_vote(vote: Vote | None) -> ParsedBallot | None:
 def _reviewer(ballot: Review) -> _Rater:
     before, after = (winner_word(position or "") for position in (ballot.before, ballot.after))
     what = "reviewer, who knew the verdict" if ballot.seen else "reviewer"
-    return _Rater(ballot.reviewer, what, ballot.rounds, ballot.final, before, after)
+    name = f"“{without_quotation_marks(ballot.reviewer)}”"  # chosen freely, and may be `The panel`
+    return _Rater(name, what, ballot.rounds, ballot.final, before, after)
 
 
 def _cell(parsed_ballot: ParsedBallot | None, scales: Scales) -> str:

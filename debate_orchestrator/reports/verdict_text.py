@@ -19,6 +19,7 @@ from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, lit
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.errors import join_names
 from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.sanitize import without_quotation_marks
 
 _REMARKS: dict[VerdictRemark, str] = {
     "winner is behind on points": (
@@ -314,8 +315,8 @@ def answer(report: ReportModel) -> Phrase:
     positions = [(turn.fields or {}).get("converged_on") for turn in _unmirrored_final_ballots(report)]
     middle = next((text for text in positions if isinstance(text, str) and text.strip()), "")
     if report.conceded:
-        return phrase(concession(report) + (" " if middle else ""), literal(middle))
-    return literal(middle) if middle else phrase("Both sides ended in agreement.")
+        return phrase(concession(report), *([" ", _quoted(middle)] if middle else []))
+    return _quoted(middle) if middle else phrase("Both sides ended in agreement.")
 
 
 def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
@@ -323,10 +324,15 @@ def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
     affirming = [side for side, position_text in report.positions.items() if affirms(report.topic, position_text)]
     firmly = ", narrowly." if verdict.strength == "narrow" else "."
     if affirming != list(report.positions)[:1]:
-        return literal(position)
+        return _quoted(position)
     if verdict.winner in affirming:
         return phrase(f"Yes{firmly}")
-    return phrase(f"No{firmly} ", literal(position)) if denies(report.topic, position) else literal(position)
+    return phrase(f"No{firmly} ", _quoted(position)) if denies(report.topic, position) else _quoted(position)
+
+
+def _quoted(text: str) -> Phrase:
+    """A position or a judge's words in a place where the program's own sentences stand."""
+    return phrase("“", literal(without_quotation_marks(text)), "”")
 
 
 def _unmirrored_final_ballots(report: ReportModel) -> list[TurnReport]:

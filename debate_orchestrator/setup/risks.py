@@ -182,11 +182,15 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
 
 
 def of_journal(path: str | os.PathLike[str], opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of taking turns in the debate of this journal: those of the debate, and a report that agents would
-    read as instructions, since the journal's name gives the report's."""
+    """The risks of taking turns in the debate of this journal: those of the debate, and those of its report."""
+    return (*of_debate(opened, cast), *of_journal_name(path))
+
+
+def of_journal_name(path: str | os.PathLike[str]) -> tuple[Risk, ...]:
+    """The risk of writing the report of this journal: agents would read it as instructions, since the journal's name
+    gives the report's. Empty if there is none."""
     report = DebateFiles.of_journal(os.fspath(path)).report
-    risks = [Risk(kind="output", where="the journal's name", what=_real(report))] if gives_orders(report) else []
-    return (*of_debate(opened, cast), *risks)
+    return (Risk(kind="output", where="the journal's name", what=_real(report)),) if gives_orders(report) else ()
 
 
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
