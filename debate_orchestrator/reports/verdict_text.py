@@ -315,7 +315,8 @@ def answer(report: ReportModel) -> Phrase:
     positions = [(turn.fields or {}).get("converged_on") for turn in _unmirrored_final_ballots(report)]
     middle = next((text for text in positions if isinstance(text, str) and text.strip()), "")
     if report.conceded:
-        return phrase(concession(report), *([" ", _quoted(middle)] if middle else []))
+        conceded = concession(report)
+        return phrase(conceded, " ", _quoted(middle)) if middle else phrase(conceded)
     return _quoted(middle) if middle else phrase("Both sides ended in agreement.")
 
 
