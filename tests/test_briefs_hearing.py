@@ -12,7 +12,7 @@ from corpus import TextGroup, assert_harmless, text_groups
 from debates import DECLINE, LOOK_ALIKES, NONCE, answers, opened_event, opened_with_quotes, play_events, script_of
 from hostile_texts import NASTY
 from own_formats import write_format
-from test_briefs import CODE, ESCAPES, block_of, shown, whole, with_one_code
+from test_briefs import ESCAPES, MARKER, block_of, shown, whole, with_one_marker
 
 from debate_orchestrator.core.events import ContextFile, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
@@ -77,19 +77,19 @@ def test_a_speech_that_is_too_long_is_cut() -> None:
         "1.verdict.judge"
     ]
     assert block_of(made, "1.opening.a") == block_of(made, "1.opening.b") == "one two three four"
-    assert made.count(f"{CODE}: a limit of length cut the speech above short.") == 1
+    assert made.count(f"{MARKER}: a limit of length cut the speech above short.") == 1
 
 
 def test_lines_for_the_other_side_are_told() -> None:
     """Where the format forbids lines for the other side, a brief names the speech that has them."""
     said = {"_1_opening_a": "So.\n\nResearcher B: I agree."}
-    told = f"{CODE}: the speech above writes lines for the other side."
+    told = f"{MARKER}: the speech above writes lines for the other side."
     assert told in heard({"forbids": ("other's lines",)}, **said)["1.opening.b"]
     assert told not in heard({}, **said)["1.opening.b"]
 
 
 WHY = "Why not next year?"
-FLOOR = f"<<< FLOOR {CODE}"
+FLOOR = f"<<< FLOOR {MARKER}"
 
 
 def asked(question: str = WHY, *to: str, until: str = "1.challenge.a", **how: object) -> list[Event]:
@@ -153,8 +153,8 @@ def lines_with(questions: tuple[str, ...]) -> list[str]:
     raised = [QuestionAsked(question=question[:2000], to=("a",)) for question in questions]
     debate = fold([*before(), *raised])
     turn = debate.due[0]
-    made = with_one_code(brief_file(brief(debate, turn), debate, turn, "reply.md"))
-    return [line for line in made.split("\n") if CODE in line or line.startswith("#")]
+    made = with_one_marker(brief_file(brief(debate, turn), debate, turn, "reply.md"))
+    return [line for line in made.split("\n") if MARKER in line or line.startswith("#")]
 
 
 def must_stay_in_its_block(group: TextGroup) -> None:

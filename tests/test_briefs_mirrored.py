@@ -10,7 +10,7 @@ import pytest
 from corpus import TextGroup, assert_harmless, text_groups
 from debates import CONCEDE, DECLINE, answers, hostile_script, opened_event, play_events, script_of
 from hostile_texts import NASTY
-from test_briefs import CODE, ESCAPES, block_of, fences, shown, with_one_code
+from test_briefs import ESCAPES, MARKER, block_of, fences, shown, with_one_marker
 
 from debate_orchestrator.core.events import ContextFile, Event
 from debate_orchestrator.core.fold import apply, fold
@@ -34,7 +34,7 @@ def pair(turn: str = VERDICT, say: puppets.Say | None = None, **setup: Any) -> t
 
 def parts(made: Brief) -> list[str]:
     (message,) = made.messages
-    return [with_one_code(part) for part in message.parts]
+    return [with_one_marker(part) for part in message.parts]
 
 
 def opened(part: str) -> str:
@@ -65,8 +65,8 @@ def test_every_speech_is_under_the_others_name() -> None:
         [opened(part) for part in original[1:3]]
         == [opened(part) for part in other[1:3]]
         == [
-            f"<<< 1.opening.a {CODE} Researcher A: Opening Statement [R1 - ROUND 1 - OPENING]",
-            f"<<< 1.opening.b {CODE} Researcher B: Opening Statement [R2 - ROUND 1 - OPENING]",
+            f"<<< 1.opening.a {MARKER} Researcher A: Opening Statement [R1 - ROUND 1 - OPENING]",
+            f"<<< 1.opening.b {MARKER} Researcher B: Opening Statement [R2 - ROUND 1 - OPENING]",
         ]
     )
     assert block_of(original[1], "1.opening.a") == "I, Researcher A, say so in 1.opening.a."
@@ -87,7 +87,7 @@ def test_the_order_within_a_phase_is_exchanged(first: str) -> None:
         for name in kinds
         for side in (first, other)
     ], "the ids in their words are exchanged, as their places are"
-    after = [re.search(rf"\n{CODE}: the speech above was given after (\S+), and with", block) for block in blocks]
+    after = [re.search(rf"\n{MARKER}: the speech above was given after (\S+), and with", block) for block in blocks]
     assert [found and found[1] for found in after] == [
         *(f"1.opening.{other}", *[None] * 5),
         *(f"2.constructive.{other}", *[None] * 5),
@@ -100,7 +100,7 @@ def test_no_judge_is_told_which_presentation_it_is() -> None:
     made = shown(events)
     for turn, text in made.items():
         assert "mirror" not in text.lower(), turn
-    assert f"<<< BALLOT {CODE} 2.verdict.judge\n" in made["final.verdict.judge.mirrored"]
+    assert f"<<< BALLOT {MARKER} 2.verdict.judge\n" in made["final.verdict.judge.mirrored"]
 
 
 def test_earlier_ballots_are_those_of_the_presentation() -> None:
@@ -125,13 +125,13 @@ def test_concessions_and_refusals_change_names(side: str) -> None:
     assert f"{other} {told}" in parts(made)[-1]
     _, made = pair(say=script_of(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}"}), rounds=1)
     assert f"On record: {other} declined to argue in 1.opening.{'ba'['ab'.index(side)]}." in parts(made)[-1]
-    assert any(f"{CODE}: here {other} declined to argue, in these words." in part for part in parts(made))
+    assert any(f"{MARKER}: here {other} declined to argue, in these words." in part for part in parts(made))
 
 
 def test_both_presentations_say_that_names_in_quotes_are_the_sources() -> None:
     """A judge is told so after a speech whose quote has a side's name or letter in it, whichever presentation it
     reads, and after no other."""
-    quote, note = "In the trial B was better than A.", f"{CODE}: what is quoted above from a source has its names"
+    quote, note = "In the trial B was better than A.", f"{MARKER}: what is quoted above from a source has its names"
     opening = opened_event(rounds=1, mirror=True, context=(ContextFile(name="trial.md", text=quote),))
     debate = fold([opening.model_copy(update={"format": opening.format.model_copy(update={"quotes": QuoteRules()})})])
     said = script_of(_1_opening_a=f"I quote: <quote>{quote}</quote>", _1_opening_b="Nothing is quoted here.")
@@ -163,8 +163,8 @@ def must_hold(group: TextGroup) -> None:
     straight one."""
     original, other = pair("2.verdict.judge", say=hostile_script(group, rounds=2), rounds=2)
     lines = fences("\n".join(parts(other)))
-    assert [line for line in lines if line != f"{CODE}:"] == fences("\n".join(parts(original)))
-    assert lines.count(f"{CODE}:") == 2, "the notes that one statement of a round was given after the other"
+    assert [line for line in lines if line != f"{MARKER}:"] == fences("\n".join(parts(original)))
+    assert lines.count(f"{MARKER}:") == 2, "the notes that one statement of a round was given after the other"
 
 
 @pytest.mark.parametrize("group", text_groups(f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip()))

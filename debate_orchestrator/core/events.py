@@ -41,7 +41,7 @@ from debate_orchestrator.core.settings import (
 from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, JournaledModel, Text
 
 NONCE_PATTERN = r"^[A-Za-z0-9]{1,64}$"
-"""The form of a nonce, which fences speech: no character of it can end a line or a delimited block."""
+"""The form of a nonce, of which the markers of blocks in briefs are made. No character of it can end a line."""
 MAX_CONTEXT = 400_000
 """Bytes that the context files of a debate may have, since they are in every brief; in a journal, characters."""
 MAX_FILES = 200
@@ -187,7 +187,7 @@ class Opened(JournaledModel):
     """The debate that is judged again; None if a debate runs for the first time."""
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)
     nonce: str = Field(pattern=NONCE_PATTERN)
-    """The nonce that fences speech in every brief of this debate."""
+    """The nonce of which the markers of blocks in all briefs of this debate are made: see `prompting.briefs`."""
     speech_rules: Literal[1, 2] = 2
     """The version of the rules for reading speeches that the program had. All speeches are read by those of today."""
     mark_rules: Literal[1, 2] = Field(default=1, exclude_if=lambda version: version == 1)

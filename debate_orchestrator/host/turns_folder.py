@@ -1,8 +1,8 @@
 """The folder between engine and host: a brief is written as a file, its reply is put beside it.
 
-A reply in place counts only if the brief beside it is, to the byte, the brief that is due now. A brief
-holds the debate's nonce and everything said before it, so it can't have been answered early, and a
-journal that lost its tail to a crash takes up again the replies that still answer it.
+A reply in place counts only if the brief beside it is, to the byte, the brief that is due now. A brief holds
+markers made of the debate's nonce, and everything said before it, so it can't have been answered early. A journal that
+lost its tail to a crash takes up again the replies that still answer it.
 """
 
 from __future__ import annotations

@@ -2,10 +2,17 @@
 
 What is sent only ever grows at its end, since prompt caches pay for a prefix that stays the same: a system text shared
 by all seats; the topic; one block for each turn, in the order of the schedule; and last, never repeated, the seat's
-role, its task and its own earlier ballots. Speech is only ever a value in a template, in blocks that end with a code.
-The code of a block follows from the debate's nonce and the place of the block, so a speaker has never seen the code of
-the block that its speech will be in, and can't end it, nor write a tag that says what a look-up found: those in the
-block hold its code. A speech keeps its code in all later briefs.
+role, its task and its own earlier ballots. Speech is only ever a value in a template, in blocks,
+which prompts call documents.
+
+Three things keep what speakers write apart from what the program writes:
+
+Nonce       a random text, drawn once for a debate and written in its journal. No brief shows it.
+Marker      the text that opens and closes one block, made of the nonce and the place of the block. A speaker has never
+            seen the marker of the block that its speech will be in, so it can't end the block, nor write a tag that
+            says what a look-up found: those tags hold the marker. A speech keeps its marker in all later briefs.
+            Templates call it `nonce`.
+Reply code  the text that a seat must put into its reply, so that the reply counts: see `reply_code`.
 """
 
 from __future__ import annotations
@@ -102,7 +109,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     values = _template_values(debate, turn, code)
     messages = _transcript(debate, turn, values)
     bundled_templates = debate.opened.templates
-    system = _render(loader.system_templates(debate.format), values | _fenced(debate, "system"), bundled_templates)
+    system = _render(loader.system_templates(debate.format), values | _marker(debate, "system"), bundled_templates)
     lines = debate.format.lines.with_code(code.text) if code is not None and turn.speaking else debate.format.lines
     own_values = values | {"lines": rendering.plain_data(lines)}
     last = _render(loader.task_template(debate.format, turn.phase), own_values, bundled_templates)
@@ -145,24 +152,25 @@ def _about_lines(debate: DebateState, text: str, code: ReplyCode) -> str:
 def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list[tuple[Role, str]]:
     """The topic and the speeches that the seat of a turn has heard; in a dialogue its own ones are its messages."""
     dialogue = debate.format.history == "dialogue" and not turn.judging
-    messages: list[tuple[Role, str]] = [("user", _render("shared/motion.md.j2", values | _fenced(debate, "motion")))]
+    messages: list[tuple[Role, str]] = [("user", _render("shared/motion.md.j2", values | _marker(debate, "motion")))]
     names = {key: values[key] for key in ("names", "side_labels")}
     for turn_values in values["heard"]:
-        # The sides of a mirrored debate have each other's turn ids, whose codes they have seen.
-        fenced = _fenced(debate, turn_values["turn"]["id"], *(["mirrored"] if turn.mirrored else []))
-        said = sanitize.without_block_marker(turn_values["text"], fenced["nonce"])
+        # The sides of a mirrored debate have each other's turn ids, whose markers they have seen.
+        marker_value = _marker(debate, turn_values["turn"]["id"], *(["mirrored"] if turn.mirrored else []))
+        marker = marker_value["nonce"]
+        said = sanitize.without_block_marker(turn_values["text"], marker)
         if debate.format.quotes:
-            said = with_marker(said, debate.format.quotes, fenced["nonce"])
+            said = with_marker(said, debate.format.quotes, marker)
         if dialogue and turn_values["turn"]["seat"] == turn.seat and said.strip() and not turn_values["declined"]:
             messages.append(("assistant", said))
         else:
-            messages.append(("user", _render("shared/turn.md.j2", names | turn_values | fenced | {"said": said})))
+            messages.append(("user", _render("shared/turn.md.j2", names | turn_values | marker_value | {"said": said})))
     return messages
 
 
 def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | None) -> dict[str, Any]:
-    """The messages that show an unusable reply to its writer again. Its code depends on the reply, whose writer had
-    seen the codes of the brief before."""
+    """The messages that show an unusable reply to its writer again. Their marker depends on the reply, whose writer
+    had seen the markers of the brief before."""
     if is_speech := debate.shape(turn) is None:
         text = speech_rules.without_private_reasoning(debate, former.reply.text)
     else:
@@ -172,12 +180,12 @@ def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | 
         "former": text[:MAX_FORMER_LENGTH],
         "cut": len(text) > MAX_FORMER_LENGTH,
         "wants": "text" if is_speech else "json",
-        **_fenced(debate, turn.id, "again", former.reply.text),
+        **_marker(debate, turn.id, "again", former.reply.text),
     }
 
 
-def _fenced(debate: DebateState, *place: str) -> dict[str, str]:
-    """The value of `nonce` for the blocks of one part of a brief."""
+def _marker(debate: DebateState, *place: str) -> dict[str, str]:
+    """The marker of the blocks of one part of a brief, by the name that templates have for it."""
     return {"nonce": sanitize.block_marker(debate.opened.nonce, *place)}
 
 
@@ -211,8 +219,8 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
 
 
 def moderator_brief(name: str, nonce: str, **values: Any) -> str:
-    """A moderator's brief, from the template of that name, as one self-contained file. Its code depends on all that it
-    shows, since the moderator may have written some of it after an earlier brief."""
+    """A moderator's brief, from the template of that name, as one self-contained file. Its marker depends on all that
+    it shows, since the moderator may have written some of it after an earlier brief."""
     plain = rendering.plain_data(values)
     plain["nonce"] = sanitize.block_marker(nonce, name, json.dumps(plain))
     return _render(f"moderator/{name}.md.j2", plain) + "\n"
@@ -256,7 +264,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     renamed: Callable[[str], str] = mirror.text if turn.mirrored else str
     return {
         "mirrored": turn.mirrored,
-        **_fenced(debate, turn.id, "task"),
+        **_marker(debate, turn.id, "task"),
         "topic": settings.topic,
         "as_of": settings.as_of,
         "positions": {side: renamed(settings.positions[actual]) for side, actual in actual_sides.items()},

@@ -56,7 +56,7 @@ def render(
         key = path, hash(frozenset(bundled_templates.items()))
         if key in _stopped:
             raise BadFormat(f"{path}: {_TOO_MUCH}")
-        context = function_context.nonce, dict(function_context.names), dict(function_context.side_labels)
+        context = function_context.marker, dict(function_context.names), dict(function_context.side_labels)
         task = {"own": dict(bundled_templates), "names": [*names], "values": values, "function_context": context}
         answer = _worker().do(task)
         if (seconds := _seconds.get()) is not None:

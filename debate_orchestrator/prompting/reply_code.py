@@ -1,9 +1,9 @@
-"""The code of a turn, which shows that what decides is its writer's own and no quotation.
+"""The reply code of a turn, which shows that what decides is its writer's own and no quotation.
 
 A speech may hold a filled ballot, and a judge may repeat it; a page may hold the line that concedes, and a side may
-quote it. Neither can hold the code of a turn: it follows from a secret of this machine, and only the seat of the turn
-is shown it, in the last part of its brief. The object that counts has the code first and last, and the reserved line
-that counts ends with it.
+quote it. Neither can hold the reply code of a turn: it follows from a secret of this machine, and only the seat of the
+turn is shown it, in the last part of its brief. The object that counts has the code first and last, and the reserved
+line that counts ends with it.
 """
 
 from __future__ import annotations

@@ -116,7 +116,8 @@ class Function:
 class FunctionContext(NamedTuple):
     """The values that the functions in a brief refer to."""
 
-    nonce: str = ""
+    marker: str = ""
+    """The marker of the blocks of the part of a brief that is rendered."""
     names: Mapping[str, str] = MappingProxyType({})
     """Seat to its display name."""
     side_labels: Mapping[str, str] = MappingProxyType({})
@@ -124,9 +125,9 @@ class FunctionContext(NamedTuple):
 
 
 def functions(context: FunctionContext) -> dict[str, Function]:
-    """The functions that templates may call. `fence` already has the nonce, so no template can forget it."""
+    """The functions that templates may call. `fence` already has the marker, so no template can forget it."""
     return {
-        "fence": Function(lambda text: sanitize.without_block_marker(text, context.nonce)),
+        "fence": Function(lambda text: sanitize.without_block_marker(text, context.marker)),
         "label": Function(lambda side: context.side_labels[side]),
         "name": Function(lambda seat: context.names[seat]),
         "tag": Function(lambda turn: turn["tag"]),

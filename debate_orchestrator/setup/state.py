@@ -155,7 +155,8 @@ class SetupProgress(FrozenModel):
     asked: dict[str, str] = {}
     """The questions that were put last, key to text, but for those answered since."""
     nonce: str = Field(default="", pattern=rf"{NONCE_PATTERN}|^$")
-    """The nonce that fences speech in the moderator's briefs; drawn by the caller that runs the conversation."""
+    """The nonce of which the markers in the moderator's briefs are made; drawn by the caller that runs the
+    conversation."""
     paid: tuple[Reply, ...] = ()
     """The replies of a moderator that was called, since they may have cost money."""
 
