@@ -145,6 +145,6 @@ def faults() -> Iterator[str]:
     """All that may go wrong with a request any number of times."""
     yield from FAULTS
     yield from ("a page", "nothing", "cut", "another", "")
-    for status in (400, 401, 402, 403, 404, 429, 500, 504, 529):
+    for status in (400, 401, 402, 403, 404, 429, 500, 503, 504, 529):
         yield f"refused {status}"
-    yield from ("then 500", "then 504")  # a refusal is believed
+    yield from ("then 500", "then 503", "then 504")  # a refusal is believed

@@ -201,6 +201,13 @@ def test_a_key_that_a_limit_cuts_is_not_told(monkeypatch: pytest.MonkeyPatch) ->
     assert "0123" not in said
 
 
+@pytest.mark.parametrize("end", [False, True])
+def test_a_key_that_breaks_off_is_not_told(end: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server or a program may stop within a key, however little it has said."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789-abcdefghijk")
+    assert call_errors.quote("bad sk-0123456789-abcdefghi", end=end) == "bad [key]"
+
+
 @pytest.mark.parametrize(
     ("who", "name"), [("openai:m@https://x.org:8000/v1", "DEBATE_KEY_X_ORG_8000"), ("anthropic:m", "ANTHROPIC_API_KEY")]
 )

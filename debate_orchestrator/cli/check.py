@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,7 +70,7 @@ def _next(
         return ask_again
     expected = {report.path for report in verifications} | (set() if arguments.given else {files.report, files.html})
     if expected <= {report.path for report in verifications if report.state == "unchanged"}:
-        return f"open {sorted(expected)[0]}; nothing needs to be made again."
+        return f"open {shlex.quote(sorted(expected)[0])}; nothing needs to be made again."
     remake = f"`{command('report', arguments.journal)}` makes its reports again."
     unmarked = [name_of(report.path) for report in verifications if report.state == "no checksum"]
     return f"Give {and_joined(unmarked)} another name. Then {remake}" if unmarked and not arguments.given else remake

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -188,7 +189,7 @@ def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate
     rehearsal = model_spec.is_rehearsal(session.state.cast) or getattr(arguments, "rehearse", False)
     if reports.page and not quiet and not rehearsal:
         ask_first = f"`{command('resume', files.journal)}` asks for what is missing; then " if code else ""
-        next_step(f"{ask_first}open {reports.page} in a browser.")
+        next_step(f"{ask_first}open {shlex.quote(reports.page)} in a browser.")
     return code
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(summary)
         if page:
             print_status(f"HTML report: {page}")
-            next_step(f"open {page} in a browser.")
+            next_step(f"open {shlex.quote(page)} in a browser.")
     print_problems(problems)
     return 2 if problems else 0
 

@@ -15,7 +15,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
-from debate_orchestrator.util.redact import redact, redactor
+from debate_orchestrator.util.redact import redactor
 from debate_orchestrator.util.sanitize import one_line
 
 TRIES = 2
@@ -39,9 +39,9 @@ def quote(text: object, max_length: int = _QUOTED, *, end: bool = False) -> str:
     """Text of a server or a program as an error may quote it: one line, its beginning or its `end`. It is redacted
     before it is shortened."""
     content = str(text)
-    if not end and len(content) >= LIMITS.max_error_bytes // 2:  # it may have been cut, in the middle of a key
-        content = redactor().cut(content[: LIMITS.max_error_bytes])
-    line = one_line(redact(content).encode("utf-8", "replace").decode())
+    content = content if end else content[: LIMITS.max_error_bytes]
+    # Its end may be half a key: a server or a program can stop at any character.
+    line = one_line(redactor().cut(content).encode("utf-8", "replace").decode())
     if len(line) <= max_length:
         return line
     return f"...{line[-max_length:]}" if end else f"{line[:max_length]}..."
@@ -62,7 +62,7 @@ def http_error(name: str, status: int, message: str, headers: Mapping[str, str],
             f"{name} gave no answer: {reason}.",
             after=retry_after(headers),
             maybe_billed=status == 200,
-            refused=status in (425, 429, 503, 529),
+            refused=status in (425, 429, 529),  # a gateway answers 503 too, after it has passed the request on
         )
     if status in (401, 403):
         names = " or ".join(servers.key_names(name)) or "the environment (`debate models` names the variable)"

@@ -40,7 +40,7 @@ def must_be_free(folder: str, reviewer: str) -> None:
     if os.path.lexists(path):
         raise BadFile(
             f"{name_of(path)}: this is a ballot that {short_repr(reviewer)} has cast, and it stands.",
-            hint="move that file away first, or sign with another name",
+            hint="sign with another name, or move that file away first",
         )
 
 
@@ -79,7 +79,7 @@ def _is_by(draft: Mapping[str, Any], reviewer: str) -> bool:
 def _begun(draft: str, reviewer: str) -> BadFile:
     return BadFile(
         f"{name_of(draft)}: a review by {short_repr(reviewer)} has begun, and is not finished.",
-        hint="finish it where it was begun, move that file away first, or sign with another name",
+        hint="finish it where it was begun, or sign with another name",
     )
 
 

@@ -39,6 +39,10 @@ _ITEM = re.compile(r" +\d+ \S+ {2,}| +(?:-|\d+\.) ")
 """The beginning of a line whose other rows are aligned with its text: a number with its gap, or an item of a list."""
 
 
+_LABEL = re.compile(r"[^\s:][^:]{0,60}:(?: |$)")
+"""The title of a field, whose value the other rows go on with: deeper than the titles of the fields below it."""
+
+
 class Row(NamedTuple):
     """A row of a line: `begin`, and then the characters of the line from `start` to `end`."""
 
@@ -116,8 +120,9 @@ def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> 
     """Breaks a sanitized line without tabs between words, and words that are wider than a row. No row is wider than
     `width` columns, which are at least 2, unless it is one word that `is_whole`.
 
-    The rows after the first are indented as the line is, or as far as the text of an item, and at least by two spaces;
-    those of a block quote begin as the line does. So nothing that a line quotes looks like a line of its own."""
+    The rows after the first are indented as the line is, or as far as the text of an item, by two spaces more after a
+    label, and at least by two spaces; those of a block quote begin as the line does. So nothing that a line quotes
+    looks like a line of its own."""
     width = max(2, width)
     most = width // 2 if width >= 4 else 0
     lead = next(_LEAD.finditer(line))[0][:most]
@@ -125,6 +130,8 @@ def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> 
     later = lead if lead.startswith(">") else " " * min(max(len(lead), _HANGING), most)
     if item and width_of(item[0]) < most:
         later = " " * width_of(item[0])
+    if line.startswith(" ") and _LABEL.match(line, len(item[0] if item else lead)) and len(later) + _HANGING < most:
+        later += " " * _HANGING
 
     laid_out: list[Row] = []
     begin, used = lead, len(lead)
