@@ -118,11 +118,11 @@ def _value(field: Field, terms: ShapeContext, texts: Texts, place: str) -> Any:
         case "flag":
             return place == "convergence"  # the judge steps in wherever it may
         case "number":
-            return int(field.least or 0) if field.whole else field.least or 0
+            return int(field.minimum or 0) if field.is_integer else field.minimum or 0
         case "choice":
-            return next(iter(field.of or terms.sides))
+            return next(iter(field.options or terms.sides))
         case "choices":
-            return list(field.of or terms.sides)[:1]
+            return list(field.options or terms.sides)[:1]
         case "turn":
             return terms.turns[0]
         case "turns":

@@ -35,8 +35,7 @@ def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dic
         rounds=1, context=(ContextFile(name="notes.md", text="Tabs are one character wide in every file."),)
     )
     phases = tuple(
-        phase.model_copy(update={"most_words": most}) if phase.reply == "text" else phase
-        for phase in first.format.round
+        phase.model_copy(update={"max_words": most}) if phase.reply == "text" else phase for phase in first.format.round
     )
     first = first.model_copy(update={"format": first.format.model_copy(update={"round": phases, **rules})})
     debate, events = fold([first]), list[Event]([first])

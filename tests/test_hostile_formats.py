@@ -109,7 +109,7 @@ def filled(field: Field, context: ShapeContext) -> Any:
         case "list" if names_turns(field.fields) and not context.turns:
             return []
         case "list":
-            return [full(field.fields, context) if field.fields else SAID] * int(field.least or 1)
+            return [full(field.fields, context) if field.fields else SAID] * int(field.minimum or 1)
         case "record":
             return full(field.fields, context)
         case "turns":

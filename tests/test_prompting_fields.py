@@ -19,7 +19,7 @@ from debate_orchestrator.prompting.fields import WHETHER_ANY, FieldPath, FormQue
 from debate_orchestrator.util.errors import BadReply
 
 CONTEXT = ShapeContext(
-    sides=("a", "b"), criteria=("depth", "wit"), least=1, most=10, rounds=2, strictness="strict",
+    sides=("a", "b"), criteria=("depth", "wit"), minimum=1, maximum=10, rounds=2, strictness="strict",
     turns=("1.opening.a", "1.opening.b"), scales={"wit": (0, 1)},
 )  # fmt: skip
 KINDS = ("text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns")

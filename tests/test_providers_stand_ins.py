@@ -41,8 +41,8 @@ STAND_IN = "rehearse:anthropic:claude-opus-5-5"
 CONTEXT = ShapeContext(
     sides=("a", "b"),
     criteria=("x", "y"),
-    least=1,
-    most=10,
+    minimum=1,
+    maximum=10,
     rounds=2,
     strictness="strict",
     turns=("1.o.a", "1.o.b"),
@@ -77,14 +77,14 @@ def test_it_says_what_it_is(tmp_path: Path) -> None:
     """Each speech says in its first sentence that it is a rehearsal of that turn, and is about as long as asked. It
     depends on the turn alone."""
     debate, again = (rehearsed(tmp_path / name, rounds=2) for name in ("one", "two"))
-    speeches = [turn for turn in schedule.turns_taken(debate) if turn.phase.words]
+    speeches = [turn for turn in schedule.turns_taken(debate) if turn.phase.target_words]
     texts = [debate.reply(turn).text for turn in speeches]
 
     for turn, text in zip(speeches, texts, strict=True):
         first = text.partition(".\n")[0].split(". ")[0]
         assert "rehearsal" in first
         assert turn.id in first
-        assert 0.9 * (turn.phase.words or 0) <= len(text.split()) <= (turn.phase.words or 0)
+        assert 0.9 * (turn.phase.target_words or 0) <= len(text.split()) <= (turn.phase.target_words or 0)
     assert len(set(texts)) == len(texts)
     assert texts == [again.reply(turn).text for turn in speeches]
 

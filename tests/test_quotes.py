@@ -80,7 +80,7 @@ def test_no_change_that_a_reader_sees_is_verified(script: str) -> None:
     """A word, mark, sign or symbol that is changed, added, removed or disguised, in the quote or in the text."""
     words, between = words_of(script)
     whole, chance = between.join(words), random.Random(script)
-    least = QuoteRules().least_words if between else 1
+    least = QuoteRules().min_words if between else 1
     for name, change in CHANGES.items():
         at = chance.randrange(2, len(words) - 2)
         changed = between.join(change(words, at, OTHER_WORDS[script]))

@@ -199,7 +199,7 @@ def test_a_speech_may_hold_what_no_file_or_screen_can(text: str) -> None:
 def held(**changes: Any) -> DebateState:
     """A debate whose debaters work in private and must say at least three words."""
     least = tuple(
-        phase.model_copy(update={"least_words": 3, "most_words": 6}) if phase.reply == "text" else phase
+        phase.model_copy(update={"min_words": 3, "max_words": 6}) if phase.reply == "text" else phase
         for phase in ADVERSARIAL.round
     )
     return fold([opened(rules=ADVERSARIAL.model_copy(update={"private": "thinking", "round": least} | changes))])

@@ -16,7 +16,14 @@ from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.util.errors import MAX_LISTED, MAX_TOLD_LENGTH
 
 CONTEXT = ShapeContext(
-    sides=("a", "b"), criteria=(), least=1, most=10, rounds=1, strictness="strict", issues=("I1", "I2"), options=("x",)
+    sides=("a", "b"),
+    criteria=(),
+    minimum=1,
+    maximum=10,
+    rounds=1,
+    strictness="strict",
+    issues=("I1", "I2"),
+    options=("x",),
 )
 
 

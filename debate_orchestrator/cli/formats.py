@@ -138,7 +138,7 @@ def _rules(format: Format) -> Iterator[str]:
 def _print_rubric(format: Format, rounds: int, strictness: str) -> None:
     rubric = format.rubric
     if rubric.criteria:
-        say("", f"Rubric {rubric.name}, {rubric.least:g} to {rubric.most:g}:")
+        say("", f"Rubric {rubric.name}, {rubric.minimum:g} to {rubric.maximum:g}:")
     for key, criterion in rubric.criteria.items():
         if criterion.when.holds(rounds=rounds, strictness=strictness):
             say(f"  {key}: {criterion.about}")

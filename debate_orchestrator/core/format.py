@@ -294,11 +294,11 @@ class Format(FrozenModel):
                 ("with_previous",),
                 f"{phase_name} has `with_previous`, which is allowed only for a phase of the rapporteur without `on`",
             )
-        if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
-            problem = f"{phase_name} asks for at least {phase.least_words} words and at most {phase.most_words}"
+        if phase.min_words and phase.max_words and phase.min_words > phase.max_words:
+            problem = f"{phase_name} asks for at least {phase.min_words} words and at most {phase.max_words}"
             yield ("least_words",), problem
-        for key in ("least_words", "most_words"):
-            if phase.reply != "text" and getattr(phase, key):
+        for key, limit in (("least_words", phase.min_words), ("most_words", phase.max_words)):
+            if phase.reply != "text" and limit:
                 yield (key,), f"{phase_name} limits the length of a structured reply; set `words` on its fields instead"
 
     def _shape_problems(self) -> Iterator[LocatedProblem]:
@@ -351,12 +351,12 @@ class Format(FrozenModel):
     def _label_problems(self, name: str, shape: Shape) -> Iterator[tuple[str, str]]:
         """The labels of a vote for which the format names no winner."""
         if "label" in shape and not {"scores", "winner"} & set(shape):
-            for label in shape["label"].of:
+            for label in shape["label"].options:
                 if label not in self.winner_of:
                     yield "label", f"winner_of lacks the label {label!r} of shape {name!r}"
 
     def _rubric_problems(self) -> Iterator[LocatedProblem]:
-        if not 0 <= self.rubric.least < self.rubric.most:
+        if not 0 <= self.rubric.minimum < self.rubric.maximum:
             yield ("rubric", "least"), "the rubric's scale must go from 0 or more to something larger"
         scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
         if scored and not any(criterion.when == Condition() for criterion in self.rubric.criteria.values()):
@@ -364,8 +364,8 @@ class Format(FrozenModel):
         if len(self.rubric.criteria) > MAX_ITEMS:
             yield ("rubric", "criteria"), f"{len(self.rubric.criteria):,} criteria; at most {MAX_ITEMS}"
         for name in self.rubric.criteria:
-            least, most = self.rubric.scale(name)
-            if not 0 <= least < most:
+            minimum, maximum = self.rubric.scale(name)
+            if not 0 <= minimum < maximum:
                 problem = f"the scale of criterion {name!r} must go from 0 or more to something larger"
                 yield ("rubric", "criteria", name), problem
         if not self.rubric.strictness:
@@ -385,9 +385,9 @@ def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, .
 
 def _is_same_kind(field: Field, other: Field) -> bool:
     """Whether what fits into one field fits into the other."""
-    if (field.kind, field.of, field.per_side, set(field.fields)) != (
+    if (field.kind, field.options, field.per_side, set(field.fields)) != (
         other.kind,
-        other.of,
+        other.options,
         other.per_side,
         set(other.fields),
     ):

@@ -42,7 +42,7 @@ def _options(field: Field, context: ShapeContext) -> tuple[bool | str, ...]:
     """The values of a field on which others may depend."""
     if field.per_side or field.optional or field.kind not in ("flag", "choice"):
         return ()
-    return (True, False) if field.kind == "flag" else field.of or context.sides
+    return (True, False) if field.kind == "flag" else field.options or context.sides
 
 
 def _alternative(
@@ -87,11 +87,11 @@ def _value_schema(field: Field, context: ShapeContext) -> dict[str, Any]:
         case "flag":
             return {"type": "boolean"}
         case "number":
-            return {"type": "integer" if field.whole else "number"}
+            return {"type": "integer" if field.is_integer else "number"}
         case "choice":
-            return {"type": "string", "enum": list(field.of or context.sides)}
+            return {"type": "string", "enum": list(field.options or context.sides)}
         case "choices":
-            return {"type": "array", "items": {"type": "string", "enum": list(field.of or context.sides)}}
+            return {"type": "array", "items": {"type": "string", "enum": list(field.options or context.sides)}}
         case "turns":
             return {"type": "array", "items": {"type": "string", "description": "the id of a turn"}}
         case "list":

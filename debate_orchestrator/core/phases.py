@@ -116,13 +116,13 @@ class Phase(FrozenModel):
     option: Literal["each round", "blind", "issues", "brief"] | None = None
     """Only where the setup asks for it: the judges' ballots after each round, or before the first word; the list of
     issues; the decision brief."""
-    words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
+    target_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS, alias="words")
     """About how many words are asked for."""
-    tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT)
+    max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT, alias="tokens")
     """The most tokens that a reply may have, where the provider takes such a limit."""
-    least_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
+    min_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS, alias="least_words")
     """A speech of fewer is asked for again, once."""
-    most_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
+    max_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS, alias="most_words")
     """Others hear a speech up to this many; the record keeps it whole."""
     template: str = PydanticField(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME_PATTERN[1:]}|^$")
     """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
@@ -132,12 +132,14 @@ class Phase(FrozenModel):
 class Criterion(FrozenModel):
     """Something that is scored."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     title: Line
     about: Text
     weight: float = PydanticField(default=1, gt=0, le=MAX_SCORE)
     """Its weight in the mean."""
-    least: float | None = PydanticField(default=None, le=MAX_SCORE)
-    most: float | None = PydanticField(default=None, le=MAX_SCORE)
+    minimum: float | None = PydanticField(default=None, le=MAX_SCORE, alias="least")
+    maximum: float | None = PydanticField(default=None, le=MAX_SCORE, alias="most")
     """A scale of its own; the rubric's if it has none."""
     when: Condition = PydanticField(default_factory=Condition)
 
@@ -153,27 +155,32 @@ class Strictness(FrozenModel):
 class Rubric(FrozenModel):
     """The criteria and the scale by which a round is judged."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     name: Text
-    least: float = PydanticField(le=MAX_SCORE)
-    most: float = PydanticField(le=MAX_SCORE)
+    minimum: float = PydanticField(le=MAX_SCORE, alias="least")
+    maximum: float = PydanticField(le=MAX_SCORE, alias="most")
     criteria: dict[PrintableKey, Criterion] = {}
     strictness: dict[PrintableKey, Strictness]
     convergence: Annotated[dict[PrintableKey, str], FREE_TEXT] = {}
     """The signs of convergence that a judge may name, with what each means."""
 
     def scale(self, criterion: str) -> tuple[float, float]:
-        """The least and the most that a criterion may be given."""
+        """The lowest and the highest score of a criterion."""
         scale = self.criteria[criterion]
-        return (self.least if scale.least is None else scale.least, self.most if scale.most is None else scale.most)
+        minimum = self.minimum if scale.minimum is None else scale.minimum
+        return minimum, self.maximum if scale.maximum is None else scale.maximum
 
 
 class QuoteRules(FrozenModel):
     """The names of the tags in which a debater quotes context files, and of those in which others read the quotes."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     tag: str = PydanticField(default="quote", pattern=TAG_PATTERN)
     verified: str = PydanticField(default="v_quote", pattern=TAG_PATTERN)
     unverified: str = PydanticField(default="u_quote", pattern=TAG_PATTERN)
-    least_words: int = PydanticField(default=4, ge=0, le=MAX_WORDS)
+    min_words: int = PydanticField(default=4, ge=0, le=MAX_WORDS, alias="least_words")
     """A quote of fewer words proves nothing, and is heard as unverified."""
 
     @property
@@ -185,7 +192,9 @@ class QuoteRules(FrozenModel):
 class Intervention(FrozenModel):
     """The rule for a round whose ballots find that the sides converge."""
 
-    most_in_a_row: int = PydanticField(default=1, ge=0, le=MAX_ROUNDS)
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    max_in_a_row: int = PydanticField(default=1, ge=0, le=MAX_ROUNDS, alias="most_in_a_row")
     """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
 
 

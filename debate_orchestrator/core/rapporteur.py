@@ -177,8 +177,8 @@ def _is_default(case: Mapping[str, Any]) -> bool:
 def _length_problems(shape: Shape, phase: Phase, reply: Mapping[str, Any]) -> Iterator[str]:
     repeated = sum(count_words(case["then"]) for case in reply.get("by_case") or () if _is_default(case))
     words = _words(shape, {**reply, "changed": ""}) - repeated  # the report shows `changed` further down
-    if phase.words and words > _WORD_TOLERANCE * phase.words:
-        yield f"the reply: it has {words} words; write at most {phase.words}, and drop what carries least."
+    if phase.target_words and words > _WORD_TOLERANCE * phase.target_words:
+        yield f"the reply: it has {words} words; write at most {phase.target_words}, and drop what carries least."
 
 
 def _words(shape: Shape, record: Mapping[str, Any]) -> int:

@@ -40,17 +40,17 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
     for name in present_fields(shape, value):
         field, field_value, path = shape[name], value[name], f"{where}{name}"
         if field.kind == "list" and isinstance(field_value, list):
-            if not (field.least or 0) <= len(field_value) <= (field.most or MAX_ITEMS):
-                limits = [f"{word} {n:g}" for word, n in (("at least", field.least), ("at most", field.most)) if n]
+            if not (field.minimum or 0) <= len(field_value) <= (field.maximum or MAX_ITEMS):
+                limits = [f"{word} {n:g}" for word, n in (("at least", field.minimum), ("at most", field.maximum)) if n]
                 yield f"{path}: it has {plural(len(field_value), 'item')}; write {' and '.join(limits)}."
             for n, item in enumerate(field_value if field.fields else (), start=1):
                 yield from beyond_limits(field.fields, item, f"{path}[{n}].")
         elif field.kind == "record" and isinstance(field_value, Mapping):
             yield from beyond_limits(field.fields, field_value, f"{path}.")
-        elif field.asked_words is not None and isinstance(field_value, str):
+        elif field.requested_max_words is not None and isinstance(field_value, str):
             words = count_words(field_value)
-            if words > _WORD_TOLERANCE * field.asked_words:
-                yield _excess(path, words, "word", field.asked_words)
+            if words > _WORD_TOLERANCE * field.requested_max_words:
+                yield _excess(path, words, "word", field.requested_max_words)
 
 
 def check(shape: Mapping[str, Field], value: Any, context: ShapeContext, where: str = "") -> list[str]:
@@ -140,8 +140,8 @@ def _too_long(field: Field, value: Any, where: str) -> str | None:
         maximum = MAX_URL_LENGTH if field.kind == "url" else MAX_TEXT_LENGTH
         if len(value) > maximum:
             return _excess(where, len(value), "character", maximum)
-        if field.words is not None and (words := count_words(value)) > field.words:
-            return _excess(where, words, "word", field.words)
+        if field.max_words is not None and (words := count_words(value)) > field.max_words:
+            return _excess(where, words, "word", field.max_words)
     if isinstance(value, list) and field.kind in ("choices", "turns", "list") and len(value) > MAX_ITEMS:
         return _excess(where, len(value), "item", MAX_ITEMS)
     return None
@@ -149,7 +149,7 @@ def _too_long(field: Field, value: Any, where: str) -> str | None:
 
 def _fits(field: Field, value: Any, context: ShapeContext) -> bool:
     """Whether a value of one of the plain kinds is what its field asks for."""
-    options = field.of or context.sides
+    options = field.options or context.sides
     match field.kind:
         case "url":
             return isinstance(value, str) and _URL.fullmatch(value) is not None
@@ -171,11 +171,11 @@ def _fits(field: Field, value: Any, context: ShapeContext) -> bool:
 
 
 def _is_number(field: Field, value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int if field.whole else int | float):
+    if isinstance(value, bool) or not isinstance(value, int if field.is_integer else int | float):
         return False
     if not -MAX_NUMBER <= value <= MAX_NUMBER:  # NaN, too, is refused here
         return False
-    return (field.least is None or value >= field.least) and (field.most is None or value <= field.most)
+    return (field.minimum is None or value >= field.minimum) and (field.maximum is None or value <= field.maximum)
 
 
 def _all_of(value: Any, options: frozenset[str]) -> bool:
@@ -202,9 +202,9 @@ def _expected_value(field: Field, context: ShapeContext) -> str:
         case "flag":
             return "true or false"
         case "choice":
-            return f"one of {join_names(field.of or context.sides)}"
+            return f"one of {join_names(field.options or context.sides)}"
         case "choices":
-            return f"a list of any of {join_names(field.of or context.sides)}"
+            return f"a list of any of {join_names(field.options or context.sides)}"
         case "turn":
             return f"the id of a turn in the transcript{example}"
         case "turns":
@@ -221,12 +221,12 @@ def in_words(field: Field) -> str:
     """The requirement on a text, the address of a page or a number, for models and people alike."""
     match field.kind:
         case "number":
-            least, most = (field.least, -MAX_NUMBER), (field.most, MAX_NUMBER)
+            least, most = (field.minimum, -MAX_NUMBER), (field.maximum, MAX_NUMBER)
             low, high = (f"{otherwise if limit is None else limit:,.10g}" for limit, otherwise in (least, most))
-            return f"{'a whole number' if field.whole else 'a number'} from {low} to {high}"
+            return f"{'a whole number' if field.is_integer else 'a number'} from {low} to {high}"
         case "url":
             return "the address of a page"
-    return "a text" if field.words is None else f"a text of at most {plural(field.words, 'word')}"
+    return "a text" if field.max_words is None else f"a text of at most {plural(field.max_words, 'word')}"
 
 
 def _condition(field: Field, word: str) -> str:

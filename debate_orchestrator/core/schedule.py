@@ -350,8 +350,8 @@ def shape_context(debate: DebateState, turn: Turn, *, with_turns: bool = True) -
     return ShapeContext(
         sides=debate.format.sides,
         criteria=debate.criteria,
-        least=rubric.least,
-        most=rubric.most,
+        minimum=rubric.minimum,
+        maximum=rubric.maximum,
         rounds=debate.rounds,
         strictness=debate.opened.settings.strictness,
         turns=tuple(map(debate.mirror.turn_id, turn_ids) if turn.mirrored else turn_ids),

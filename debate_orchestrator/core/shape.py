@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
+from pydantic import ConfigDict
 from pydantic import Field as PydanticField
 
 from debate_orchestrator.core.values import DisplayName, FrozenModel, PrintableKey, Text
@@ -55,6 +56,8 @@ class Condition(FrozenModel):
 class Field(FrozenModel):
     """One field of a structured reply."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
     """`scores`: a number for each side and criterion of the rubric; `turn`: a turn's id; `turns`: a list of turn ids;
     `url`: the address of a page."""
@@ -64,18 +67,18 @@ class Field(FrozenModel):
     empty: Text = ""
     """The condition under which the field is null, as in `unless detected`. It is appended to `about` for models and
     not shown"""
-    of: tuple[PrintableKey, ...] = ()
+    options: tuple[PrintableKey, ...] = PydanticField(default=(), alias="of")
     """The options of a choice; empty means the sides."""
     fields: dict[PrintableKey, Field] = {}
     """The fields of a record, or of each item of a list."""
-    least: float | None = None
-    most: float | None = None
+    minimum: float | None = PydanticField(default=None, alias="least")
+    maximum: float | None = PydanticField(default=None, alias="most")
     """The limits of a number. For a list, how many items are asked for; a reply with more or fewer is accepted."""
-    whole: bool = False
-    words: int | None = None
-    """The most words that a text may have."""
-    asked_words: int | None = None
-    """The most words that are asked for. A longer reply is accepted; the rapporteur's is sent back once."""
+    is_integer: bool = PydanticField(default=False, alias="whole")
+    max_words: int | None = PydanticField(default=None, alias="words")
+    """The maximum number of words of a text."""
+    requested_max_words: int | None = PydanticField(default=None, alias="asked_words")
+    """The maximum number of words that is asked for. A longer reply is accepted; the rapporteur's is sent back once."""
     numbered: str = PydanticField(default="", pattern=r"^[A-Z]?$")
     """The letter by which the items of a list are called, with their number: `I` for I1, I2, ..."""
     per_side: bool = False
@@ -119,14 +122,14 @@ class ShapeContext(FrozenModel):
 
     sides: tuple[str, ...]
     criteria: tuple[str, ...]
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     rounds: int
     strictness: str
     turns: tuple[str, ...] = ()
     """The turns that a reply may name."""
     scales: dict[str, tuple[float, float]] = {}
-    """Criterion to its own least and most, if they are not those of the rubric."""
+    """Criterion to its own minimum and maximum, if they are not those of the rubric."""
     issues: tuple[str, ...] = ()
     """The ids of the list of issues: I1, I2, ..."""
     options: tuple[str, ...] = ()
@@ -141,12 +144,14 @@ class ShapeContext(FrozenModel):
     def points(self) -> Field:
         """The field of a side's points: a number for each criterion."""
         scales = {name: self.scale(name) for name in self.criteria}
-        points = {name: Field(kind="number", least=least, most=most) for name, (least, most) in scales.items()}
+        points = {
+            name: Field(kind="number", least=minimum, most=maximum) for name, (minimum, maximum) in scales.items()
+        }
         return Field(kind="record", fields=points)
 
     def scale(self, criterion: str) -> tuple[float, float]:
         """The lowest and highest score of a criterion."""
-        return self.scales.get(criterion, (self.least, self.most))
+        return self.scales.get(criterion, (self.minimum, self.maximum))
 
 
 def names_turns(shape: Mapping[str, Field]) -> bool:

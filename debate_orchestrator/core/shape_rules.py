@@ -164,9 +164,9 @@ def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequenc
         yield ("per_issue",), "expected a value that is not one for each issue"
     yield from _condition_problems(name, rule, field)
     options = [option for name in rule.options for option in (sides if name == _SIDES else [name])]
-    if rule.options and (unknown := [option for option in field.of or sides if option not in options]):
+    if rule.options and (unknown := [option for option in field.options or sides if option not in options]):
         yield ("of",), f"{name!r} has the option {unknown[0]!r}; use only {', '.join(options)}"
-    if rule.whole and not field.whole:
+    if rule.whole and not field.is_integer:
         yield ("whole",), f"{name!r} must be a whole number"
     if field.fields and rule.items == "texts":
         yield ("fields",), f"{name!r} must be a list of texts, without fields"
@@ -239,9 +239,9 @@ def _size(shape: Shape, sides: int, criteria: int) -> int:
     issue."""
     total = 0
     for key, field in shape.items():
-        size = _FIELD_SIZE + len(key) + len(field.description) + sum(len(option) + 4 for option in field.of)
+        size = _FIELD_SIZE + len(key) + len(field.description) + sum(len(option) + 4 for option in field.options)
         size *= sides * criteria if field.kind == "scores" else 1
-        items = max(1, round(field.least or 0)) if field.kind == "list" else 1
+        items = max(1, round(field.minimum or 0)) if field.kind == "list" else 1
         keys = sides if field.per_side else MAX_ITEMS if field.per_issue else 1
         total += keys * (size + items * (_size(field.fields, sides, criteria) or _FIELD_SIZE))
     return total
@@ -249,17 +249,17 @@ def _size(shape: Shape, sides: int, criteria: int) -> int:
 
 def _limit_problem(field: Field, sides: int) -> LocatedProblem | None:
     """The problems of a field by itself: the keys within it, and the end of a sentence."""
-    if len(field.of) > MAX_ITEMS:
-        return ("of",), f"has {len(field.of):,} options; at most {MAX_ITEMS}"
-    if len(set(field.of)) < len(field.of):
+    if len(field.options) > MAX_ITEMS:
+        return ("of",), f"has {len(field.options):,} options; at most {MAX_ITEMS}"
+    if len(set(field.options)) < len(field.options):
         return ("of",), "has an option twice"
     if field.per_side and sides > 1:
         return (), "is per_side inside a field that is per_side"
     low, high = (0, MAX_ITEMS) if field.kind == "list" else (-MAX_NUMBER, MAX_NUMBER)
-    for key, limit in (("least", field.least), ("most", field.most)):
+    for key, limit in (("least", field.minimum), ("most", field.maximum)):
         if limit is not None and not low <= limit <= high:
             return (key,), f"has {limit:g} as `{key}`; it must be from {low:,} to {high:,}"
-    for key, words in (("words", field.words), ("asked_words", field.asked_words)):
+    for key, words in (("words", field.max_words), ("asked_words", field.requested_max_words)):
         if words is not None and not 1 <= words <= MAX_WORDS:
             return (key,), f"has a number of words in `{key}` that is not from 1 to {MAX_WORDS:,}"
     return None

@@ -138,7 +138,7 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     )
     answering = [slot for slot in debate.plan.sections[round, False] if slot.phase.triggered_by == "convergence"]
     wants_intervention = finding.detected and any(not debate.is_skipped(slot) for slot in answering)
-    rounds_before = range(round - format.intervention.most_in_a_row, round)
+    rounds_before = range(round - format.intervention.max_in_a_row, round)
     needs_intervention = (
         wants_intervention
         and not conceder

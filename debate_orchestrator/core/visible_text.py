@@ -66,7 +66,7 @@ def make_visible(
     tag for private reasoning."""
     public = public_text(sanitize(text), private)
     visible = public.text if quotes is None else _with_plain_tags(public.text, quotes)
-    visible, dropped_words = cut_to_length(visible, phase.most_words if phase else None)
+    visible, dropped_words = cut_to_length(visible, phase.max_words if phase else None)
     checked_quotes: tuple[Quote, ...] = ()
     if quotes is not None and any(context_texts):
         visible, checked_quotes = _mark_quotes(
@@ -148,7 +148,7 @@ def _mark_quotes(text: str, quotes: QuoteRules, context_texts: tuple[str, ...]) 
 
     def tagged(match: re.Match[str]) -> str:
         quote, within = match[1], _searchable_files(context_texts)
-        verified = len(checked_quotes) < MAX_QUOTES and _is_quoted(quote, within, quotes.least_words)
+        verified = len(checked_quotes) < MAX_QUOTES and _is_quoted(quote, within, quotes.min_words)
         checked_quotes.append(Quote(text=quote.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified
         return f"<{name}>{quote}</{name}>"

@@ -184,7 +184,7 @@ def _unrendered(debate: DebateState, turn: Turn) -> list[str]:
 def _reply_text(debate: DebateState, turn: Turn, scenario: Scenario) -> str:
     """A stand-in's reply. In an unusual debate the first speaker declines or concedes."""
     text = f"A stand-in speaks in {turn.id}."
-    text = " ".join([text] * (1 + (turn.phase.least_words or 0) // len(text.split())))
+    text = " ".join([text] * (1 + (turn.phase.min_words or 0) // len(text.split())))
     if debate.shape(turn) is not None:
         text = rehearse.reply_for(debate, turn, _EVENTFUL if scenario.eventful else {})
     elif turn.speaking and (scenario.eventful or scenario.concedes) and not _has_spoken(debate):

@@ -242,7 +242,7 @@ def _seconds(spec: str, phase: Phase) -> float:
     provider = provider_entry(spec)
     if provider is not None and provider.seconds is not None:
         return provider.seconds
-    return _FIRST_TOKEN_SECONDS + pricing.tokens_of_words(phase.words or BALLOT_WORDS) / _TOKENS_A_SECOND
+    return _FIRST_TOKEN_SECONDS + pricing.tokens_of_words(phase.target_words or BALLOT_WORDS) / _TOKENS_A_SECOND
 
 
 def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:

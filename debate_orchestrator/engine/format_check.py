@@ -106,8 +106,8 @@ def _phase_problems(format: Format, phase: Phase) -> Iterator[LocatedProblem]:
     seats = ", ".join(phase.seats)
     if len(set(phase.seats)) < len(phase.seats):
         yield ("seats",), f"A seat is named twice in {seats}."
-    if phase.words and phase.most_words and phase.words > phase.most_words:
-        yield ("words",), f"{phase.words} is more than most_words ({phase.most_words}), and no more are heard."
+    if phase.target_words and phase.max_words and phase.target_words > phase.max_words:
+        yield ("words",), f"{phase.target_words} is more than most_words ({phase.max_words}), and no more are heard."
     if phase.triggered_by == "convergence" and (JUDGE in phase.seats or phase.reply != "text"):
         yield (
             ("on",),

@@ -131,9 +131,9 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         wants="json" if values["schema"] else "text",
         json_schema=values["schema"],
         code=code,
-        words=turn.phase.words,
-        most_words=turn.phase.most_words,
-        tokens=turn.phase.tokens,
+        words=turn.phase.target_words,
+        most_words=turn.phase.max_words,
+        tokens=turn.phase.max_tokens,
         search=values["search"],
     )
 
@@ -273,7 +273,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "context": debate.opened.context if turn.transcript_role in format.context_heard_by else (),
         "rounds": settings.rounds,
         "strictness_name": settings.strictness,
-        "words": turn.phase.words,
+        "words": turn.phase.target_words,
         "floor": [
             {"question": renamed(entry.text), "new": entry.new} for entry in schedule.questions_put_to(debate, turn)
         ],
@@ -310,7 +310,7 @@ def _of_rubric(debate: DebateState) -> dict[str, Any]:
     """The values in every judge's brief from the rubric."""
     rubric = debate.format.rubric
     return {
-        "scale": {"least": f"{rubric.least:g}", "most": f"{rubric.most:g}"},
+        "scale": {"least": f"{rubric.minimum:g}", "most": f"{rubric.maximum:g}"},
         "scales": {name: rubric.scale(name) for name in debate.criteria},
         "criteria": {name: rubric.criteria[name] for name in debate.criteria},
         "convergence": rubric.convergence,

@@ -56,7 +56,7 @@ class FormQuestion(NamedTuple):
         """The choices."""
         match self.field.kind:
             case "choice" | "choices":
-                return self.field.of or shape_context.sides
+                return self.field.options or shape_context.sides
             case "turn" | "turns":
                 return shape_context.turns
             case "flag":
@@ -136,9 +136,9 @@ def _empty(field: Field, shape_context: ShapeContext) -> Any:
         case "list":
             item = empty_form(field.fields, shape_context) if field.fields else ""
             asked = _ASKED_ITEMS.search(field.about)
-            return [item] * max(int(asked[1]) if asked else 0, int(field.least or 0), 1 if field.fields else 0)
+            return [item] * max(int(asked[1]) if asked else 0, int(field.minimum or 0), 1 if field.fields else 0)
         case "choice" if not field.optional:
-            return " | ".join((*(field.of or shape_context.sides), *(["null"] if field.unless else [])))
+            return " | ".join((*(field.options or shape_context.sides), *(["null"] if field.unless else [])))
         case "flag" if not field.optional:
             return False
         case "text" | "url" | "turn" if not field.optional:
@@ -384,7 +384,7 @@ class _Form(NamedTuple):
         items: list[Any] = []
         while len(items) < MAX_ITEMS:
             here = (*field_path, str(len(items) + 1))
-            missing_count = max(0, int(field.least or 0) - len(items))
+            missing_count = max(0, int(field.minimum or 0) - len(items))
             if not field.fields:
                 question = FormQuestion(here, Field(kind="text", optional=True), field.about, True, True, missing_count)
                 item = yield from self.leaf(question)

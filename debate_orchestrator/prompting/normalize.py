@@ -164,7 +164,7 @@ class _Normalizer:
             case "flag" if isinstance(value, str):
                 return _FLAGS.get(plain_phrase(value) or "")
             case "number":
-                return _number(value, field.least, field.most, integer=field.whole)
+                return _number(value, field.minimum, field.maximum, integer=field.is_integer)
             case "choice":
                 return self._option(field, value[0] if isinstance(value, list) and len(value) == 1 else value)
             case "turn":
@@ -218,7 +218,7 @@ class _Normalizer:
         """The option that a value can only mean."""
         if not isinstance(value, str):
             return None
-        options = field.of or self.shape_context.sides
+        options = field.options or self.shape_context.sides
         if value in options:
             return value
         words = re.sub(r"^(?:winner )?(?:the )?| (?:wins|won|is the winner)$", "", plain_phrase(value) or "")
@@ -244,7 +244,7 @@ def _is_nested(value: Any) -> bool:
 def _means_nothing(field: Field, value: Any) -> bool:
     """Whether an optional field is left empty in words, such as `none`."""
     if field.kind == "choice":
-        if not isinstance(value, str) or value in field.of:
+        if not isinstance(value, str) or value in field.options:
             return value is False
         return not phrase(value) or plain_phrase(value) in _NO_OPTION
     return isinstance(value, str) and phrase(value) in _NOTHING

@@ -165,9 +165,9 @@ def _document(debate: DebateState, match: re.Match[str]) -> Document:
 def length_hint(turn: Turn) -> str:
     """The expected and the maximum length of the speech of a turn; empty if the format sets none."""
     phase = turn.phase
-    parts = [f"about {phase.words:,} words are asked for"] if phase.words else []
-    parts += [f"{phase.least_words:,} at least"] if phase.least_words else []
-    parts += [f"what comes after {phase.most_words:,} is not heard"] if phase.most_words else []
+    parts = [f"about {phase.target_words:,} words are asked for"] if phase.target_words else []
+    parts += [f"{phase.min_words:,} at least"] if phase.min_words else []
+    parts += [f"what comes after {phase.max_words:,} is not heard"] if phase.max_words else []
     return f"{', '.join(parts)}." if parts else ""
 
 
@@ -206,7 +206,7 @@ def computed_answers(debate: DebateState, turn: Turn, entries: EnteredAnswers) -
         "scores" in other for other in debate.format.shapes.values()
     ):
         return {}
-    side = match_option(shape["winner"].of or debate.format.sides, winner or "") or ""
+    side = match_option(shape["winner"].options or debate.format.sides, winner or "") or ""
     return {("strength",): strength_of(side, tally.totals(debate), has_scores=True) or "narrow"}
 
 

@@ -154,10 +154,12 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
 
 def _check_size(turn: Turn, speech: VisibleText) -> None:
     """Raises BadReply for a speech of far more characters than its words need: all who speak later would read them."""
-    size, most_words = len(speech.text), turn.phase.most_words
-    if most_words is not None and size > (most := max(_AT_LEAST, _PER_WORD * most_words)):
+    size, max_words = len(speech.text), turn.phase.max_words
+    if max_words is not None and size > (max_size := max(_AT_LEAST, _PER_WORD * max_words)):
         problem = f"{turn.id}: the speech has {size:,} characters in {plural(speech.words, 'word')}"
-        raise BadReply(f"{problem}; at most {most:,} characters are taken.", hint="leave out spaces and line breaks")
+        raise BadReply(
+            f"{problem}; at most {max_size:,} characters are taken.", hint="leave out spaces and line breaks"
+        )
 
 
 def _check_speech(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
@@ -166,10 +168,10 @@ def _check_speech(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():
         raise _only_private_reasoning(turn.id, debate.format.private)
-    least = turn.phase.least_words
+    min_words = turn.phase.min_words
     # Asked once only: a seat that has no more to say keeps its short speech.
-    if least is not None and speech.words + speech.dropped < least and not debate.rejected_replies(turn.id):
-        problem = f"{turn.id}: the speech has {speech.words} words; at least {least} are needed."
+    if min_words is not None and speech.words + speech.dropped < min_words and not debate.rejected_replies(turn.id):
+        problem = f"{turn.id}: the speech has {speech.words} words; at least {min_words} are needed."
         raise BadReply(problem, hint="make the argument")
 
 

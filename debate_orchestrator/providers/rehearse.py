@@ -96,7 +96,7 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
     if shape is None:
         name = debate.format.name_of(turn.seat)
         first = f"This is a rehearsal: in {turn.id} a stand-in speaks for {name}, and no model was called."
-        return _text(first, turn.phase.words or _WORDS)
+        return _text(first, turn.phase.target_words or _WORDS)
     if turn.role == CLERK and "checks" in shape:
         return clerk.offline_reply(debate, turn)
     totals = tally.totals(debate)
@@ -171,10 +171,10 @@ class Filler:
         if keys := field.keys(context):
             return {key: self._value(field.single, f"{seed_text} of {key}", preferred) for key in keys}
         self._value_count += 1
-        options = field.of or context.sides
+        options = field.options or context.sides
         match field.kind:
             case "text":
-                maximum = field.words or field.asked_words or self._words
+                maximum = field.max_words or field.requested_max_words or self._words
                 return " ".join(self._text(seed_text, min(maximum, self._words)).split(" ")[:maximum])
             case "url":
                 return f"https://example.org/{_stable_number(seed_text)}"
@@ -183,7 +183,7 @@ class Filler:
             case "flag":
                 return preferred is True
             case "number":
-                return _number(seed_text, field.least, field.most)
+                return _number(seed_text, field.minimum, field.maximum)
             case "choice":
                 return preferred if preferred in options else options[_stable_number(seed_text) % len(options)]
             case "choices":
@@ -201,8 +201,8 @@ class Filler:
         items: list[Any] = []
         if not self._context.turns and names_turns(field.fields):
             return items  # there is no turn yet that it could be about
-        least = round(field.least or 0)
-        usual = round(max(least, min(_ITEMS, field.most or _ITEMS)))
+        least = round(field.minimum or 0)
+        usual = round(max(least, min(_ITEMS, field.maximum or _ITEMS)))
         while len(items) < (usual if self._value_count < _USUAL_VALUES else least):
             item_seed = f"{seed_text} {len(items) + 1}"
             if field.fields:

@@ -76,8 +76,8 @@ class ReviewForm:
         self.shape_context = ShapeContext(
             sides=format.sides,
             criteria=debate.criteria,
-            least=format.rubric.least,
-            most=format.rubric.most,
+            minimum=format.rubric.minimum,
+            maximum=format.rubric.maximum,
             rounds=debate.rounds,
             strictness=debate.opened.settings.strictness,
             scales={name: format.rubric.scale(name) for name in debate.criteria},

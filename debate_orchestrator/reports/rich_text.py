@@ -149,7 +149,7 @@ class FieldPart(NamedTuple):
 
 def _leads(field: Field) -> bool:
     """Whether a field of a record says whom or what the record is about."""
-    return field.kind == "turn" or (field.kind == "choice" and not field.of)
+    return field.kind == "turn" or (field.kind == "choice" and not field.options)
 
 
 class FieldText:

@@ -415,7 +415,7 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     if ahead != TIE:
         leads = f"{winner_word(ahead)} leads by {wording.whole_percent(verdict.gap or Fraction(0))}"
     rounds = sum(1 for round_report in report.rounds if round_report.scores) if report.judging.scores_rounds else 1
-    most = Fraction(str(report.judging.format.rubric.most)) * max(1, rounds)
+    most = Fraction(str(report.judging.format.rubric.maximum)) * max(1, rounds)
     return f"{leads}; at most {decimals(most)} points each"
 
 

@@ -57,8 +57,8 @@ def scales(format: Format) -> Scales:
     """The format of the numbers of a format's votes."""
     fields = [format.shapes[phase.reply] for phase in format.phases() if format.is_vote(phase)]
     scores = [shape[SCORE] for shape in reversed(fields) if SCORE in shape]
-    most = scores[0].most if scores else None
-    share = next((shape[PROBABILITY].most for shape in reversed(fields) if PROBABILITY in shape), None)
+    most = scores[0].maximum if scores else None
+    share = next((shape[PROBABILITY].maximum for shape in reversed(fields) if PROBABILITY in shape), None)
     return Scales(
         score="" if most is None else f"{most:g}",
         full_probability=Fraction(str(share)) if share else Fraction(1),

@@ -60,7 +60,7 @@ _MAX_TOGETHER = 4
 """Questions that the question tools of hosts take at once."""
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
 """Steps that are a moderator's work."""
-_NO_CONTEXT = ShapeContext(sides=("a", "b"), criteria=(), least=0, most=0, rounds=1, strictness="")
+_NO_CONTEXT = ShapeContext(sides=("a", "b"), criteria=(), minimum=0, maximum=0, rounds=1, strictness="")
 _OPTION_SUFFIX = re.compile(r"\((?:recommended|default)\)$|^default:|(?<=\d)\s+rounds?$", re.IGNORECASE)
 """Additions by question tools and users to an option that they choose: `3 (default)`, `3 rounds`."""
 

@@ -131,12 +131,12 @@ class SpeechEditor:
     def _status(self, text: str) -> str:
         words, dropped_words = self._count_words(text)
         phase = self._person_turn.turn.phase
-        target = f" of about {phase.words:,}" if phase.words else ""
+        target = f" of about {phase.target_words:,}" if phase.target_words else ""
         excess_text = (
             f", {dropped_words:,} too many"
             if dropped_words
-            else f" ({phase.most_words:,} at most)"
-            if phase.most_words
+            else f" ({phase.max_words:,} at most)"
+            if phase.max_words
             else ""
         )
         return " · ".join(filter(None, (f"{words:,} words{target}{excess_text}", self._writer.problem)))
@@ -213,7 +213,7 @@ class TurnForm(Form):
         )
 
     def _status(self, question: FormQuestion, text: str) -> str:
-        words, maximum = count_words(text), question.field.words
+        words, maximum = count_words(text), question.field.max_words
         length = (
             f"{words} words" + (f" of at most {maximum}" if maximum else "") if question.field.kind == "text" else ""
         )

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, MAX_WORDS
+from debate_orchestrator.core.phases import JUDGE, MAX_WORDS, Phase
 from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT, MAX_JUDGES, SETTINGS, Settings
 from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine import start
@@ -336,15 +336,18 @@ def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
     )
 
 
+def _with_length(phase: Phase, length: PhaseLengths) -> Phase:
+    changes = {"target_words": length.words, "max_words": length.most_words, "max_tokens": length.tokens}
+    return phase.model_copy(update={name: value for name, value in changes.items() if value is not None})
+
+
 def with_lengths(loaded_format: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
     """A format whose phases have these lengths."""
     if not lengths:
         return loaded_format
     changed = {
         part: tuple(
-            phase.model_copy(update=lengths[phase.name].model_dump(exclude_none=True))
-            if phase.name in lengths
-            else phase
+            _with_length(phase, lengths[phase.name]) if phase.name in lengths else phase
             for phase in getattr(loaded_format, part)
         )
         for part in ("before", "round", "after")

@@ -112,13 +112,13 @@ def plainest_reply(
 def _plain(field: Field, terms: ShapeContext) -> Any:
     if keys := field.keys(terms):
         return {key: _plain(field.single, terms) for key in keys}
-    options = list(field.of or terms.sides)
-    middle = (terms.least + terms.most) / 2
+    options = list(field.options or terms.sides)
+    middle = (terms.minimum + terms.maximum) / 2
     return {
         "text": lambda: "So it is.",
         "url": lambda: "https://example.org/so",
         "flag": lambda: False,
-        "number": lambda: int(field.least or 0) if field.whole else field.least or 0,
+        "number": lambda: int(field.minimum or 0) if field.is_integer else field.minimum or 0,
         "choice": lambda: options[0],
         "choices": lambda: options[:1],
         "turn": lambda: terms.turns[0],

@@ -42,7 +42,7 @@ def on_text(
     text: str, most: int | None = None, *, context_texts: tuple[str, ...] = MATERIAL, **how: Any
 ) -> VisibleText:
     """What is heard of a speech in a format with private reasoning and quotes."""
-    phase = PHASE.model_copy(update={"most_words": most})
+    phase = PHASE.model_copy(update={"max_words": most})
     return make_visible(text, phase, **{"private": "thinking", "quotes": QUOTES, "context_texts": context_texts} | how)
 
 
