@@ -266,7 +266,7 @@ def test_the_limits_are_told() -> None:
     """The limits in the page are those that are used."""
     mib, minutes = 1024 * 1024, 60
     told = [
-        f"{LIMITS.max_answer_chars:,} characters of text",
+        f"{LIMITS.max_reply_chars:,} characters of text",
         f"{LIMITS.max_received_chars:,} with thinking",
         f"{LIMITS.max_response_bytes // mib} MiB of a response, {LIMITS.max_response_lines:,} lines",
         f"{LIMITS.max_event_bytes // mib} MiB of one event in it",

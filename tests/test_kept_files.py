@@ -14,7 +14,7 @@ from debate_orchestrator.evidence import check
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import filing
 from debate_orchestrator.setup import state as saving
-from debate_orchestrator.setup.state import KeptAnswers, SetupProgress, SetupState
+from debate_orchestrator.setup.state import SetupFile, SetupProgress, SetupState
 from debate_orchestrator.storage import files
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.recent_answers import RecentAnswers
@@ -205,7 +205,7 @@ class TestKept:
     def test_a_folder_that_can_not_be_written(self, here: Path) -> None:
         """Answers that can't be kept stop nothing, and it is said why."""
         Path("file").write_text("")
-        kept = KeptAnswers("file/draft.yaml", is_ours=True)
+        kept = SetupFile("file/draft.yaml", is_ours=True)
         kept.keep(DRAFT)
 
         assert "could not be saved" in kept.leaving_message()
@@ -233,7 +233,7 @@ class TestMoved:
 
     def test_a_named_file_stays(self, here: Path) -> None:
         """A file that the user named stays where it is."""
-        kept = KeptAnswers("mine.yaml", is_ours=False)
+        kept = SetupFile("mine.yaml", is_ours=False)
         kept.keep(DRAFT)
         kept.move_to_report(DRAFT, "report.md")
 

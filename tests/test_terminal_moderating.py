@@ -157,7 +157,7 @@ def test_the_setup_of_another_is_not_taken_up_by_enter(moderator: Moderator) -> 
     held = run_setup("", "\x03", found=FOUND, goes_on=True, agreed=lambda path, calls: not calls)
 
     assert not moderator.server.requests
-    assert held.conversation.kept.path != ".debate-setup.yaml" and Path(".debate-setup.yaml").exists()
+    assert held.conversation.setup_file.path != ".debate-setup.yaml" and Path(".debate-setup.yaml").exists()
     run_setup("", "\x03", found=FOUND, goes_on=True)
     assert moderator.server.requests, "the user's own is continued"
 
@@ -212,4 +212,4 @@ def test_ones_own_setup_is_taken_up_by_enter(moderator: Moderator, typed: tuple[
     wanted = left.conversation.calls()
     held = run_setup("", CTRL_C, found=FOUND, goes_on=True, agreed=lambda path, calls: {*calls} <= {*wanted})
 
-    assert held.conversation.kept.path == ".debate-setup.yaml" and bool(wanted) == bool(typed)
+    assert held.conversation.setup_file.path == ".debate-setup.yaml" and bool(wanted) == bool(typed)

@@ -38,12 +38,12 @@ class Toy(Provider):
             message = call_errors.quote(error.read(LIMITS.max_error_bytes).decode("utf-8", "replace"))
             raise call_errors.http_error(self.name, error.code, message, dict(error.headers)) from None
         except (OSError, ValueError, TimeoutError) as error:
-            raise call_errors.broken_answer(self.name, call_errors.quote(error)) from None
+            raise call_errors.broken_reply(self.name, call_errors.quote(error)) from None
         text, sent, received = answer.get("text"), answer.get("input"), answer.get("output")
         if not isinstance(text, str) or type(sent) is not int or type(received) is not int:
-            raise call_errors.broken_answer(self.name, "an answer of another shape")
-        if len(text) > LIMITS.max_answer_chars:
-            raise call_errors.oversized_answer(self.name, f"more than {LIMITS.max_answer_chars:,} characters")
+            raise call_errors.broken_reply(self.name, "an answer of another shape")
+        if len(text) > LIMITS.max_reply_chars:
+            raise call_errors.oversized_reply(self.name, f"more than {LIMITS.max_reply_chars:,} characters")
         on_text(text)
         usage = Usage(uncached_input=sent, output=received)
         return Reply(text=text, brief_digest="", spec=self.name, usage=usage, cost=pricing.cost(self.name, usage))

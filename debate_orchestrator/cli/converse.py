@@ -17,7 +17,7 @@ from debate_orchestrator.providers.discovery import find_models
 from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.setup.answers import AUTO
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.setup.state import KeptAnswers, SetupState, with_answers, with_progress, without_answers
+from debate_orchestrator.setup.state import SetupFile, SetupState, with_answers, with_progress, without_answers
 from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
 from debate_orchestrator.terminal import prompt
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
@@ -81,21 +81,21 @@ def _converse(arguments: argparse.Namespace) -> int:
             conversation.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree, has_agreed)
             settings = conversation.run()
     except (Postponed, prompt.Quit, KeyboardInterrupt, EOFError) as error:
-        consent.remember_answers(conversation.kept.path, conversation.agreed_answers(), conversation.calls())
-        _tell_kept(conversation.kept, rehearse=arguments.rehearse)
+        consent.remember_answers(conversation.setup_file.path, conversation.agreed_answers(), conversation.calls())
+        _tell_setup_file(conversation.setup_file, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Postponed) else 130
     return _run_debate(conversation, settings, permissions)
 
 
 def _run_debate(conversation: SetupConversation, settings: Settings, permissions: Permissions) -> int:
     """Keeps the answers beside the report, and runs the debate."""
-    kept_answers, rehearse = conversation.kept, conversation.rehearses
+    setup_file, rehearse = conversation.setup_file, conversation.rehearses
     state = _real_answers(conversation.state) if rehearse else conversation.state
-    path = kept_answers.move_to_report(state, DebateFiles.of_output(settings.output).report)
+    path = setup_file.move_to_report(state, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, conversation.agreed_answers(), conversation.calls())
     again, cost_line = command("run --answers", path), conversation.cost_line()
     uses = "." if rehearse else f": `{again}` uses them again."
-    print_status(f"The answers are in {path}{uses}", *kept_answers.moved_files, *([cost_line] if cost_line else []))
+    print_status(f"The answers are in {path}{uses}", *setup_file.moved_files, *([cost_line] if cost_line else []))
     flags = {"quiet": False, "events": False, "json": False, **permissions._asdict()}
     answers = {**conversation.state.answers, "setup": {}}  # those in the file may be of the real debate
     arguments = argparse.Namespace(answers=path, answers_read=answers, rehearse=rehearse, **flags)
@@ -103,10 +103,10 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
     return run_settings(settings, arguments)
 
 
-def _tell_kept(kept_answers: KeptAnswers, *, rehearse: bool) -> None:
+def _tell_setup_file(setup_file: SetupFile, *, rehearse: bool) -> None:
     """Says where the answers are and how to continue. They are those of the real debate."""
-    print_status(f"debate: {kept_answers.leaving_message()}")
-    if rehearse and kept_answers.saved:
+    print_status(f"debate: {setup_file.leaving_message()}")
+    if rehearse and setup_file.saved:
         print_status("With --rehearse too it is a rehearsal again.")
 
 

@@ -35,8 +35,8 @@ _HEADERS = {
 }
 
 
-class Answer(NamedTuple):
-    """A server's answer."""
+class Response(NamedTuple):
+    """A server's response."""
 
     status: int
     content_type: str
@@ -104,8 +104,8 @@ class _CheckedResolver(AbstractResolver):
 
 async def get(
     address: Address, accept: str, largest: int, *, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext
-) -> Answer:
-    """The answer to a GET of `address`, whose host must be checked if it is an IP address.
+) -> Response:
+    """The response to a GET of `address`, whose host must be checked if it is an IP address.
 
     Raises Blocked as `resolve`, and Unreachable if no server answers, or what comes is not HTTP, breaks off, is packed
     in a way that was not asked for, or has a body of more than `largest` bytes.
@@ -124,7 +124,7 @@ async def get(
         async with session, session.get(URL(str(address), encoded=True), allow_redirects=False) as response:
             headers = response.headers
             body = await _body(response, largest) if response.status == 200 else b""
-            return Answer(response.status, headers.get("Content-Type", ""), headers.get("Location", ""), body)
+            return Response(response.status, headers.get("Content-Type", ""), headers.get("Location", ""), body)
     except aiohttp.ClientConnectorCertificateError:
         raise Unreachable("the host's certificate is not trusted") from None
     except aiohttp.ClientConnectorError:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.evidence import addresses, connection
 from debate_orchestrator.evidence.addresses import Address, Allowed
-from debate_orchestrator.evidence.connection import Answer
+from debate_orchestrator.evidence.connection import Response
 from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr
@@ -93,37 +93,37 @@ class Fetcher:
         async with self._host_locks[address.host], self._request_slots:
             try:
                 async with asyncio.timeout(self._seconds):
-                    (*earlier, final), answer = await self._follow(address, _ACCEPT, self._largest, obey_robots=True)
+                    (*earlier, final), response = await self._follow(address, _ACCEPT, self._largest, obey_robots=True)
             except TimeoutError:
                 raise Unreachable(f"timed out after {self._seconds:g} s", str(address)) from None
-        if answer.status != 200:
-            raise Unreachable(_status_text(answer.status), str(final))
-        name, _, rest = answer.content_type.partition(";")
+        if response.status != 200:
+            raise Unreachable(_status_text(response.status), str(final))
+        name, _, rest = response.content_type.partition(";")
         kind = _KINDS.get(name.strip().lower())
         if kind is None:
             raise Unreachable(f"it is {_type_text(name)}, not text", str(final))
         charset = _CHARSET.search(rest)
-        return FetchedPage(str(final), kind, charset[1] if charset else "", answer.body, tuple(map(str, earlier)))
+        return FetchedPage(str(final), kind, charset[1] if charset else "", response.body, tuple(map(str, earlier)))
 
     async def _follow(
         self, address: Address, accept: str, largest: int, *, obey_robots: bool
-    ) -> tuple[list[Address], Answer]:
-        """The answer at the end of the redirects, and the addresses on the way, its own last. An error says at which
+    ) -> tuple[list[Address], Response]:
+        """The response at the end of the redirects, and the addresses on the way, its own last. An error says at which
         address it happened."""
         requested = [address]
         try:
             for _ in range(REDIRECTS + 1):
                 if obey_robots:
                     await self._check_robots(address)
-                answer = await connection.get(
+                response = await connection.get(
                     address, accept, largest, resolver=self._resolver, allowed=self._allowed, tls=self._context
                 )
-                if answer.status not in _MOVED or not answer.location:
-                    return requested, answer
+                if response.status not in _MOVED or not response.location:
+                    return requested, response
                 try:
-                    address = addresses.follow(address, answer.location, self._ports, self._allowed)
+                    address = addresses.follow(address, response.location, self._ports, self._allowed)
                 except Blocked as error:
-                    to = sanitize.safe_url(answer.location)
+                    to = sanitize.safe_url(response.location)
                     raise Blocked(f"it is redirected to {to}, which is refused: {error.why}") from None
                 requested.append(address)
             raise Unreachable(f"it is redirected more than {REDIRECTS} times")
@@ -146,19 +146,19 @@ class Fetcher:
         forbids everything."""
         file = address._replace(target="/robots.txt")
         try:
-            _, answer = await self._follow(file, "text/plain", MAX_ROBOTS_SIZE, obey_robots=False)
+            _, response = await self._follow(file, "text/plain", MAX_ROBOTS_SIZE, obey_robots=False)
         except NotFetched as error:
             if error.at == str(file) and "redirected" not in error.why and "larger" not in error.why:
                 raise  # the page would fail in the same way
             return Blocked(f"its robots.txt can't be read ({error.why})")
-        if answer.status == 200:
+        if response.status == 200:
             try:
-                return await asyncio.to_thread(RobotsRules, answer.body.decode("utf-8", "replace"))
+                return await asyncio.to_thread(RobotsRules, response.body.decode("utf-8", "replace"))
             except ValueError as error:
                 return Blocked(f"its robots.txt can't be read ({error})")
-        if 400 <= answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
+        if 400 <= response.status < 500 and response.status != HTTPStatus.TOO_MANY_REQUESTS:
             return RobotsRules("")
-        return Blocked(f"its robots.txt can't be read ({_status_text(answer.status)})")
+        return Blocked(f"its robots.txt can't be read ({_status_text(response.status)})")
 
     @cached_property
     def _context(self) -> ssl.SSLContext:

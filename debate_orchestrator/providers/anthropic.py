@@ -60,15 +60,15 @@ class Messages(api.ApiModel):
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The answer to one brief, as `Provider` says. One that pauses in a search is several requests."""
         base, options = self._request(brief), options_of(brief, self.name)
-        answer = MessagesReply()
+        api_reply = MessagesReply()
         clock = limits.SilenceClock(self.current.state.retry_for)
         for _ in range(_SEARCH_PAUSES):
-            answer = MessagesReply(answer)
-            await self.listen(base, options, answer, brief, clock, on_text)
-            if answer.stop_reason != "pause_turn":
+            api_reply = MessagesReply(api_reply)
+            await self.listen(base, options, api_reply, brief, clock, on_text)
+            if api_reply.stop_reason != "pause_turn":
                 break
-            base["messages"] = [*base["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
-        return answer.reply(self.name, self.unsupported.lacking(options))
+            base["messages"] = [*base["messages"], {"role": "assistant", "content": api_reply.blocks_to_resend()}]
+        return api_reply.reply(self.name, self.unsupported.lacking(options))
 
     def _request(self, brief: Brief) -> dict[str, Any]:
         plan = self._plans.get(brief.turn_id, CachePlan())
@@ -88,7 +88,7 @@ class Messages(api.ApiModel):
         data = await self.about_batches("post", _BATCHES, body={"requests": requests})
         batch = batch_answers.parse_part(self.name, _Batch, data)
         if batch.request_counts.total != len(bodies):
-            raise call_errors.broken_answer(self.name, "a batch of another size than the one that was to be created")
+            raise call_errors.broken_reply(self.name, "a batch of another size than the one that was to be created")
         return batch.id
 
     async def batch_ended(self, batch: str) -> bool:
@@ -131,7 +131,7 @@ class Messages(api.ApiModel):
             return ProviderFailed(f"{self.name} has no credentials: {what}. {hint}")
         if isinstance(error, sdk.WorkloadIdentityError):  # its text quotes a server that was sent a token
             status = f" (HTTP {error.status_code})" if error.status_code else ""
-            return call_errors.broken_answer(self.name, f"no token: {type(error).__name__}{status}")
+            return call_errors.broken_reply(self.name, f"no token: {type(error).__name__}{status}")
         return None
 
 
@@ -200,9 +200,9 @@ def _batch_answer(line: _Line) -> MessagesReply | str:
     result = line.result
     if result.type != "succeeded" or result.message is None:
         return f"{result.type} {result.error if result.error is not None else ''}".strip()
-    answer = MessagesReply()
-    answer.take_message(result.message)
-    return answer
+    api_reply = MessagesReply()
+    api_reply.take_message(result.message)
+    return api_reply
 
 
 def request(brief: Brief, spec: str, breakpoints: Iterable[int] = (), *, long_ttl: bool = False) -> dict[str, Any]:

@@ -105,7 +105,7 @@ class ApiReply:
         if cost is not None and cost > MAX_COST:
             cost = None  # the counts of the server can't be right
         reply = Reply(
-            text=self.text[: LIMITS.max_answer_chars], brief_digest="", spec=spec, model=self.model, usage=self.usage,
+            text=self.text[: LIMITS.max_reply_chars], brief_digest="", spec=spec, model=self.model, usage=self.usage,
             stop_reason=self.stop_reason, ended=self.ended(), cost=cost, found_pages=self.pages(),
             unsupported=unsupported,
         )  # fmt: skip
@@ -208,7 +208,7 @@ class ApiModel(Provider):
         self,
         base: Mapping[str, Any],
         options: Sequence[Option],
-        answer: ApiReply,
+        api_reply: ApiReply,
         brief: Brief,
         clock: limits.SilenceClock,
         on_text: OnPiece,
@@ -227,27 +227,27 @@ class ApiModel(Provider):
                     # The SDK's own reading of the stream has no limits, and makes a model of every event.
                     response = (await self.create(client, self.unsupported.request(base, options))).response
                     try:
-                        await read_stream(response, answer, clock, on_text, meter)
+                        await read_stream(response, api_reply, clock, on_text, meter)
                     finally:
                         await response.aclose()
             except ExternalError:
                 raise
             except asyncio.CancelledError:
-                if answer.incomplete() is not None and not answer.was_cut_off:
+                if api_reply.incomplete() is not None and not api_reply.was_cut_off:
                     raise
                 cancel_later()
             except Exception as error:
-                if not answer.has_begun and self._lacks_option(error, options):
+                if not api_reply.has_begun and self._lacks_option(error, options):
                     continue
-                failure = self._error_for(error, answer, clock)
-                if (answer.incomplete() is not None and not answer.was_cut_off) or not isinstance(
+                failure = self._error_for(error, api_reply, clock)
+                if (api_reply.incomplete() is not None and not api_reply.was_cut_off) or not isinstance(
                     failure, TransientError
                 ):
                     raise failure from None
             break
-        problem = answer.invalid if answer.was_cut_off else answer.incomplete()
+        problem = api_reply.invalid if api_reply.was_cut_off else api_reply.incomplete()
         if problem:
-            raise call_errors.broken_answer(self.name, problem, answer.partial(self.name))
+            raise call_errors.broken_reply(self.name, problem, api_reply.partial(self.name))
         self._reached = True
 
     async def about_batches(self, method: Literal["get", "post"], path: str, **options: Any) -> bytes:
@@ -276,18 +276,18 @@ class ApiModel(Provider):
             return self.unsupported.learn(options, error.status_code, str(error.body or error))
         return False
 
-    def _error_for(self, error: Exception, answer: ApiReply, clock: limits.SilenceClock) -> Exception:
+    def _error_for(self, error: Exception, api_reply: ApiReply, clock: limits.SilenceClock) -> Exception:
         """The error for an exception of the SDK, or of the libraries beneath it."""
-        partial = answer.partial(self.name)
+        partial = api_reply.partial(self.name)
         if isinstance(error, TimeoutError):
-            return call_errors.broken_answer(self.name, clock.timeout_reason(), partial, clock.hint)
+            return call_errors.broken_reply(self.name, clock.timeout_reason(), partial, clock.hint)
         call_error = self._refusal(error)
         if call_error is not None:
             return call_errors.with_partial(call_error, partial)
         wrapped = isinstance(error, self.sdk().APIConnectionError)
         reason = call_errors.cause(error) if wrapped else error
         if isinstance(reason, OverLimit):
-            return call_errors.oversized_answer(self.name, str(reason), partial)
+            return call_errors.oversized_reply(self.name, str(reason), partial)
         if isinstance(reason, ExternalError):
             return reason
         from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
@@ -298,7 +298,7 @@ class ApiModel(Provider):
             what = f"the name of its server was not found ({call_errors.quote(reason)}), or this machine is offline"
         if wrapped and call_errors.is_refused_connection(error):
             return call_errors.unreachable_server(self.name, what, reached=self._reached)
-        return call_errors.broken_answer(self.name, what, partial)
+        return call_errors.broken_reply(self.name, what, partial)
 
     def _refusal(self, error: Exception) -> ExternalError | None:
         """The error for an exception with which the server refuses the call, or for which no call was made; None for
@@ -315,7 +315,7 @@ class ApiModel(Provider):
 
 
 async def read_stream(
-    response: Any, answer: ApiReply, clock: limits.SilenceClock, on_text: OnPiece, meter: limits.Meter
+    response: Any, api_reply: ApiReply, clock: limits.SilenceClock, on_text: OnPiece, meter: limits.Meter
 ) -> None:
     """Reads a stream until the answer ends, is too long for its brief, or can't be an answer.
 
@@ -325,18 +325,18 @@ async def read_stream(
         clock.check()
         if error := field(event, "error"):
             raise StreamedError(error)
-        received = answer.received
-        pieces = answer.take(event)
-        if answer.length > LIMITS.max_answer_chars:
-            raise OverLimit(f"more than {LIMITS.max_answer_chars:,} characters")
-        if answer.received > LIMITS.max_received_chars:
+        received = api_reply.received
+        pieces = api_reply.take(event)
+        if api_reply.length > LIMITS.max_reply_chars:
+            raise OverLimit(f"more than {LIMITS.max_reply_chars:,} characters")
+        if api_reply.received > LIMITS.max_received_chars:
             raise OverLimit(f"more than {LIMITS.max_received_chars:,} characters, with thinking")
         for piece in pieces:
             on_text(clean(piece))
-        if answer.received > received:
+        if api_reply.received > received:
             clock.restart_silence()
-        answer.was_cut_off = meter.exceeded(answer.length, lambda: answer.text)
-        if answer.was_cut_off or answer.is_over or answer.invalid is not None:
+        api_reply.was_cut_off = meter.exceeded(api_reply.length, lambda: api_reply.text)
+        if api_reply.was_cut_off or api_reply.is_over or api_reply.invalid is not None:
             break
 
 

@@ -73,22 +73,20 @@ def parse_part(name: str, shape: type[_VendorModel], data: bytes) -> _VendorMode
     TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")
     if len(text) > LIMITS.max_event_bytes or text.count("[") + text.count("{") > _MAX_RECORDS:
-        raise call_errors.broken_answer(name, "an answer about batches that is larger than any list of them")
+        raise call_errors.broken_reply(name, "an answer about batches that is larger than any list of them")
     try:
         value = strict_json(clean(text), half_characters=True)
         return shape.model_validate(map_leaves(value, lambda leaf: clean(leaf) if isinstance(leaf, str) else leaf))
     except ValueError:
         what = call_errors.quote(text, _QUOTED)
-        raise call_errors.broken_answer(
-            name, f"an answer about batches without the documented shape ({what})"
-        ) from None
+        raise call_errors.broken_reply(name, f"an answer about batches without the documented shape ({what})") from None
 
 
 def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
     """The batch of that id. TransientError if the answer is none, or is another batch."""
     batch = parse_part(name, shape, data)
     if batch.id != id:
-        raise call_errors.broken_answer(name, "another batch than the one that was asked for")
+        raise call_errors.broken_reply(name, "another batch than the one that was asked for")
     return batch
 
 
@@ -99,17 +97,17 @@ async def result_lines(name: str, data: bytes, shape: type[_Line], calls: Collec
     lines: dict[str, _Line] = {}
     for n, text in enumerate(io.BytesIO(data)):
         if n >= LIMITS.max_response_lines:
-            raise call_errors.broken_answer(name, f"more than {LIMITS.max_response_lines:,} lines")
+            raise call_errors.broken_reply(name, f"more than {LIMITS.max_response_lines:,} lines")
         is_empty = not text.strip()
         if not is_empty or n % _LINES_AT_ONCE == 0:
             await asyncio.sleep(0)
         if is_empty:
             continue
         if len(lines) == len(calls):
-            raise call_errors.broken_answer(name, f"more results than the {plural(len(calls), 'call')} of a batch")
+            raise call_errors.broken_reply(name, f"more results than the {plural(len(calls), 'call')} of a batch")
         line = parse_part(name, shape, text)
         if line.custom_id in lines:
-            raise call_errors.broken_answer(name, "results of a batch with two of one call")
+            raise call_errors.broken_reply(name, "results of a batch with two of one call")
         lines[line.custom_id] = line
     return lines
 
@@ -128,7 +126,7 @@ async def batch_replies(
     calls = set(calls)
     ours = len(lines.keys() & calls)
     if ours < len(lines) or (ours < len(calls) and not allow_missing):
-        raise call_errors.broken_answer(
+        raise call_errors.broken_reply(
             name, f"{ours:,} of {len(calls):,} results of a batch, and {len(lines) - ours:,} others"
         )
     replies: dict[str, Reply | TransientError] = {
@@ -141,12 +139,12 @@ async def batch_replies(
     return replies
 
 
-def _result(name: str, answer: ApiReply | str) -> Reply | TransientError | None:
+def _result(name: str, api_reply: ApiReply | str) -> Reply | TransientError | None:
     """The reply that an answer amounts to, or why there is none; None if the answer breaks off."""
-    if isinstance(answer, str):
-        return TransientError(f"{name} gave no answer in its batch: {call_errors.quote(answer)}.")
-    if answer.length > LIMITS.max_answer_chars:
-        return call_errors.oversized_answer(
-            name, f"more than {LIMITS.max_answer_chars:,} characters", answer.partial(name)
+    if isinstance(api_reply, str):
+        return TransientError(f"{name} gave no answer in its batch: {call_errors.quote(api_reply)}.")
+    if api_reply.length > LIMITS.max_reply_chars:
+        return call_errors.oversized_reply(
+            name, f"more than {LIMITS.max_reply_chars:,} characters", api_reply.partial(name)
         )
-    return None if answer.incomplete() else answer.reply(name, batch=True)
+    return None if api_reply.incomplete() else api_reply.reply(name, batch=True)

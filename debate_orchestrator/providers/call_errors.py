@@ -72,14 +72,14 @@ def http_error(name: str, status: int, message: str, headers: Mapping[str, str],
     return ProviderFailed(f"{name} refused the request: {reason}.")
 
 
-def broken_answer(name: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
-    """The error for an answer that broke off; `partial` is the part that had come."""
+def broken_reply(name: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
+    """The error for a reply that broke off; `partial` is the part that had come."""
     problem = f"{name} gave no complete answer: {what}."
     return TransientError(f"{problem} {hint}" if hint else problem, maybe_billed=True, partial=partial)
 
 
-def oversized_answer(name: str, what: str, partial: Reply | None = None) -> TransientError:
-    """The error for an answer that went over a limit and was stopped."""
+def oversized_reply(name: str, what: str, partial: Reply | None = None) -> TransientError:
+    """The error for a reply that went over a limit and was stopped."""
     return TransientError(f"{name} gave no complete answer: {what}.", maybe_billed=True, partial=partial, tries=TRIES)
 
 

@@ -55,8 +55,8 @@ class Command(Provider):
 
     def _read(self, run: ProgramRun) -> Reply:
         """The reply of a program that has ended."""
-        if len(run.stdout) > LIMITS.max_answer_chars:
-            raise self._broken(f"more than {LIMITS.max_answer_chars:,} bytes", run)
+        if len(run.stdout) > LIMITS.max_reply_chars:
+            raise self._broken(f"more than {LIMITS.max_reply_chars:,} bytes", run)
         if run.stderr_length > LIMITS.max_stderr_bytes:
             raise self._broken(f"more than {LIMITS.max_stderr_bytes:,} bytes on its standard error", run)
         if code := run.code:
@@ -70,8 +70,8 @@ class Command(Provider):
 
     def _broken(self, what: str, run: ProgramRun, hint: str = "") -> TransientError:
         """The error for a run that gave no reply, with the part of it that had come."""
-        text = bytes(run.stdout[: LIMITS.max_answer_chars]).decode("utf-8", "replace")
-        error = call_errors.broken_answer(self.name, what, self._reply(text) if text else None, hint)
+        text = bytes(run.stdout[: LIMITS.max_reply_chars]).decode("utf-8", "replace")
+        error = call_errors.broken_reply(self.name, what, self._reply(text) if text else None, hint)
         error.tries = call_errors.TRIES
         return error
 

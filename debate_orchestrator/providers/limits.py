@@ -29,7 +29,7 @@ _CHARACTERS_A_TOKEN = 4
 class ProviderLimits(NamedTuple):
     """Each limit is far above what a working server needs, and low enough to hold in memory."""
 
-    max_answer_chars: int = replies.MAX_SIZE
+    max_reply_chars: int = replies.MAX_SIZE
     """Characters of text that a server, and bytes that a program, may answer with: no longer reply can be taken."""
     max_received_chars: int = 8_000_000
     """Characters of everything in an answer, with thinking and the results of searches: a million tokens' thinking

@@ -45,11 +45,11 @@ class Completions(api.ApiModel):
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The answer to one brief, as `Provider` says. The API has no search."""
-        answer, options = CompletionsReply(), self._options(brief)
+        api_reply, options = CompletionsReply(), self._options(brief)
         clock = limits.SilenceClock(self.current.state.retry_for)
-        await self.listen({"model": self.server.model}, options, answer, brief, clock, on_text)
+        await self.listen({"model": self.server.model}, options, api_reply, brief, clock, on_text)
         unsupported = (*self.unsupported.lacking(options), *([_SEARCH] if brief.search else []))
-        return answer.reply(self.name, tuple(sorted(unsupported)))
+        return api_reply.reply(self.name, tuple(sorted(unsupported)))
 
     def batch_body(self, brief: Brief) -> dict[str, Any]:
         options = [option for option in self._options(brief) if option.name != _USAGE]  # it is for streams
@@ -71,7 +71,7 @@ class Completions(api.ApiModel):
         data = await self.about_batches("post", _BATCHES, body=body)
         batch = batch_answers.parse_part(self.name, _Batch, data)
         if batch.input_file_id != file:
-            raise call_errors.broken_answer(self.name, "a batch of another file than the one that was to be created")
+            raise call_errors.broken_reply(self.name, "a batch of another file than the one that was to be created")
         return batch.id
 
     async def batch_ended(self, batch: str) -> bool:
@@ -82,10 +82,10 @@ class Completions(api.ApiModel):
         no file."""
         state = await self._batch(batch)
         if state.status not in _ENDED:
-            raise call_errors.broken_answer(self.name, "results of a batch that has not ended")
+            raise call_errors.broken_reply(self.name, "results of a batch that has not ended")
         output, errors = [await self._lines(file, calls) for file in (state.output_file_id, state.error_file_id)]
         if output.keys() & errors.keys():
-            raise call_errors.broken_answer(self.name, "results of a batch with two of one call")
+            raise call_errors.broken_reply(self.name, "results of a batch with two of one call")
         early = state.status != "completed"  # then calls without a line have no answer
         return await batch_answers.batch_replies(self.name, output | errors, calls, _batch_answer, allow_missing=early)
 
@@ -278,9 +278,9 @@ def _batch_answer(line: _Line) -> CompletionsReply | str:
     response = line.response
     if line.error is not None or response is None or response.status_code != 200:
         return str(line.error or (response and response.body) or "no response")
-    answer = CompletionsReply()
-    answer.take(response.body)
-    return answer
+    api_reply = CompletionsReply()
+    api_reply.take(response.body)
+    return api_reply
 
 
 def problem(spec: str) -> str | None:

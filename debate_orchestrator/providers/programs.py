@@ -185,7 +185,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
             self._stderr = (self._stderr + data)[-2 * _STDERR_KEPT :]
             return
         self.stdout += data
-        if len(self.stdout) > LIMITS.max_answer_chars:
+        if len(self.stdout) > LIMITS.max_reply_chars:
             return self._stop_waiting()
         try:
             self._on_text(self._decoder.decode(data))

@@ -232,20 +232,20 @@ _STEM, _SUFFIX = ".debate-setup", ".yaml"
 ANSWERS = ".answers.yaml"
 
 
-class KeptAnswers:
-    """The file that a conversation is kept in."""
+class SetupFile:
+    """The file in which the answers of a setup are saved."""
 
     def __init__(self, path: str, *, is_ours: bool):
         self.path = path
         self.is_ours = is_ours
         """Whether the conversation chose the file itself because no name was given."""
         self.save_problem = ""
-        """The reason that it could not be kept; empty if it could."""
+        """The reason that it could not be saved; empty if it could."""
         self.saved = False
         self.moved_files: list[str] = []
         """A sentence for each file that was moved aside."""
 
-    def keep(self, state: SetupState) -> None:
+    def save(self, state: SetupState) -> None:
         """Writes the answers so far; if that fails, `save_problem` says why, and the conversation continues."""
         try:
             save(self.path, state, self.moved_files.append)
@@ -265,7 +265,7 @@ class KeptAnswers:
         return " ".join([sentence, *self.moved_files])
 
     def move_to_report(self, state: SetupState, report: str) -> str:
-        """Keeps the answers beside the report instead, in a file of their own; returns its path."""
+        """Saves the answers beside the report instead, in a file of their own; returns its path."""
         stem = report.removesuffix(".md")
         own_path = os.path.abspath(self.path)
         names = _numbered_paths(stem, ANSWERS)
@@ -277,11 +277,9 @@ class KeptAnswers:
         return path
 
 
-def new_file() -> KeptAnswers:
+def new_file() -> SetupFile:
     """A file of its own in the working directory, for a conversation without a named file."""
-    return KeptAnswers(
-        next(name for name in _numbered_paths(_STEM, _SUFFIX) if not os.path.lexists(name)), is_ours=True
-    )
+    return SetupFile(next(name for name in _numbered_paths(_STEM, _SUFFIX) if not os.path.lexists(name)), is_ours=True)
 
 
 def _numbered_paths(stem: str, suffix: str) -> Iterator[str]:
@@ -289,31 +287,31 @@ def _numbered_paths(stem: str, suffix: str) -> Iterator[str]:
     return (f"{stem}{'' if n == 1 else f'-{n}'}{suffix}" for n in itertools.count(1))
 
 
-def newest_unfinished() -> tuple[KeptAnswers, SetupState] | None:
+def newest_unfinished() -> tuple[SetupFile, SetupState] | None:
     """The newest unfinished conversation in this working directory; None if none can be continued."""
     paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
         try:
             if _holds_setup(str(path)):
-                kept_answers = KeptAnswers(str(path), is_ours=True)
-                kept_answers.saved = True
-                return kept_answers, load(str(path))
+                setup_file = SetupFile(str(path), is_ours=True)
+                setup_file.saved = True
+                return setup_file, load(str(path))
         except DebateError:
             continue
     return None
 
 
-def from_file(path: str) -> tuple[KeptAnswers, SetupState]:
+def from_file(path: str) -> tuple[SetupFile, SetupState]:
     """The conversation of a file that was named; a new one if there is none. A file that a person wrote is read
-    and left as it is, and the answers are kept in another."""
+    and left as it is, and the answers are saved in another."""
     if not os.path.exists(path):
-        return KeptAnswers(path, is_ours=False), SetupState()
+        return SetupFile(path, is_ours=False), SetupState()
     state = load(path)
     if not _holds_setup(path):
         return new_file(), state
-    kept_answers = KeptAnswers(path, is_ours=_is_own(Path(path)))  # ours, even if the user names it
-    kept_answers.saved = True
-    return kept_answers, state
+    setup_file = SetupFile(path, is_ours=_is_own(Path(path)))  # ours, even if the user names it
+    setup_file.saved = True
+    return setup_file, state
 
 
 def _is_own(path: Path) -> bool:

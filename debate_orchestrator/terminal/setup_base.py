@@ -25,8 +25,8 @@ from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import (
-    KeptAnswers,
     QuestionText,
+    SetupFile,
     SetupState,
     with_progress,
 )
@@ -122,34 +122,34 @@ class SetupBase:
         self.approved_models: set[str] = set()
         """The models that the person named here or agreed to."""
         self.agree_to_calls: AgreeToCalls = _refuse_calls
-        self.take_up(KeptAnswers("", is_ours=True), SetupState())
+        self.take_up(SetupFile("", is_ours=True), SetupState())
 
     @property
     def rehearses(self) -> bool:
         """Whether stand-ins take the seats of models."""
         return self.rehearse or model_spec.is_rehearsal(self.state.answers.get(_CAST, {}))
 
-    def take_up(self, kept_answers: KeptAnswers, state: SetupState) -> None:
+    def take_up(self, setup_file: SetupFile, state: SetupState) -> None:
         """Continues from a state. Raises BadSettings, with every problem, if an answer in it can't be taken."""
         format_name = format_of(state.answers, "")
         setup_questions = self._make_questions(format_name) if format_name else self._make_questions()
         self.state = setup_questions.with_checked_answers(state)
-        self.kept, self.setup_questions = kept_answers, setup_questions
+        self.setup_file, self.setup_questions = setup_file, setup_questions
 
     def settings(self) -> Settings:
         """The answers as a debate uses them."""
         answers = {**self.state.answers, "sources": dict(self.state.sources)}
         return make_settings(answers, self.setup_questions.format, self.setup_questions.default_output)
 
-    def keep(self, state: SetupState | None = None) -> None:
+    def save(self, state: SetupState | None = None) -> None:
         """Keeps the answers so far; says so, once, where that can't be."""
         self.state = state or self.state
-        if not (self.state.progress.topics or self.state.answers or self.kept.saved):
+        if not (self.state.progress.topics or self.state.answers or self.setup_file.saved):
             return
-        had_problem = self.kept.save_problem
-        self.kept.keep(self.state)
-        if self.kept.save_problem and not had_problem:
-            self.prompter.tell(self.texts.messages["unsaved"].format(why=self.kept.save_problem))
+        had_problem = self.setup_file.save_problem
+        self.setup_file.save(self.state)
+        if self.setup_file.save_problem and not had_problem:
+            self.prompter.tell(self.texts.messages["unsaved"].format(why=self.setup_file.save_problem))
 
     def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
@@ -245,7 +245,7 @@ class SetupBase:
             self.prompter.tell(*error.problems)
             return False
         finally:
-            self.keep(with_progress(new_state, paid=(*state.progress.paid, *paid_replies)))
+            self.save(with_progress(new_state, paid=(*state.progress.paid, *paid_replies)))
 
     def _provider(self, spec: str) -> Provider:
         """The provider of a model, for a debate of which nothing is decided yet."""

@@ -17,8 +17,8 @@ from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup.answers import cast_of, rapporteur_note, seats_needed, typed_text
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import (
-    KeptAnswers,
     ModeratorTask,
+    SetupFile,
     SetupQuestion,
     SetupState,
     from_file,
@@ -76,7 +76,7 @@ class SetupConversation(SetupBase):
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.texts.messages["welcome"])
         new_conversation = (new_file(), SetupState())
-        kept_answers, state = (
+        setup_file, state = (
             from_file(path) if path else (None if topic else self._find_unfinished(agreed_before)) or new_conversation
         )
         if format_name:
@@ -85,10 +85,10 @@ class SetupConversation(SetupBase):
             cast = state.answers.get(_CAST)
             state = with_answers(state, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
             self.approved_models.add(moderator)
-        source = path or kept_answers.path
+        source = path or setup_file.path
         agree(source, self._answers_used(state), format_name, ())
         self.agree_to_calls = partial(agree, source, {}, None)
-        self.take_up(kept_answers, state)
+        self.take_up(setup_file, state)
         answers = {key: value for key, value in self.state.answers.items() if key not in ("insist", "output", _FORMAT)}
         if answers:
             lines = (
@@ -111,19 +111,19 @@ class SetupConversation(SetupBase):
         """The paid calls that the person wants, of the models that they named or agreed to."""
         return paid_calls(sorted(self.approved_models))
 
-    def _find_unfinished(self, agreed_before: Agreed) -> tuple[KeptAnswers, SetupState] | None:
+    def _find_unfinished(self, agreed_before: Agreed) -> tuple[SetupFile, SetupState] | None:
         """The unfinished conversation of this folder, if it is to be continued."""
         unfinished = newest_unfinished()
         if unfinished is None:
             return None
-        kept_answers, state = unfinished
+        setup_file, state = unfinished
         topic = state.answers.get("topic") or (state.progress.topics[-1] if state.progress.topics else "")
         try:
             # The file may come from someone else: Enter alone continues only the user's own. Which of its models would
             # be called depends on its format, which is not read before it is agreed to.
             specs = model_spec.specs_of(stated_cast(state.answers))
-            default = "yes" if agreed_before(kept_answers.path, paid_calls(specs)) else "no"
-            answer = self.choice("go_on", default, left=f"{one_line(str(topic))} ({kept_answers.path})")
+            default = "yes" if agreed_before(setup_file.path, paid_calls(specs)) else "no"
+            answer = self.choice("go_on", default, left=f"{one_line(str(topic))} ({setup_file.path})")
         except Back:
             answer = default
         return unfinished if answer == "yes" else None
@@ -143,7 +143,7 @@ class SetupConversation(SetupBase):
         changing = False
         while True:
             key = next_key or self._next()
-            self.keep()
+            self.save()
             try:
                 if key == _BEGIN:
                     self._confirm()
@@ -364,7 +364,7 @@ class SetupConversation(SetupBase):
             if seat in seats_of_cast(new_questions.format)
         }
         state, problems = new_questions.with_fitting_answers(self.state, self.setup_questions)
-        self.take_up(self.kept, with_answers(state, "user", format=name, cast=cast))
+        self.take_up(self.setup_file, with_answers(state, "user", format=name, cast=cast))
         self.prompter.tell(*problems)
 
     # The last confirmation
