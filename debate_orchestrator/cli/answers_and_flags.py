@@ -61,7 +61,7 @@ def settings_with_consent(
         cast = {seat: specs for seat, specs in file_cast(answers).items() if seat not in typed_seats}
         from_file = {key: value for key, value in answers.items() if key not in flags}
         from_file |= {"cast": {} if getattr(arguments, "rehearse", False) else cast}
-        consent.agree_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
+        consent.require_consent_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
     settings = settings_from_arguments(arguments, default_model)
     if answers.get("setup") is not None:
         name = flags["format"] if "format" in flags else format_of(answers)

@@ -78,7 +78,9 @@ def _key(kind: str, path: str) -> str:
         return ""
 
 
-def agree(source: ConsentSubject, risks: Sequence[Risk], *, trusted: bool, ask: AskConsent | None = None) -> None:
+def require_consent(
+    source: ConsentSubject, risks: Sequence[Risk], *, trusted: bool, ask: AskConsent | None = None
+) -> None:
     """Returns if the user agrees to all of these risks, and remembers it. Raises BadSettings if the user does not, or,
     with every risk, if there is no terminal to `ask` at and the file is not `trusted`."""
     if not open_risks(source, risks):
@@ -96,7 +98,7 @@ def agree(source: ConsentSubject, risks: Sequence[Risk], *, trusted: bool, ask: 
     remember(source, risks)
 
 
-def agree_to_answers(
+def require_consent_to_answers(
     path: str,
     answers: Mapping[str, Any],
     typed_format: str | None = None,
@@ -105,10 +107,10 @@ def agree_to_answers(
     trusted: bool,
     ask: AskConsent | None = None,
 ) -> None:
-    """Does the same as `agree` for the answers in the file at a path, used with the format that was typed, if any, and
-    for the `calls` that its setup makes."""
+    """Does the same as `require_consent` for the answers in the file at a path, used with the format that was typed,
+    if any, and for the `calls` that its setup makes."""
     risks = (*risks_module.of_settings(answers, typed_format), *calls)
-    agree(source_of_file(path), risks, trusted=trusted, ask=ask)
+    require_consent(source_of_file(path), risks, trusted=trusted, ask=ask)
 
 
 def remember_answers(path: str, answers: Mapping[str, Any], calls: Sequence[Risk]) -> None:
@@ -161,7 +163,7 @@ def existing_debate(
     deadline = time.monotonic() + lock_seconds
 
     def ask_consent(journal: JournalWriter, risks: Sequence[Risk]) -> None:
-        agree(source_of_journal(journal.path, journal.entries), risks, trusted=trusted)
+        require_consent(source_of_journal(journal.path, journal.entries), risks, trusted=trusted)
 
     def continued() -> OpenDebate:
         while True:

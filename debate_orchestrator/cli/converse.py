@@ -69,7 +69,7 @@ def _converse(arguments: argparse.Namespace) -> int:
     questions = partial(setup_questions, default_output=free_report())
     models_future = in_daemon_thread(partial(find_models, permissions))
     conversation = SetupConversation(prompter, questions, models_future, check, rehearse=arguments.rehearse)
-    agree = partial(consent.agree_to_answers, trusted=False, ask=conversation.agrees)
+    agree = partial(consent.require_consent_to_answers, trusted=False, ask=conversation.agrees)
     topic = arguments.topic or ""
 
     def has_agreed(path: str, risks: Sequence[Risk]) -> bool:

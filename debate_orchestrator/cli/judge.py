@@ -57,11 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
     calls = _call_settings(arguments, judging.opened)
     files = DebateFiles.of_output(arguments.output or rejudge.output_path(path))
 
-    def agree(risks_found: Sequence[Risk]) -> None:
+    def require_consent(risks_found: Sequence[Risk]) -> None:
         if judging.entries:
-            consent.agree(consent.source_of_journal(path, judging.entries), risks_found, trusted=arguments.trust)
+            consent.require_consent(
+                consent.source_of_journal(path, judging.entries), risks_found, trusted=arguments.trust
+            )
 
-    judging = rejudge.checked_for_start(judging, files, agree, permissions, **calls)
+    judging = rejudge.checked_for_start(judging, files, require_consent, permissions, **calls)
     with consent.new_debate(judging.opened, files, lambda opened: judging.speeches) as session:
         return drive_to_report(session, arguments)
 

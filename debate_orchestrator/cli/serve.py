@@ -70,5 +70,5 @@ def _rules(path: str, *, trusted: bool) -> SiteRules:
     if not path:
         return rules_module.rehearsal()
     rules = rules_module.parse_rules(read_mapping(path))
-    consent.agree(consent.source_of_file(path), rules_module.risks_of(rules), trusted=trusted)
+    consent.require_consent(consent.source_of_file(path), rules_module.risks_of(rules), trusted=trusted)
     return rules

@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     with folder.lock(path, is_new=True, shared=arguments.cluster is not None):
         tournament = folder.create(path, spec)
         if not is_new:
-            specs.agree_to_folder(tournament, trusted=arguments.trust)
+            specs.require_consent_to_folder(tournament, trusted=arguments.trust)
         specs.remember(tournament)
         return run_tournament(tournament, arguments)
 
@@ -102,7 +102,7 @@ def resume(arguments: argparse.Namespace) -> int:
     _read_flags(arguments)
     with folder.lock(arguments.folder, shared=arguments.cluster is not None):
         tournament = folder.load(arguments.folder)
-        specs.agree_to_folder(tournament, trusted=arguments.trust)
+        specs.require_consent_to_folder(tournament, trusted=arguments.trust)
         specs.remember(tournament)
         if arguments.max_cost is not None:
             spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})

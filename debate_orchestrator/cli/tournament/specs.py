@@ -64,7 +64,7 @@ def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
     folder = os.path.dirname(arguments.spec)
     risks_found = _risks(from_file, from_flags, folder, rehearse=arguments.rehearse)
     # First the consent: a file that the spec names may be quoted in messages once it is read.
-    consent.agree(consent.source_of_file(arguments.spec), risks_found, trusted=arguments.trust)
+    consent.require_consent(consent.source_of_file(arguments.spec), risks_found, trusted=arguments.trust)
     for name in ("topics", "format"):
         if isinstance(from_flags.get(name), str) and (name == "topics" or is_path(from_flags[name])):
             # What is typed is relative to here.
@@ -102,10 +102,10 @@ def _specs(value: Any) -> list[str]:
     return [spec for spec in specs if isinstance(spec, str)]
 
 
-def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
+def require_consent_to_folder(tournament: Tournament, *, trusted: bool) -> None:
     """Asks for consent to the risks of the frozen spec in a folder and of its journals: the folder may come from
     elsewhere."""
-    consent.agree(_source(tournament), folder_risks(tournament), trusted=trusted)
+    consent.require_consent(_source(tournament), folder_risks(tournament), trusted=trusted)
 
 
 def remember(tournament: Tournament) -> None:
@@ -299,7 +299,7 @@ def add(arguments: argparse.Namespace) -> int:
         model = stand_in(model)
     with folder.lock(arguments.folder):
         tournament = folder.load(arguments.folder)
-        agree_to_folder(tournament, trusted=arguments.trust)
+        require_consent_to_folder(tournament, trusted=arguments.trust)
         before = len(tournament.schedule)
         tournament = folder.add_model(tournament, model)
         remember(tournament)
