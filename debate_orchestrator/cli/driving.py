@@ -67,9 +67,8 @@ class ProgressLines:
             seconds = time.monotonic() - self._started.get(event.turn_id, time.monotonic())
             text = speech_rules.without_private_reasoning(debate, event.reply.text)
             changes_text = "".join(f"; {change}" for change in _dropped_turns(debate, event))
-            lines.append(
-                f"  {event.turn_id}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}{changes_text}"
-            )
+            size = _size(text, event.reply, seconds, costs_of(debate).total.cost)
+            print_status(f"  {event.turn_id}: {size}{changes_text}")  # one line for scripts; it quotes nothing
         if line := wording.user_event_text(debate, event):
             lines.append(line)
         lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
