@@ -142,4 +142,4 @@ def _value(field: Field, terms: ShapeContext, texts: Texts, place: str) -> Any:
 def fitting(text: str, field: Field) -> str:
     """As much of a text as a field takes."""
     pieces = re.findall(r"\S+\s*|\s+", text[:MAX_TEXT_LENGTH])
-    return "".join(pieces[: field.words]) if field.words is not None else text[:MAX_TEXT_LENGTH]
+    return "".join(pieces[: field.max_words]) if field.max_words is not None else text[:MAX_TEXT_LENGTH]

@@ -80,7 +80,7 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
     desk = TurnsFolder("r.turns")
     attempts = {
         "turns": lambda: desk.write_brief(desk.turn_files("1.opening.a", "text"), "brief"),
-        "evidence": lambda: check.keep(Path("r.evidence"), b"page", "html"),
+        "evidence": lambda: check.save(Path("r.evidence"), b"page", "html"),
         "ballots": lambda: filing.file_ballot("r.ballots", ballot_for(case, "ada")),
         "drafts": lambda: Drafts("r.drafts").keep_speech(_brief(), "My speech."),
     }
@@ -102,9 +102,9 @@ def _brief() -> object:
 
 def test_a_page_that_was_changed_is_kept(here: Path) -> None:
     """A kept page whose bytes are not those it is named after is moved aside when the page is kept again."""
-    name = check.keep(Path("e"), b"<p>as it was", "html")
+    name = check.save(Path("e"), b"<p>as it was", "html")
     Path("e", name).write_bytes(b"my notes on it")
-    check.keep(Path("e"), b"<p>as it was", "html")
+    check.save(Path("e"), b"<p>as it was", "html")
     check.keep_text(Path("e"), name, "as it was")
     text = Path("e", f"{name.partition('.')[0]}.txt")
     text.write_text("my notes")
@@ -165,7 +165,7 @@ DRAFT = SetupState(answers={"rounds": 2}, progress=SetupProgress(topics=("Tabs?"
 class TestKept:
     def test_a_draft_comes_back(self, here: Path) -> None:
         """A conversation that was left is found again as it was."""
-        saving.new_file().keep(DRAFT)
+        saving.new_file().save(DRAFT)
         found = saving.newest_unfinished()
 
         assert found is not None
@@ -173,9 +173,9 @@ class TestKept:
 
     def test_the_latest_is_found(self, here: Path) -> None:
         """Of several, the one that was left last is found; none takes another's file."""
-        saving.new_file().keep(DRAFT)
+        saving.new_file().save(DRAFT)
         second = saving.new_file()
-        second.keep(SetupState(answers={"rounds": 5}))
+        second.save(SetupState(answers={"rounds": 5}))
         os.utime(".debate-setup.yaml", (1, 1))
         found = saving.newest_unfinished()
 
@@ -194,7 +194,7 @@ class TestKept:
         """Where the answers are is said with the command that goes on; where nothing was kept, that is said."""
         kept = saving.new_file()
         nothing = kept.leaving_message()
-        kept.keep(DRAFT)
+        kept.save(DRAFT)
 
         assert "without answering anything" in nothing
         assert "`debate --answers .debate-setup.yaml`" in kept.leaving_message()
@@ -206,7 +206,7 @@ class TestKept:
         """Answers that can't be kept stop nothing, and it is said why."""
         Path("file").write_text("")
         kept = SetupFile("file/draft.yaml", is_ours=True)
-        kept.keep(DRAFT)
+        kept.save(DRAFT)
 
         assert "could not be saved" in kept.leaving_message()
 
@@ -214,7 +214,7 @@ class TestKept:
         """Answers that a person wrote are read, and their file stays as it is."""
         Path("mine.yaml").write_text("# my notes\ntopic: Tabs?\nrounds: 2\n")
         kept, state = saving.from_file("mine.yaml")
-        kept.keep(state)
+        kept.save(state)
 
         assert state.progress.topics == ("Tabs?",)
         assert Path("mine.yaml").read_text().startswith("# my notes")
@@ -225,7 +225,7 @@ class TestMoved:
     def test_answers_lie_beside_the_report(self, here: Path) -> None:
         """In the end the answers lie beside the report, and the file of its own is gone."""
         kept = saving.new_file()
-        kept.keep(DRAFT)
+        kept.save(DRAFT)
 
         assert kept.move_to_report(DRAFT, "out/report.md") == "out/report.answers.yaml"
         assert read_mapping("out/report.answers.yaml")["rounds"] == 2
@@ -234,7 +234,7 @@ class TestMoved:
     def test_a_named_file_stays(self, here: Path) -> None:
         """A file that the user named stays where it is."""
         kept = SetupFile("mine.yaml", is_ours=False)
-        kept.keep(DRAFT)
+        kept.save(DRAFT)
         kept.move_to_report(DRAFT, "report.md")
 
         assert Path("mine.yaml").exists() and Path("report.answers.yaml").exists()
