@@ -80,7 +80,7 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
     desk = TurnsFolder("r.turns")
     attempts = {
         "turns": lambda: desk.write_brief(desk.turn_files("1.opening.a", "text"), "brief"),
-        "evidence": lambda: check.save(Path("r.evidence"), b"page", "html"),
+        "evidence": lambda: check.keep(Path("r.evidence"), b"page", "html"),
         "ballots": lambda: filing.file_ballot("r.ballots", ballot_for(case, "ada")),
         "drafts": lambda: Drafts("r.drafts").keep_speech(_brief(), "My speech."),
     }
@@ -102,9 +102,9 @@ def _brief() -> object:
 
 def test_a_page_that_was_changed_is_kept(here: Path) -> None:
     """A kept page whose bytes are not those it is named after is moved aside when the page is kept again."""
-    name = check.save(Path("e"), b"<p>as it was", "html")
+    name = check.keep(Path("e"), b"<p>as it was", "html")
     Path("e", name).write_bytes(b"my notes on it")
-    check.save(Path("e"), b"<p>as it was", "html")
+    check.keep(Path("e"), b"<p>as it was", "html")
     check.keep_text(Path("e"), name, "as it was")
     text = Path("e", f"{name.partition('.')[0]}.txt")
     text.write_text("my notes")

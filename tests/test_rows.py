@@ -59,6 +59,8 @@ def test_rows_of_a_line(line: str, width: int) -> None:
         ("  - one two three four", ["  - one two three", "    four"]),
         ("  1. one two 2. four", ["  1. one two 2.", "     four"]),
         (" 1 ab  the best of all", [" 1 ab  the best", "       of all"]),
+        (" 1  +2.1  ab cd ef", [" 1  +2.1  ab cd", "        ef"]),
+        ("12.5  3  ab cd ef gh", ["12.5  3  ab cd ef", "        gh"]),
         ("  A b: one two three", ["  A b: one two", "    three"]),
         ("  - A: one two three", ["  - A: one two", "      three"]),
         ("> one two three four", ["> one two three", "> four"]),

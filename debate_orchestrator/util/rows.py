@@ -35,8 +35,9 @@ _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _WORD = re.compile("[^ ]+")
 _LEAD = re.compile(">[> ]*| *")
 """The prefix of each row of a line: the marks of a block quote, or spaces."""
-_ITEM = re.compile(r" +\d+ \S+ {2,}| +(?:-|\d+\.) ")
-"""The beginning of a line whose other rows are aligned with its text: a number with its gap, or an item of a list."""
+_ITEM = re.compile(r" *(?:[-+]?[\d.?]+ {2,})+| +\d+ \S+ {2,}| +(?:-|\d+\.) ")
+"""The beginning of a line whose other rows are aligned with its text: figures of a table, a number with its gap, or an
+item of a list."""
 
 
 _LABEL = re.compile(r"[^\s:][^:]{0,60}:(?: |$)")
@@ -128,8 +129,8 @@ def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> 
     lead = next(_LEAD.finditer(line))[0][:most]
     item = _ITEM.match(line)
     later = lead if lead.startswith(">") else " " * min(max(len(lead), _HANGING), most)
-    if item and width_of(item[0]) < most:
-        later = " " * width_of(item[0])
+    if item:
+        later = " " * min(width_of(item[0]), most)
     if line.startswith(" ") and _LABEL.match(line, len(item[0] if item else lead)) and len(later) + _HANGING < most:
         later += " " * _HANGING
 
