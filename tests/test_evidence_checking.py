@@ -46,6 +46,19 @@ def test_a_quote_that_is_there(site: Site, tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "host"), [("www.аррӏе.com", "www.xn--80ak6aa92e.com"), ("short.org", "other.org")]
+)
+def test_a_page_that_comes_from_another_host_than_is_seen(site: Site, name: str, host: str) -> None:
+    """The host is named where the cited address does not show it: in letters that look like others, or redirected."""
+    site.says["/moved"] = moved(site.url("/", "other.org"))
+    url = site.url("/" if name.startswith("www") else "/moved", name)
+    found = run(check(url, QUOTE, None, site.fetcher()))
+
+    assert (found.state, found.url) == ("verified", url)
+    assert found.why == f"the page holds the quote word for word; the page came from {host.removeprefix('www.')}"
+
+
 def test_a_page_that_repeats_its_address(site: Site) -> None:
     """A search page that repeats what it was asked, also before a redirect, verifies nothing."""
     asked = "/?q=" + QUOTE.replace(" ", "+")

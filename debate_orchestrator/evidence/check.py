@@ -95,7 +95,15 @@ async def _compare_page(url: str, quote: str, page: FetchedPage, folder: Path | 
     if folder:
         await asyncio.to_thread(keep_text, folder, archived, reading.text)
     fields |= {"title": reading.title, "date": reading.date, "passage": reading.passage}
-    return _outcome(url, reading.state, reading.why, reading.similarity, **fields)
+    why = f"{reading.why}{_came_from(url, page.url)}"
+    return _outcome(url, reading.state, why, reading.similarity, **fields)
+
+
+def _came_from(url: str, final_url: str) -> str:
+    """The host of the page, as browsers write it, if the address doesn't show it: after a redirect, or in letters that
+    may look like others."""
+    stated, host = (str(urlsplit(address).hostname).removeprefix("www.") for address in (url, final_url))
+    return "" if host == stated else f"; the page came from {host}"
 
 
 def _outcome(url: str, state: State, why: str, similarity: float | None = None, **fields: str) -> QuoteCheck:
