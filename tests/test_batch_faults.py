@@ -359,3 +359,19 @@ def test_a_record_of_an_earlier_version(here: Path) -> None:
     record.close()
 
     assert getattr(record.batch_of("c0"), "id", None) == "paid"
+
+
+@pytest.mark.parametrize("line", ['{"batch": "b", "id": "paid"}', '{"id":"paid","batch":"b"}'])
+def test_a_line_of_the_users_without_its_newline(here: Path, line: str) -> None:
+    """The id that the user adds counts, however the editor ends the file; the half of a line that a crash left goes."""
+    begun = json.dumps({"batch": "b", "model": "m", "at": 0, "calls": ["c0"]}) + "\n"
+    Path("batches.jsonl").write_text(begun + line)
+    record = BatchFile(".")
+    record.close()
+    assert getattr(record.batch_of("c0"), "id", None) == "paid"
+    assert Path("batches.jsonl").read_text() == f"{begun}{line}\n"
+
+    Path("batches.jsonl").write_text(begun + '{"batch": "b", "id": "pa')
+    record = BatchFile(".")
+    record.close()
+    assert getattr(record.batch_of("c0"), "id", "") is None and Path("batches.jsonl").read_text() == begun

@@ -257,7 +257,7 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
     ]
     assert costs_of(fold(opened(PLAIN))).lines == ()
     assert "**Rounds Completed:** 3 / 3" in report
-    assert "This is a judging of a recorded debate: t.md (digest ffffffffffff)." in report
+    assert "This is a judging of a recorded debate: “t.md” (digest ffffffffffff)." in report
     assert "Who spoke in it: Researcher A: “Ann”; Researcher B: “Bo”." in report
     assert "## Earlier Verdict" not in report
 

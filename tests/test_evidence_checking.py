@@ -46,9 +46,7 @@ def test_a_quote_that_is_there(site: Site, tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "host"), [("www.аррӏе.com", "www.xn--80ak6aa92e.com"), ("short.org", "other.org")]
-)
+@pytest.mark.parametrize(("name", "host"), [("www.аррӏе.com", "www.xn--80ak6aa92e.com"), ("short.org", "other.org")])
 def test_a_page_that_comes_from_another_host_than_is_seen(site: Site, name: str, host: str) -> None:
     """The host is named where the cited address does not show it: in letters that look like others, or redirected."""
     site.says["/moved"] = moved(site.url("/", "other.org"))

@@ -131,7 +131,7 @@ def test_a_change_of_cast_is_told() -> None:
         ("panel", {"first": "b"}, "Debater B spoke first."),
         ("question-consultancy", {}, "Only Debater A argued, without an opponent."),
         ("question-blind", {}, "Neither side argued: the judge decides without a debate."),
-        ("question", {"material": "x"}, "Material on hand: passage.txt."),
+        ("question", {"material": "x"}, "Material on hand: “passage.txt”."),
     ],
 )
 def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) -> None:

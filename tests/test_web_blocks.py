@@ -8,6 +8,7 @@ from typing import Any
 
 import puppets
 import pytest
+import scripted_debates
 from debates import QUOTING, opened_with_quotes, play_events
 from web_visitor import plain
 
@@ -15,7 +16,7 @@ from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.web import blocks
+from debate_orchestrator.web import blocks, pages
 from debate_orchestrator.web.live import LiveBlocks, Viewers
 
 
@@ -75,6 +76,28 @@ def test_a_looked_up_quote_is_marked_as_in_the_report() -> None:
     page = blocks.render_all(state)
     assert page.count("<li>Found in the material: “tabs are one character”</li>") == 2
     assert "<v_quote" not in page + article["body"]
+
+
+def test_words_of_pages_sides_and_judges_pass_for_no_finding() -> None:
+    """A page's title is not among the clerk's findings, a field's value is indented deeper than the titles of fields,
+    and a judge's reasons begin with the judge's name."""
+    script = {
+        "1.argument.a": scripted_debates.evidence(argument="So it is.\n\nState: verified"),
+        "1.check.clerk": scripted_debates.checks(
+            scripted_debates.check("1.argument.a", "not found", title="Looked at again: verified", why="No such words.")
+        ),
+    }
+    state = fold(scripted_debates.events("claim", script))
+    page = plain(blocks.render_all(state))
+    assert "No such words." in page and "Looked at again" not in page
+
+    entry = transcript_entries.entry(state, state.turns["1.argument.a"])
+    article = blocks.article(state, entry.turn, "Argument", entry.text, structured=True)
+    template = pages._environment().get_template("macros.html.j2")
+    assert '<p class="line">  State: verified</p>' in str(template.module.article(article, 3))  # type: ignore[attr-defined]
+
+    judged = blocks.render_all(fold(play_events(rounds=1)))
+    assert judged.count(' reason">') == judged.count(' reason">Judge: ') > 0
 
 
 def test_a_brief_and_a_ballot_read_as_in_the_report() -> None:

@@ -26,7 +26,7 @@ from debate_orchestrator.core.phases import Phase, QuoteRules
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verbatim import Source, comparable_quote, is_struck, paragraphs, readings, words_of
-from debate_orchestrator.util.sanitize import sanitize, without_quotation_marks
+from debate_orchestrator.util.sanitize import quoted, sanitize
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
@@ -122,7 +122,7 @@ def with_quotation_marks(text: str, checked_tags: Iterable[str]) -> str:
 
 def quote_findings(quotes: Iterable[Quote]) -> list[str]:
     """The results of looking up quotes, a line for each that differs from the ones before it."""
-    return list(dict.fromkeys(f"{quote_finding(quote)}: “{without_quotation_marks(quote.text)}”" for quote in quotes))
+    return list(dict.fromkeys(f"{quote_finding(quote)}: {quoted(quote.text)}" for quote in quotes))
 
 
 def quote_finding(quote: Quote) -> str:

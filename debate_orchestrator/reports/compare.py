@@ -22,7 +22,7 @@ from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import named_by, winner_word
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, percent
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import one_line, quoted
 
 NOTE = "A few debates are a few samples: what differs between them proves nothing of why."
 
@@ -141,7 +141,7 @@ def _state(run: ComparedDebate, numbers: Mapping[str, int]) -> Iterator[str]:
         where = (
             f"of run {source}"
             if source
-            else f"of a journal or transcript that is not among these ({report.earlier_debate.source})"
+            else f"of a journal or transcript that is not among these ({quoted(report.earlier_debate.source)})"
         )
         yield f"Run {run.number} judges the speeches {where} again."
 

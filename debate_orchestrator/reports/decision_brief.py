@@ -13,7 +13,7 @@ from debate_orchestrator.core.phases import DECISION_BRIEF
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.util.redact import map_leaves
-from debate_orchestrator.util.sanitize import one_line, sanitize, without_quotation_marks
+from debate_orchestrator.util.sanitize import one_line, quoted, sanitize
 
 MARK_TEXTS: dict[str, str] = {
     "held": "held when it was challenged",
@@ -310,4 +310,4 @@ def recommendation_line(decision_brief: DecisionBriefReport) -> str:
 
 def recommendation(sure: int, do: str) -> str:
     """The recommendation as a sentence. What was written is quoted: it is no finding of the program."""
-    return f"Recommendation ({sure} % sure): “{without_quotation_marks(full_stop(do))}”"
+    return f"Recommendation ({sure} % sure): {quoted(full_stop(do))}"

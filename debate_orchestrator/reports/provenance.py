@@ -28,7 +28,7 @@ from debate_orchestrator.reports.parts import (
 )
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import one_line, without_quotation_marks
+from debate_orchestrator.util.sanitize import quoted, without_quotation_marks
 
 UNWRITTEN = "unwritten"
 """The kind of notes on what no reply could be used for."""
@@ -89,8 +89,8 @@ def _earlier_debate(debate: DebateState) -> Iterator[Note]:
     earlier_debate, name_of = debate.opened.earlier_debate, debate.format.name_of
     if earlier_debate is None:
         return
-    text = f"This is a judging of a recorded debate: {earlier_debate.source} (digest {earlier_debate.digest[:12]})."
-    yield _warning("recorded", text)
+    source = f"{quoted(earlier_debate.source)} (digest {earlier_debate.digest[:12]})"
+    yield _warning("recorded", f"This is a judging of a recorded debate: {source}.")
     if speakers := "; ".join(
         f"{name_of(side)}: “{speaker}”" for side, speaker in public_speakers(earlier_debate).items()
     ):
@@ -115,7 +115,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     if _is_unanswered(debate):
         yield _info(ONE_ROUND, "With one round, the sides do not answer each other.")
     if debate.opened.context:
-        names = ", ".join(one_line(file.name) for file in debate.opened.context)
+        names = ", ".join(quoted(file.name) for file in debate.opened.context)
         yield _info("material", f"Material on hand: {names}.")
     if settings.search:
         yield _info("search", "Debaters could search the web.")

@@ -18,7 +18,7 @@ from debate_orchestrator.reports.reviews import GatheredReviews, Review
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, named_by, winner_word
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import without_quotation_marks
+from debate_orchestrator.util.sanitize import quoted, without_quotation_marks
 
 NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
 
@@ -160,7 +160,7 @@ def _of_vote(vote: Vote | None) -> ParsedBallot | None:
 def _reviewer(ballot: Review) -> _Rater:
     before, after = (winner_word(position or "") for position in (ballot.before, ballot.after))
     what = "reviewer, who knew the verdict" if ballot.seen else "reviewer"
-    name = f"“{without_quotation_marks(ballot.reviewer)}”"  # chosen freely, and may be `The panel`
+    name = quoted(ballot.reviewer)  # chosen freely, and may be `The panel`
     return _Rater(name, what, ballot.rounds, ballot.final, before, after)
 
 

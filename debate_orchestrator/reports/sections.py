@@ -33,7 +33,7 @@ from debate_orchestrator.reports.rich_text import (
     without_empty,
 )
 from debate_orchestrator.util.numbers import decimals, percent, plural
-from debate_orchestrator.util.sanitize import without_quotation_marks
+from debate_orchestrator.util.sanitize import quoted
 
 BEFORE, AFTER = "Before round 1", "After the last round"
 _FIELDS_WITH_OWN_PLACE = {
@@ -126,10 +126,7 @@ def _write_structured(report: ReportModel, fields: FieldText, writer: Writer, tu
 
 def looked_up(quotes: Iterable[Quote]) -> list[Phrase]:
     """The results for the quotes of a speech, each once, in the report's words."""
-    return [
-        phrase(f"{quote_finding(quote)}: “", literal(without_quotation_marks(quote.text)), "”")
-        for quote in dict.fromkeys(quotes)
-    ]
+    return [phrase(f"{quote_finding(quote)}: ", literal(quoted(quote.text))) for quote in dict.fromkeys(quotes)]
 
 
 _MAX_PAGES = 20
@@ -369,13 +366,13 @@ def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) 
 
 def _page_findings(citation: Citation, as_of: str | None) -> Phrase:
     """Title, date, the nearest passage and the obstacle."""
-    parts = [phrase("title “", literal(without_quotation_marks(citation.title)), "”")] if citation.title else []
+    parts = [phrase("title ", literal(quoted(citation.title)))] if citation.title else []
     if citation.date:
         late = phrase(" (", strong("later than ", literal(as_of or "")), ")") if citation.late else ()
         parts.append(phrase("dated ", literal(citation.date), late))
     if citation.passage:
         alike = f" ({percent(Fraction(str(citation.similarity)))} alike)" if citation.similarity is not None else ""
-        parts.append(phrase(f"the nearest passage{alike}: “", literal(without_quotation_marks(citation.passage)), "”"))
+        parts.append(phrase(f"the nearest passage{alike}: ", literal(quoted(citation.passage))))
     if citation.why:
         parts.append(literal(citation.why))
     return join("; ", parts)

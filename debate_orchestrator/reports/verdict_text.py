@@ -19,7 +19,7 @@ from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, lit
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.errors import join_names
 from debate_orchestrator.util.numbers import decimals, percent
-from debate_orchestrator.util.sanitize import without_quotation_marks
+from debate_orchestrator.util.sanitize import quoted
 
 _REMARKS: dict[VerdictRemark, str] = {
     "winner is behind on points": (
@@ -316,24 +316,20 @@ def answer(report: ReportModel) -> Phrase:
     middle = next((text for text in positions if isinstance(text, str) and text.strip()), "")
     if report.conceded:
         conceded = concession(report)
-        return phrase(conceded, " ", _quoted(middle)) if middle else phrase(conceded)
-    return _quoted(middle) if middle else phrase("Both sides ended in agreement.")
+        return phrase(conceded, " ", literal(quoted(middle))) if middle else phrase(conceded)
+    return literal(quoted(middle)) if middle else phrase("Both sides ended in agreement.")
 
 
 def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
     position = report.positions[verdict.winner].strip()
+    in_quotes = literal(quoted(position))
     affirming = [side for side, position_text in report.positions.items() if affirms(report.topic, position_text)]
     firmly = ", narrowly." if verdict.strength == "narrow" else "."
     if affirming != list(report.positions)[:1]:
-        return _quoted(position)
+        return in_quotes
     if verdict.winner in affirming:
         return phrase(f"Yes{firmly}")
-    return phrase(f"No{firmly} ", _quoted(position)) if denies(report.topic, position) else _quoted(position)
-
-
-def _quoted(text: str) -> Phrase:
-    """A position or a judge's words in a place where the program's own sentences stand."""
-    return phrase("“", literal(without_quotation_marks(text)), "”")
+    return phrase(f"No{firmly} ", in_quotes) if denies(report.topic, position) else in_quotes
 
 
 def _unmirrored_final_ballots(report: ReportModel) -> list[TurnReport]:

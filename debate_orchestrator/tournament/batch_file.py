@@ -41,6 +41,15 @@ class Batch:
     """The provider's name for it; None if that never arrived."""
 
 
+def _names_id(line: bytes) -> bool:
+    """Whether this is a whole line that gives a batch its id."""
+    try:
+        value = strict_json(line.decode())
+    except ValueError:
+        return False
+    return isinstance(value, dict) and "batch" in value and "id" in value
+
+
 class BatchFile:
     """The batches of a folder, which one process has locked (`folder.lock`)."""
 
@@ -64,10 +73,14 @@ class BatchFile:
             raise BadFile(f"Can't use {name_of(self.path)} ({error_text(error)}).") from None
 
     def _read(self) -> None:
-        """Reads the lines, and trims a last one without its newline, which a crash left."""
+        """Reads the lines, and trims a last one without its newline, which a crash left. The id of a batch is taken
+        without it too: the user may have added that line with an editor that ends it so."""
         must_fit(self._handle)
         with open(os.dup(self._handle), "rb") as file:
             *lines, tail = file.read().split(b"\n")
+        if _names_id(tail):
+            os.pwrite(self._handle, b"\n", sum(len(line) + 1 for line in lines) + len(tail))
+            lines, tail = [*lines, tail], b""
         for n, line in enumerate(lines, start=1):
             try:
                 self._take(strict_json(line.decode()))

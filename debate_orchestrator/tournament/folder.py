@@ -99,6 +99,7 @@ class FileJournals:
         if is_begun(path):
             journal = await asyncio.to_thread(JournalWriter, path)
         else:
+            make_folder(os.path.dirname(path))  # a kill may have left the spec alone, and git keeps no empty folder
             journal = await asyncio.to_thread(JournalWriter.create, path, make_opened())
         with journal:
             yield journal

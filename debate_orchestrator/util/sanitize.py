@@ -76,6 +76,11 @@ def without_quotation_marks(text: str) -> str:
     return re.sub("['`]{2,}", "'", "".join(plain))
 
 
+def quoted(text: str) -> str:
+    """One line of text of somebody else in quotation marks, for a sentence of this program."""
+    return f"“{without_quotation_marks(text)}”"
+
+
 def _is_letter_or_sign(char: str) -> bool:
     """Whether a character is a letter, a mark on one, a digit, or a sign of arithmetic or money. Modifier letters are
     none of these: some look like quotation marks."""

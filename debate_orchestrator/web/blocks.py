@@ -9,7 +9,7 @@ from debate_orchestrator.core import rapporteur, schedule, transcript_entries
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import can_end_early
-from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
 from debate_orchestrator.core.visible_text import Quote, quote_findings, with_quotation_marks
 from debate_orchestrator.prompting.person_turns import hides_ballots
@@ -113,12 +113,13 @@ def render_block(debate: DebateState, block: Block) -> str:
         return _render_block(debate, block)
     except Exception as error:
         tell_error(error)
-        return pages.render("block.html.j2", block=block, line=_FAILED)
+        return pages.render("block.html.j2", block=block, line=_FAILED, text=_FAILED.text)
 
 
 def _render_block(debate: DebateState, block: Block) -> str:
     if block.turn is None:
-        return pages.render("block.html.j2", block=block, line=block.announcement)
+        line = block.announcement
+        return pages.render("block.html.j2", block=block, line=line, text=line.shown_alone(debate) if line else "")
     turn, format = block.turn, debate.format
     reply_event = debate.replies[turn.id]
     entry = transcript_entries.entry(debate, turn)
@@ -168,6 +169,11 @@ def _structured(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> di
     issue_list, writer = rapporteur.issue_list(debate), html.HtmlWriter({}, debate.format.checked_tags)
     names = {side: debate.format.name_of(side) for side in shape_context.sides}
     field_text = FieldText(names, issue_list.issues if issue_list else None)
+    if turn.role == CLERK:  # the title and the passages are the page's words, and its report quotes them
+        found = {
+            name: field for name, field in shape["checks"].fields.items() if name in ("turn", "url", "state", "why")
+        }
+        shape = {"checks": shape["checks"].model_copy(update={"fields": found})}
     if not turn.judging:
         return {"body": writer.block(field_text.block(shape, reply))}
     without, convergence = {"scores", "refused"}, reply.get("convergence")
