@@ -40,7 +40,7 @@ def test_a_journal_is_judged_again(debate: Run, recorded: Path) -> None:
 
     assert (ran.code, ran.out[:59]) == (0, "Debate complete. Report written to old.judged.md. Winner: B")
     assert "| Winner | A | B |" in report
-    assert f"{OLD} (digest {read(OLD).entries[-1].hash[:12]})" in report
+    assert f"“{OLD}” (digest {read(OLD).entries[-1].hash[:12]})" in report
     assert "--- ROUND 2 OF 2 ---" in ran.err
     assert Path(OLD).read_bytes() == before
     assert debate("check", "old.judged.journal.jsonl").code == 0

@@ -22,7 +22,7 @@ from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import named_by, winner_word
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, percent
-from debate_orchestrator.util.sanitize import one_line, quoted
+from debate_orchestrator.util.sanitize import quoted
 
 NOTE = "A few debates are a few samples: what differs between them proves nothing of why."
 
@@ -112,7 +112,7 @@ def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     """The differences between the runs."""
     if len({run.report.topic for run in runs}) > 1:
         yield "The topics differ: winners are side by side and are compared with those of the first topic alone."
-        yield from (f"Run {run.number} debates: {one_line(run.report.topic)}" for run in runs)
+        yield from (f"Run {run.number} debates: {quoted(run.report.topic)}" for run in runs)
     if len({run.report.format.about for run in runs}) > 1:
         yield "The formats differ: votes are compared by the side they count for, and scores come from other rubrics."
     elif len({tuple(run.report.format.criteria) for run in runs}) > 1:
