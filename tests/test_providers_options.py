@@ -18,8 +18,8 @@ from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientErr
 
 Refuses = Callable[[dict[str, Any]], tuple[int, str] | None]
 """A request to the status and the body of its refusal; None if it is taken."""
-LIMITED = PLAIN.model_copy(update={"words": 50, "most_words": 75})
-LIMITED_SHAPE = SHAPED.model_copy(update={"tokens": 99})
+LIMITED = PLAIN.model_copy(update={"target_words": 50, "max_words": 75})
+LIMITED_SHAPE = SHAPED.model_copy(update={"max_tokens": 99})
 
 
 def error(status: int, message: str, **more: Any) -> tuple[int, str]:

@@ -117,7 +117,7 @@ class CostEstimate(FrozenModel):
 
 def expected_tokens(brief: Brief) -> tuple[int, int]:
     """About how many tokens a brief has, and its answer will have."""
-    return sum(_blocks(brief)), pricing.tokens_of_words(brief.words or BALLOT_WORDS)
+    return sum(_blocks(brief)), pricing.tokens_of_words(brief.target_words or BALLOT_WORDS)
 
 
 def _blocks(brief: Brief) -> list[int]:

@@ -142,7 +142,7 @@ def _brief(task: ModeratorTask, state: SetupState) -> Brief:
         messages=(Message(role="user", parts=(moderator_brief(task.name, state.progress.nonce, **values),)),),
         wants="json",
         json_schema=task.json_schema,
-        words=_WORDS,
+        target_words=_WORDS,
     )
 
 

@@ -74,11 +74,11 @@ class Brief(FrozenModel):
     code: ReplyCode | None = None
     """The required content of the reply, as its schema and the last message say; of a speech, only its reserved
     line."""
-    words: int | None = None
+    target_words: int | None = None
     """About how many words are asked for, if a number is given."""
-    most_words: int | None = None
+    max_words: int | None = None
     """Words after which what others hear of the reply ends, if the phase has such a limit."""
-    tokens: int | None = None
+    max_tokens: int | None = None
     """The most tokens that the reply may have, if the format sets a limit."""
     search: bool = False
     """Whether the seat may search the web."""
@@ -87,7 +87,7 @@ class Brief(FrozenModel):
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown, with a placeholder for the code: a journal holds the digest
         while the turn is due, and the few letters of a code could be worked out from it."""
-        text = self.model_dump_json(exclude={"turn_id", "code", "words", "most_words", "tokens", "search"})
+        text = self.model_dump_json(exclude={"turn_id", "code", "target_words", "max_words", "max_tokens", "search"})
         if self.code is not None:
             text = text.replace(self.code.text, _CODE_PLACEHOLDER)
         return hashlib.sha256(text.encode()).hexdigest()
@@ -131,9 +131,9 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         wants="json" if values["schema"] else "text",
         json_schema=values["schema"],
         code=code,
-        words=turn.phase.target_words,
-        most_words=turn.phase.max_words,
-        tokens=turn.phase.max_tokens,
+        target_words=turn.phase.target_words,
+        max_words=turn.phase.max_words,
+        max_tokens=turn.phase.max_tokens,
         search=values["search"],
     )
 

@@ -92,13 +92,14 @@ def reply_length(brief: Brief, spec: str) -> Length:
     """The maximum length of a model's answer to a brief. A limit of the format's own replaces the one for tokens."""
     if brief.wants == "json":
         return Length(
-            brief.tokens or _STRUCTURED_TOKENS + reasoning_tokens(spec),
+            brief.max_tokens or _STRUCTURED_TOKENS + reasoning_tokens(spec),
             characters=_STRUCTURED_TOKENS * _CHARACTERS_A_TOKEN,
         )
-    maximum = brief.most_words or (brief.words and EXCESS * brief.words)
+    maximum = brief.max_words or (brief.target_words and EXCESS * brief.target_words)
     if maximum is None:
-        return Length(brief.tokens)
-    return Length(brief.tokens or EXCESS * maximum * _TOKENS_A_WORD + reasoning_tokens(spec), words=EXCESS * maximum)
+        return Length(brief.max_tokens)
+    tokens = brief.max_tokens or EXCESS * maximum * _TOKENS_A_WORD + reasoning_tokens(spec)
+    return Length(tokens, words=EXCESS * maximum)
 
 
 def reasoning_tokens(spec: str) -> int:

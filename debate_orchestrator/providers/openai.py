@@ -135,11 +135,8 @@ class Completions(api.ApiModel):
             # The vendor's newer models refuse the older field; other servers refuse the newer one, or ignore it.
             fields = _LIMIT_FIELDS if self.server.address is None else _LIMIT_FIELDS[::-1]
             limit_fields: tuple[dict[str, Any], ...] = ({fields[0]: maximum}, {fields[1]: maximum}, {})
-            options.append(
-                Option(
-                    _LIMIT, limit_fields, _SIGNS[_LIMIT], equivalent_variants=2, is_reported=brief.tokens is not None
-                )
-            )
+            is_reported = brief.max_tokens is not None
+            options.append(Option(_LIMIT, limit_fields, _SIGNS[_LIMIT], equivalent_variants=2, is_reported=is_reported))
         return options
 
     def sdk(self) -> Any:

@@ -293,7 +293,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         counted=counted if is_vote else None,
         parsed_ballot=parsed_ballot,
         words=entry.words if fields is None or entry.declined else _words(shape, fields),
-        most_words=turn.phase.max_words,
+        max_words=turn.phase.max_words,
         dropped=entry.dropped,
         of_decision_brief=turn.phase.option == DECISION_BRIEF,
         cut=entry.cut,

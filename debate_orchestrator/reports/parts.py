@@ -95,7 +95,7 @@ class TurnReport(Part):
     """The content of the ballot."""
     words: int = 0
     """Words that others heard."""
-    most_words: int | None = None
+    max_words: int | None = Field(default=None, serialization_alias="most_words")
     """The limit of words; null if there is none."""
     dropped: int = 0
     """Words over that limit, which were not heard."""

@@ -91,9 +91,9 @@ class Topic(FrozenModel):
 class PhaseLengths(FrozenModel):
     """The maximum length of the speeches of one phase."""
 
-    words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True)
-    most_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True)
-    tokens: int | None = Field(default=None, ge=1, le=MAX_TOKENS, strict=True)
+    target_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True, alias="words")
+    max_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True, alias="most_words")
+    max_tokens: int | None = Field(default=None, ge=1, le=MAX_TOKENS, strict=True, alias="tokens")
 
 
 class Judges(FrozenModel):
@@ -337,8 +337,7 @@ def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
 
 
 def _with_length(phase: Phase, length: PhaseLengths) -> Phase:
-    changes = {"target_words": length.words, "max_words": length.most_words, "max_tokens": length.tokens}
-    return phase.model_copy(update={name: value for name, value in changes.items() if value is not None})
+    return phase.model_copy(update=length.model_dump(exclude_none=True))
 
 
 def with_lengths(loaded_format: Format, lengths: Mapping[str, PhaseLengths]) -> Format:

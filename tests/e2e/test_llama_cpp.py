@@ -68,7 +68,7 @@ def _until_ready(url: str, server: subprocess.Popen[bytes]) -> None:
 
 def test_structured_output(spec: str) -> None:
     """The server refuses a schema with HTTP 500, and is asked for any JSON object, which it gives."""
-    (reply,) = ask(spec, SHAPED.model_copy(update={"tokens": 40}), retry_for=600)
+    (reply,) = ask(spec, SHAPED.model_copy(update={"max_tokens": 40}), retry_for=600)
 
     assert reply.text.lstrip().startswith("{")
     assert (reply.ended, reply.stop_reason, reply.unsupported) == ("cut", "length", ("structured output",))
@@ -76,7 +76,7 @@ def test_structured_output(spec: str) -> None:
 
 def test_a_limit_of_tokens(spec: str) -> None:
     """The server heeds the field for the limit that is sent, and says that it cut the answer."""
-    (reply,) = ask(spec, PLAIN.model_copy(update={"tokens": 20}), retry_for=600)
+    (reply,) = ask(spec, PLAIN.model_copy(update={"max_tokens": 20}), retry_for=600)
 
     assert len(reply.text.split()) in range(15, 25)
     assert (reply.ended, reply.stop_reason) == ("cut", "length")
@@ -84,7 +84,7 @@ def test_a_limit_of_tokens(spec: str) -> None:
 
 def test_a_speech_without_an_end(spec: str) -> None:
     """The stream is closed at twice the words of the phase, and the server is free for the next call."""
-    speech = PLAIN.model_copy(update={"words": 50, "most_words": 75})
+    speech = PLAIN.model_copy(update={"target_words": 50, "max_words": 75})
     first, second = ask(spec, speech, speech, retry_for=600)
 
     for reply in (first, second):
