@@ -152,8 +152,8 @@ def run_setup(
                 options.get("format"),
                 options.get("moderator"),
                 topic,
-                options.get("agree", trusting),
-                options.get("agreed", lambda path, calls: True),
+                options.get("require_consent", trusting),
+                options.get("has_consented", lambda path, calls: True),
             )
             conversation.run()
         except Postponed:

@@ -154,7 +154,7 @@ def strangers_setup(**progress: Any) -> None:
 def test_the_setup_of_another_is_not_taken_up_by_enter(moderator: Moderator) -> None:
     """A setup that the user did not begin, and that continues with a paid call, is taken up after a yes alone."""
     strangers_setup()
-    held = run_setup("", "\x03", found=FOUND, goes_on=True, agreed=lambda path, calls: not calls)
+    held = run_setup("", "\x03", found=FOUND, goes_on=True, has_consented=lambda path, calls: not calls)
 
     assert not moderator.server.requests
     assert held.conversation.setup_file.path != ".debate-setup.yaml" and Path(".debate-setup.yaml").exists()
@@ -196,9 +196,9 @@ def test_the_model_of_a_file_that_would_be_called_is_agreed_to(moderator: Modera
     """Whatever else a file names, the one model that is called is the one that was agreed to; without a yes the
     conversation goes on without it."""
     name, no, yes = stranger(file), Asked(), Asked(PAID)
-    without = run_setup(CTRL_C, found=FOUND, file=name, agree=no)
+    without = run_setup(CTRL_C, found=FOUND, file=name, require_consent=no)
     called_without = len(moderator.server.requests)
-    run_setup(CTRL_C, found=FOUND, file=name, agree=yes)
+    run_setup(CTRL_C, found=FOUND, file=name, require_consent=yes)
 
     assert no.named == yes.named == [(name, PAID)]
     assert called_without == 0 and moderator.server.requests
@@ -210,6 +210,6 @@ def test_ones_own_setup_is_taken_up_by_enter(moderator: Moderator, typed: tuple[
     """A setup that the user began is continued by Enter, with the models that were chosen and without."""
     left = run_setup("Should we?", *typed, CTRL_C, found=FOUND)
     wanted = left.conversation.calls()
-    held = run_setup("", CTRL_C, found=FOUND, goes_on=True, agreed=lambda path, calls: {*calls} <= {*wanted})
+    held = run_setup("", CTRL_C, found=FOUND, goes_on=True, has_consented=lambda path, calls: {*calls} <= {*wanted})
 
     assert held.conversation.setup_file.path == ".debate-setup.yaml" and bool(wanted) == bool(typed)

@@ -63,7 +63,7 @@ class TestFiles:
         """Whether a file's recordings have pages looked up hangs on the format, also where it was typed."""
         Path("mine.yaml").write_text("topic: Tabs?\n")
         asked: list[tuple[Any, ...]] = []
-        run_setup(file="mine.yaml", format="claim", agree=lambda *given: asked.append(given))
+        run_setup(file="mine.yaml", format="claim", require_consent=lambda *given: asked.append(given))
 
         assert [(path, name) for path, _, name, _ in asked] == [("mine.yaml", "claim")]
 

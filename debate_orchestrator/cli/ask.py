@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
             setup_questions_of(arguments.file),
             print_status,
             arguments.wait or 0.0,
-            agree=lambda risks_found: not consent.open_risks(source, risks_found),
+            has_consented=lambda risks_found: not consent.open_risks(source, risks_found),
         )
         piped.forget(answers.keys() - result.rejected_keys)
         return result.model_copy(update={"problems": (*result.problems, *piped.keep())})

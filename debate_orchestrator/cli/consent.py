@@ -205,21 +205,21 @@ def is_own(source: ConsentSubject) -> bool:
 
 def open_risks(source: ConsentSubject, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
-    agreed_digests = _agreed_digests(source) if risks else set()
-    return [risk for risk in risks if risk.digest not in agreed_digests]
+    approved_digests = _approved_digests(source) if risks else set()
+    return [risk for risk in risks if risk.digest not in approved_digests]
 
 
 def remember(source: ConsentSubject, risks: Iterable[Risk]) -> None:
     """Remembers that the user agreed to these risks. If that can't be written, the user is asked again next time."""
     digests, record = {risk.digest for risk in risks}, _record(source)
-    if record is None or (digests <= (before := _agreed_digests(source)) and record.exists()):
+    if record is None or (digests <= (before := _approved_digests(source)) and record.exists()):
         return
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(record, "".join(f"{digest}\n" for digest in sorted(digests | before)))
 
 
-def _agreed_digests(source: ConsentSubject) -> set[str]:
+def _approved_digests(source: ConsentSubject) -> set[str]:
     """The digests of the risks that were agreed to."""
     record = _record(source)
     try:

@@ -69,19 +69,21 @@ def _converse(arguments: argparse.Namespace) -> int:
     questions = partial(setup_questions, default_output=free_report())
     models_future = in_daemon_thread(partial(find_models, permissions))
     conversation = SetupConversation(prompter, questions, models_future, check, rehearse=arguments.rehearse)
-    agree = partial(consent.require_consent_to_answers, trusted=False, ask=conversation.agrees)
+    require_consent = partial(consent.require_consent_to_answers, trusted=False, ask=conversation.ask_consent)
     topic = arguments.topic or ""
 
-    def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
+    def has_consented(path: str, risks: Sequence[Risk]) -> bool:
         source = consent.source_of_file(path)
         return consent.is_own(source) and not consent.open_risks(source, risks)
 
     try:
         with prompter:
-            conversation.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree, has_agreed)
+            conversation.welcome(
+                arguments.answers, arguments.format, arguments.moderator, topic, require_consent, has_consented
+            )
             settings = conversation.run()
     except (Postponed, prompt.Quit, KeyboardInterrupt, EOFError) as error:
-        consent.remember_answers(conversation.setup_file.path, conversation.agreed_answers(), conversation.calls())
+        consent.remember_answers(conversation.setup_file.path, conversation.approved_answers(), conversation.calls())
         _tell_setup_file(conversation.setup_file, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Postponed) else 130
     return _run_debate(conversation, settings, permissions)
@@ -92,7 +94,7 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
     setup_file, rehearse = conversation.setup_file, conversation.rehearses
     state = _real_answers(conversation.state) if rehearse else conversation.state
     path = setup_file.move_to_report(state, DebateFiles.of_output(settings.output).report)
-    consent.remember_answers(path, conversation.agreed_answers(), conversation.calls())
+    consent.remember_answers(path, conversation.approved_answers(), conversation.calls())
     again, cost_line = command("run --answers", path), conversation.cost_line()
     uses = "." if rehearse else f": `{again}` uses them again."
     print_status(f"The answers are in {path}{uses}", *setup_file.moved_files, *([cost_line] if cost_line else []))

@@ -55,8 +55,12 @@ class AskResult(FrozenModel):
     """A sentence for each reply that was waited for and did not come."""
 
 
+HasConsented = Callable[[tuple[Risk, ...]], bool]
+"""Whether the user has consented to these risks of a file."""
+
+
 def has_no_risks(risks: tuple[Risk, ...]) -> bool:
-    """Whether there is nothing to agree to: the answer where no one can be asked."""
+    """Whether there is nothing to consent to: the answer where no one can be asked."""
     return not risks
 
 
@@ -67,18 +71,18 @@ def ask(
     tell: Tell = ignore,
     wait: float = 0.0,
     *,
-    agree: Callable[[tuple[Risk, ...]], bool] = has_no_risks,
+    has_consented: HasConsented = has_no_risks,
 ) -> AskResult:
     """Takes `answers` (key to answer; a moderator's turn to its reply as bytes, or to the reply's file) into the
     answers file at `path`, and says what comes next. A bad answer is a problem; the others are taken. Waits up to that
-    many seconds for a moderator's reply that is due. `tell` gets a sentence for each file that was moved aside. `agree`
-    says whether the user agreed to risks of the file; by default, none are agreed to.
+    many seconds for a moderator's reply that is due. `tell` gets a sentence for each file that was moved aside. By
+    default, there is no consent to any risk.
 
     Raises BadSettings if the file holds an answer that can't be taken, or if its debate is open already and no new
     topic is given."""
-    state = _initial_state(path, agree, starts_anew="topic" in answers)
+    state = _initial_state(path, has_consented, starts_anew="topic" in answers)
     state, problems = questions.with_checked_answers(state), list[str]()
-    state = _with_free_output(state, agree, problems)
+    state = _with_free_output(state, has_consented, problems)
     folder = TurnsFolder(setup_folder(path), tell)
     due = questions.next(state)
     state, rejected_keys = _take_all(state, answers, questions, problems)
@@ -115,11 +119,11 @@ def is_moderator_reply(key: str) -> bool:
     return key.startswith("setup.")
 
 
-def _initial_state(path: str, agree: Callable[[tuple[Risk, ...]], bool], *, starts_anew: bool) -> SetupState:
+def _initial_state(path: str, has_consented: HasConsented, *, starts_anew: bool) -> SetupState:
     """The conversation of a file, or a new one. If the debate of the file is open, its answers are moved aside for a
     new conversation if `starts_anew`. Raises BadSettings otherwise."""
     state = load(path) if os.path.exists(path) else SetupState()
-    if journal := _open_debate(state, agree):
+    if journal := _open_debate(state, has_consented):
         if not starts_anew:
             hint = f"continue with `{command('step', journal)}`, or begin another debate with topic=..."
             raise BadSettings(f"{path}: the debate of these answers is open.", hint=hint)
@@ -128,11 +132,11 @@ def _initial_state(path: str, agree: Callable[[tuple[Risk, ...]], bool], *, star
     return state if state.progress.nonce else with_progress(state, nonce=secrets.token_hex(8))
 
 
-def _open_debate(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool]) -> str | None:
+def _open_debate(state: SetupState, has_consented: HasConsented) -> str | None:
     """The journal of the debate that was opened with these answers; None if there is none. One elsewhere is not looked
-    for unless the user agreed to that output: the file may come from someone else."""
+    for without consent to that output: the file may come from someone else."""
     is_confirmed = state.progress.topic_ok and state.progress.positions_ok
-    if not (is_confirmed and isinstance(state.answers.get("output"), str) and _may_look(state, agree)):
+    if not (is_confirmed and isinstance(state.answers.get("output"), str) and _may_look(state, has_consented)):
         return None
     try:
         journal = DebateFiles.named_by(state.answers["output"]).journal
@@ -143,15 +147,15 @@ def _open_debate(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool]) -
     return journal if is_same_debate else None
 
 
-def _may_look(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool]) -> bool:
+def _may_look(state: SetupState, has_consented: HasConsented) -> bool:
     """Whether this program may look at the output path that a file names: the file may come from someone else."""
-    return agree(risks.of_settings({"output": state.answers.get("output")}))
+    return has_consented(risks.of_settings({"output": state.answers.get("output")}))
 
 
-def _with_free_output(state: SetupState, agree: Callable[[tuple[Risk, ...]], bool], problems: list[str]) -> SetupState:
+def _with_free_output(state: SetupState, has_consented: HasConsented, problems: list[str]) -> SetupState:
     """The state. If no debate can be opened at its output any more, the output is removed, and so asked for again."""
     try:
-        if "output" in state.answers and _may_look(state, agree):
+        if "output" in state.answers and _may_look(state, has_consented):
             DebateFiles.named_by(
                 state.answers["output"]
             ).must_be_new()  # makes no folder: a file may name one elsewhere

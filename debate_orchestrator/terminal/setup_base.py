@@ -43,8 +43,8 @@ _NOTICE_DELAY = 0.5
 _RETRY_SECONDS = 60.0
 """Seconds that a call may be silent or retried while a person waits for it."""
 _CAST = "cast"
-AgreeToCalls = Callable[[Sequence[Risk]], None]
-"""Returns if the person agrees to these risks of a file; raises BadSettings otherwise."""
+RequireConsentToCalls = Callable[[Sequence[Risk]], None]
+"""Returns if the person consents to these risks of a file; raises BadSettings otherwise."""
 Check = Callable[[SetupState], DebateFiles]
 """Tells where a debate's files will lie. Raises DebateError, with everything, where it could not be opened."""
 
@@ -61,7 +61,7 @@ def is_free(cast: Mapping[str, Any]) -> bool:
 
 
 def paid_calls(specs: Iterable[str]) -> tuple[Risk, ...]:
-    """The risks of calls that may cost money. A program is agreed to as a program."""
+    """The risks of calls that may cost money. A program is a risk of its own kind."""
     paid_specs = (spec for spec in specs if model_spec.kind(spec) != model_spec.COMMAND and not pricing.is_free(spec))
     return tuple(Risk(kind="calls", where="cast", what=spec) for spec in dict.fromkeys(paid_specs))
 
@@ -120,8 +120,8 @@ class SetupBase:
         self.seat_answers: dict[SeatSlot, str] = {}
         """The answers given here for each seat."""
         self.approved_models: set[str] = set()
-        """The models that the person named here or agreed to."""
-        self.agree_to_calls: AgreeToCalls = _refuse_calls
+        """The models that the person named here or consented to."""
+        self.require_consent_to_calls: RequireConsentToCalls = _refuse_calls
         self.take_up(SetupFile("", is_ours=True), SetupState())
 
     @property
@@ -217,7 +217,7 @@ class SetupBase:
         named it here, or agrees to it now."""
         if spec not in self.approved_models and not pricing.is_free(spec):
             try:
-                self.agree_to_calls((*risks.of_settings({_CAST: {MODERATOR: spec}}), *paid_calls([spec])))
+                self.require_consent_to_calls((*risks.of_settings({_CAST: {MODERATOR: spec}}), *paid_calls([spec])))
             except BadSettings:
                 return False
             self.approved_models.add(spec)

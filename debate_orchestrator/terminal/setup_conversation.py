@@ -46,11 +46,11 @@ _TEXTS = ("topic", "topic_ok", "framing", "position_a", "position_b")
 _WITH_FREE_ANSWERS = ("topic_ok", "framing")
 """Questions with choices whose answer may be something else."""
 _EDIT = "edit"
-ConsentToAnswers = Callable[[str, Mapping[str, Any], str | None, Sequence[Risk]], None]
+RequireConsentToAnswers = Callable[[str, Mapping[str, Any], str | None, Sequence[Risk]], None]
 """Gets the name of a file, the answers in it, the format that was typed and calls that the setup would make, before any
-is used. Raises BadSettings if the user does not agree to them."""
-Agreed = Callable[[str, Sequence[Risk]], bool]
-"""Whether the user has agreed to these calls of a file, as they have if they began it."""
+is used. Raises BadSettings if the user does not consent to them."""
+HasConsented = Callable[[str, Sequence[Risk]], bool]
+"""Whether the user has consented to these calls of a file, as they have if they began it."""
 
 
 class _Change(Exception):
@@ -70,14 +70,14 @@ class SetupConversation(SetupBase):
         format_name: str | None,
         moderator: str | None,
         topic: str,
-        agree: ConsentToAnswers,
-        agreed_before: Agreed,
+        require_consent: RequireConsentToAnswers,
+        has_consented: HasConsented,
     ) -> None:
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.texts.messages["welcome"])
         new_conversation = (new_file(), SetupState())
         setup_file, state = (
-            from_file(path) if path else (None if topic else self._find_unfinished(agreed_before)) or new_conversation
+            from_file(path) if path else (None if topic else self._find_unfinished(has_consented)) or new_conversation
         )
         if format_name:
             state = with_answers(state, "flag", format=format_name)
@@ -86,8 +86,8 @@ class SetupConversation(SetupBase):
             state = with_answers(state, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
             self.approved_models.add(moderator)
         source = path or setup_file.path
-        agree(source, self._answers_used(state), format_name, ())
-        self.agree_to_calls = partial(agree, source, {}, None)
+        require_consent(source, self._answers_used(state), format_name, ())
+        self.require_consent_to_calls = partial(require_consent, source, {}, None)
         self.take_up(setup_file, state)
         answers = {key: value for key, value in self.state.answers.items() if key not in ("insist", "output", _FORMAT)}
         if answers:
@@ -98,8 +98,8 @@ class SetupConversation(SetupBase):
         if topic:
             self.state = self.setup_questions.answer(self.state, "topic", topic)
 
-    def agreed_answers(self) -> dict[str, Any]:
-        """The answers that the person typed or agreed to, before and after `run`."""
+    def approved_answers(self) -> dict[str, Any]:
+        """The answers that the person typed or consented to, before and after `run`."""
         return self._answers_used(self.state)
 
     def _answers_used(self, state: SetupState) -> dict[str, Any]:
@@ -108,10 +108,10 @@ class SetupConversation(SetupBase):
         return {key: value for key, value in state.answers.items() if not (key == _CAST and self.rehearse)}
 
     def calls(self) -> tuple[Risk, ...]:
-        """The paid calls that the person wants, of the models that they named or agreed to."""
+        """The paid calls that the person wants, of the models that they named or consented to."""
         return paid_calls(sorted(self.approved_models))
 
-    def _find_unfinished(self, agreed_before: Agreed) -> tuple[SetupFile, SetupState] | None:
+    def _find_unfinished(self, has_consented: HasConsented) -> tuple[SetupFile, SetupState] | None:
         """The unfinished conversation of this folder, if it is to be continued."""
         unfinished = newest_unfinished()
         if unfinished is None:
@@ -120,15 +120,15 @@ class SetupConversation(SetupBase):
         topic = state.answers.get("topic") or (state.progress.topics[-1] if state.progress.topics else "")
         try:
             # The file may come from someone else: Enter alone continues only the user's own. Which of its models would
-            # be called depends on its format, which is not read before it is agreed to.
+            # be called depends on its format, which is not read before the user consents.
             specs = model_spec.specs_of(stated_cast(state.answers))
-            default = "yes" if agreed_before(setup_file.path, paid_calls(specs)) else "no"
+            default = "yes" if has_consented(setup_file.path, paid_calls(specs)) else "no"
             answer = self.choice("go_on", default, left=f"{one_line(str(topic))} ({setup_file.path})")
         except Back:
             answer = default
         return unfinished if answer == "yes" else None
 
-    def agrees(self, name: str, risks: Sequence[Risk]) -> bool:
+    def ask_consent(self, name: str, risks: Sequence[Risk]) -> bool:
         """Shows what a file does besides the debate, and asks whether that is wanted. Enter alone means no."""
         question = "call" if all(risk.kind == "calls" for risk in risks) else "trust"
         try:

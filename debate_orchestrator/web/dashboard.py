@@ -121,7 +121,7 @@ class Dashboard:
         try:
             prepared = await in_thread(lambda: prepare(form_data, models))
             risks = await in_thread(lambda: find_risks(prepared.settings))
-            if action == "start" and _agreed(form_data, risks):
+            if action == "start" and _has_consented(form_data, risks):
 
                 def begin() -> Coroutine[Any, Any, str]:
                     return self._served_debates.open(prepared.settings, rehearse=prepared.rehearsal)
@@ -222,7 +222,7 @@ class Dashboard:
                     served.pause()
             case "continue":
                 risks = await in_thread(lambda: find_risks(path))
-                if not _agreed(form_data, risks):
+                if not _has_consented(form_data, risks):
                     return await self._consent(f"{debate_address}/continue", risks, form_data)
                 self._served_debates.start(path, lambda _, risks_found: must_be_among(risks, risks_found))
             case "question":
@@ -261,7 +261,7 @@ class Dashboard:
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         hidden_fields = {"judges": "\n".join(judges), "form_key": form_data.get("form_key", "")}
         address = f"{self._address_of(path)}/judge"
-        if not _agreed(form_data, risks):
+        if not _has_consented(form_data, risks):
             return await self._consent(address, risks, form_data, hidden_fields)
         if any(map(model_spec.is_called, judges)) and form_data.get("shown") != "yes":
             hidden_fields |= {name: form_data[name] for name in ("agree", "risk") if name in form_data}
@@ -314,7 +314,7 @@ def _shown_risks(risks: tuple[Risk, ...]) -> dict[str, Any]:
     return {"risks": lines, "digests": [risk.digest for risk in risks]}
 
 
-def _agreed(form_data: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
+def _has_consented(form_data: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
     """Whether the form agrees to all of these risks: those that were shown on its page."""
     digests = {digest.strip() for digest in form_data.get("risk", "").split(",")}
     return not risks or (form_data.get("agree") == "yes" and {risk.digest for risk in risks} <= digests)

@@ -61,9 +61,9 @@ def error_sentences(error: Exception) -> list[str]:
     return ["The server failed here. What was saved until now is kept."]
 
 
-def must_be_among(agreed_risks: Iterable[Risk], risks_found: Iterable[Risk]) -> None:
+def must_be_among(approved_risks: Iterable[Risk], risks_found: Iterable[Risk]) -> None:
     """Raises BadSettings if a journal has a risk that was not shown to the user."""
-    if not {risk.digest for risk in risks_found} <= {risk.digest for risk in agreed_risks}:
+    if not {risk.digest for risk in risks_found} <= {risk.digest for risk in approved_risks}:
         problem = "The journal has changed since you agreed to what it does besides the debate."
         raise BadSettings(problem, hint="do it again: the page then shows what the journal does now")
 
