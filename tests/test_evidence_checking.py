@@ -152,7 +152,7 @@ NAME = hashlib.sha256(BODY).hexdigest()[:24]
 @pytest.mark.parametrize(("kind", "suffix"), [("html", ".html.txt"), ("plain", ".plain.txt"), ("pdf", ".pdf")])
 def test_bytes_are_kept_as_they_came(tmp_path: Path, kind: Kind, suffix: str) -> None:
     """A page's bytes lie in a file that is named after their digest, with a suffix that nothing runs."""
-    name = evidence_check.keep(tmp_path / "made" / "on the way", BODY, kind)
+    name = evidence_check.save_page(tmp_path / "made" / "on the way", BODY, kind)
 
     assert name == f"{NAME}{suffix}"
     kept = tmp_path / "made" / "on the way" / name
@@ -165,7 +165,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     """A link that lies where a page is to be kept is replaced, and what it leads to stays as it is."""
     (tmp_path / "precious").write_text("as it was", encoding="utf-8")
     (tmp_path / f"{NAME}.html.txt").symlink_to(tmp_path / "precious")
-    evidence_check.keep(tmp_path, BODY, "html")
+    evidence_check.save_page(tmp_path, BODY, "html")
 
     assert (tmp_path / "precious").read_text(encoding="utf-8") == "as it was"
     assert (tmp_path / f"{NAME}.html.txt").read_bytes() == BODY

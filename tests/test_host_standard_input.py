@@ -280,8 +280,8 @@ def test_an_interrupt_on_a_full_disk_leaves_what_was_kept(
 
     monkeypatch.setattr(piped.time, "sleep", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        inputs.keep()
-    kept, lost = inputs.keep(wait=False)
+        inputs.save()
+    kept, lost = inputs.save(wait=False)
     monkeypatch.setattr(os, "fsync", fsync)
 
     assert "was kept as" in kept and "two: the reply on standard input is lost" in lost

@@ -80,9 +80,9 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
     desk = TurnsFolder("r.turns")
     attempts = {
         "turns": lambda: desk.write_brief(desk.turn_files("1.opening.a", "text"), "brief"),
-        "evidence": lambda: check.keep(Path("r.evidence"), b"page", "html"),
+        "evidence": lambda: check.save_page(Path("r.evidence"), b"page", "html"),
         "ballots": lambda: filing.file_ballot("r.ballots", ballot_for(case, "ada")),
-        "drafts": lambda: Drafts("r.drafts").keep_speech(_brief(), "My speech."),
+        "drafts": lambda: Drafts("r.drafts").save_speech(_brief(), "My speech."),
     }
     with pytest.raises(BadFile, match="a symbolic link"):
         attempts[kind]()
@@ -102,13 +102,13 @@ def _brief() -> object:
 
 def test_a_page_that_was_changed_is_kept(here: Path) -> None:
     """A kept page whose bytes are not those it is named after is moved aside when the page is kept again."""
-    name = check.keep(Path("e"), b"<p>as it was", "html")
+    name = check.save_page(Path("e"), b"<p>as it was", "html")
     Path("e", name).write_bytes(b"my notes on it")
-    check.keep(Path("e"), b"<p>as it was", "html")
-    check.keep_text(Path("e"), name, "as it was")
+    check.save_page(Path("e"), b"<p>as it was", "html")
+    check.save_text(Path("e"), name, "as it was")
     text = Path("e", f"{name.partition('.')[0]}.txt")
     text.write_text("my notes")
-    check.keep_text(Path("e"), name, "as it was")
+    check.save_text(Path("e"), name, "as it was")
 
     assert sorted(one.read_bytes() for one in Path("e").iterdir()) == [
         b"<p>as it was",

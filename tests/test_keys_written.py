@@ -111,7 +111,7 @@ def test_a_draft_is_kept_as_typed(here: Path, monkeypatch: pytest.MonkeyPatch) -
     value = {"reviewer": f"Ann {KEY}", "reason": KEY}
 
     assert filing.begin_review("r.ballots", value)
-    draft = Path(filing.keep_draft("r.ballots", value))
+    draft = Path(filing.save_draft("r.ballots", value))
     assert read_mapping(str(draft)) == value
     ballot = filing.file_ballot("r.ballots", value)
     assert read_mapping(ballot) == {"reviewer": "Ann [key]", "reason": "[key]"}

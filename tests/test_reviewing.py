@@ -78,7 +78,7 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     """What is filed counts, by the name of its file; a draft does not."""
     folder = str(tmp_path / "r.ballots")
     paths = [filing.file_ballot(folder, ballot_for(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
-    filing.keep_draft(folder, ballot_for(ASKED, "bob"))
+    filing.save_draft(folder, ballot_for(ASKED, "bob"))
     found = reviews.gather_reviews(folder, MADE)
 
     assert paths[1] == f"{folder}/ada.yaml"
@@ -108,8 +108,8 @@ def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
 
 def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     """Who has voted can't be made to have voted otherwise; a draft may be, and is gone once the ballot is filed."""
-    filing.keep_draft(str(tmp_path), ballot_for(ASKED, "ada"))
-    filing.keep_draft(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
+    filing.save_draft(str(tmp_path), ballot_for(ASKED, "ada"))
+    filing.save_draft(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
     assert filing.read_draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
     path = Path(filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada")))
     before = path.read_bytes()

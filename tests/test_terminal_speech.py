@@ -122,7 +122,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 def test_what_was_entered_comes_back(here: Path, entered: dict[tuple[str, ...], str]) -> None:
     """Whatever was entered in a form comes back as it was."""
     at = taken("1.verdict.judge", None, here)
-    at.drafts.keep_form(at.brief, entered)
+    at.drafts.save_form(at.brief, entered)
 
     assert at.drafts.read_form(at.brief) == entered
 

@@ -49,9 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
             has_consented=lambda risks_found: not consent.open_risks(source, risks_found),
         )
         piped.forget(answers.keys() - result.rejected_keys)
-        return result.model_copy(update={"problems": (*result.problems, *piped.keep())})
+        return result.model_copy(update={"problems": (*result.problems, *piped.save())})
 
-    result = piped.kept_on_failure(answer, [])
+    result = piped.saved_on_failure(answer, [])
     unconfirmed_risks = consent.open_risks(source, risks.of_settings(result.answers))
     with printing_problems(result.problems):
         if isinstance(result.next_item, Ready) and not unconfirmed_risks:

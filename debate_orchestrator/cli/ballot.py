@@ -150,14 +150,14 @@ def _print_filed(arguments: argparse.Namespace, reviewed: ReviewedDebate, path: 
 
 
 def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
-    """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
+    """Asks at the terminal. Answers are saved as a draft, which the next call of the same reviewer continues."""
     prompter, draft, name = prompt.Prompter(stream=sys.stdout), "", arguments.name or ""
 
-    def keep(fields: dict[str, Any]) -> None:
+    def save(fields: dict[str, Any]) -> None:
         nonlocal draft
         if not draft:
             filing.must_begin(reviewed.folder, fields)
-        draft = filing.keep_draft(reviewed.folder, fields)
+        draft = filing.save_draft(reviewed.folder, fields)
 
     async def ask() -> dict[str, Any]:
         nonlocal draft, name
@@ -169,7 +169,7 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         draft = reviews.path_of(reviewed.folder, name, reviews.DRAFT) if saved_draft else ""
         fields = saved_draft | reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
         show = partial(_show, prompter, _text_for_review(reviewed))
-        return await ReviewBallotForm(prompter, reviews.review_texts(), reviewed.form, fields, show, keep).take()
+        return await ReviewBallotForm(prompter, reviews.review_texts(), reviewed.form, fields, show, save).take()
 
     try:
         with prompter:

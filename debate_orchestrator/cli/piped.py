@@ -64,7 +64,7 @@ class _Input:
             raise BadFile(f"Standard input can't be read ({error_text(error)}).") from None
         self.data += piece
         self.is_whole, self.is_cut = not piece, len(self.data) > _MAX_SIZE
-        with suppress(BadFile, OSError):  # `Piped.keep` tries again, and says why it fails
+        with suppress(BadFile, OSError):  # `Piped.save` tries again, and says why it fails
             self.save()
 
     def save(self) -> None:
@@ -105,7 +105,7 @@ class Piped:
         """`noun` says what they are, in a word; `hand_in` makes the command that hands in the one of that name from
         that file, both quoted for a shell."""
         self.folder = os.curdir
-        """The file that keeps them."""
+        """The file that holds them."""
         self.hand_in = hand_in
         self._noun, self._pending = noun, list[_Input]()
 
@@ -128,8 +128,8 @@ class Piped:
                 piped_input.remove()
         self._pending = [piped_input for piped_input in self._pending if piped_input.name not in taken]
 
-    def keep(self, *, wait: bool = True) -> list[str]:
-        """Leaves the files of what is left; a sentence on each. What can't be written, on a full disk, waits for room,
+    def save(self, *, wait: bool = True) -> list[str]:
+        """Saves what is left in its files; a sentence on each. What can't be written, on a full disk, waits for room,
         unless `wait` is false. What is in no file then is printed. Where KeyboardInterrupt ends it, all of it is still
         left."""
         unsaved, sentences = [piped_input for piped_input in self._pending if not piped_input.is_blank], list[str]()
@@ -148,8 +148,8 @@ class Piped:
         self._pending.clear()
         return sentences
 
-    def kept_on_failure(self, work: Callable[[], Result], problems: list[str]) -> Result:
-        """Returns the result of `work`. If it fails, the rest is kept, and the `problems` until then are reported too.
+    def saved_on_failure(self, work: Callable[[], Result], problems: list[str]) -> Result:
+        """Returns the result of `work`. If it fails, the rest is saved, and the `problems` until then are reported too.
 
         No signal interrupts this once `work` was interrupted or has failed for good, however soon it follows. While an
         error of this program waits for room on a full disk, the first one ends the wait.
@@ -161,13 +161,13 @@ class Piped:
                     return work()
                 except DebateError as error:
                     problems += error.problems
-                    problems += self.keep()
+                    problems += self.save()
                     error.problems[:] = problems
                     problems.clear()
                     raise
             except BaseException:
                 interrupts.is_ending = True
-                if messages := [*problems, *self.keep(wait=False)]:
+                if messages := [*problems, *self.save(wait=False)]:
                     print_status(*messages)
                 raise
 

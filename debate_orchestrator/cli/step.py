@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
             replies = _read_replies(arguments.given, piped, problems)
         return _step(replies, piped, problems, arguments)
 
-    return piped.kept_on_failure(read_and_step, problems)
+    return piped.saved_on_failure(read_and_step, problems)
 
 
 def _step(replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace) -> int:
@@ -110,7 +110,7 @@ def _take(
         raise
     piped.forget(replies.keys() - stepper.rejected)
     problems += stepper.problems
-    problems += piped.keep()
+    problems += piped.save()
     stepper.problems.clear()
     return stepper
 

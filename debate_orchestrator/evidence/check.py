@@ -83,7 +83,7 @@ async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> 
 
 
 async def _compare_page(url: str, quote: str, page: FetchedPage, folder: Path | None, fetcher: Fetcher) -> QuoteCheck:
-    archived = await asyncio.to_thread(keep, folder, page.body, page.kind) if folder else ""
+    archived = await asyncio.to_thread(save_page, folder, page.body, page.kind) if folder else ""
     fields = {"digest": digest(page.body), "archived": archived}
     if page.kind == "pdf":
         return _outcome(url, "not checked", "it is a PDF, which is not read here", None, **fields)
@@ -93,7 +93,7 @@ async def _compare_page(url: str, quote: str, page: FetchedPage, folder: Path | 
     except NotFetched as error:
         return _outcome(url, error.state, error.why, None, **fields)
     if folder:
-        await asyncio.to_thread(keep_text, folder, archived, reading.text)
+        await asyncio.to_thread(save_text, folder, archived, reading.text)
     fields |= {"title": reading.title, "date": reading.date, "passage": reading.passage}
     why = f"{reading.why}{_came_from(url, page.url)}"
     return _outcome(url, reading.state, why, reading.similarity, **fields)
@@ -114,7 +114,7 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def keep(folder: Path, body: bytes, kind: Kind) -> str:
+def save_page(folder: Path, body: bytes, kind: Kind) -> str:
     """Writes a page's bytes into `folder` and returns the file's name, which begins with its digest. A changed file of
     that name is moved aside.
 
@@ -126,7 +126,7 @@ def keep(folder: Path, body: bytes, kind: Kind) -> str:
     return name
 
 
-def keep_text(folder: Path, name: str, text: str) -> None:
+def save_text(folder: Path, name: str, text: str) -> None:
     """Writes a page's text beside the file `name` that holds its bytes. Raises BadFile if it can't be written."""
     write_atomic(folder / f"{name.partition('.')[0]}.txt", text, ours=lambda _: False)
 

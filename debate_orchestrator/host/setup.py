@@ -87,16 +87,16 @@ def ask(
     due = questions.next(state)
     state, rejected_keys = _take_all(state, answers, questions, problems)
 
-    def keep(state: SetupState) -> None:
+    def save_state(state: SetupState) -> None:
         save(path, state, tell)
 
-    keep(state)  # before the wait too, in which this call may be ended
+    save_state(state)  # before the wait too, in which this call may be ended
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
         wait_for_replies([folder.turn_files(due.turn, "json")], wait)
-    state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, keep)
+    state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, save_state)
     questions_to_ask = questions.questions_to_ask(state)
     state = questions.mark_asked(state, *questions_to_ask)
-    keep(state)
+    save_state(state)
     return AskResult(
         next_item=questions.next(state),
         questions_to_ask=questions_to_ask,
@@ -170,11 +170,11 @@ def _take_moderator_replies(
     state: SetupState,
     questions: SetupQuestions,
     problems: list[str],
-    keep: Callable[[SetupState], None],
+    save_state: Callable[[SetupState], None],
 ) -> tuple[SetupState, TurnFiles | None, tuple[str, ...]]:
     """The state with the moderator's replies that are there; the files of the next one, whose brief is written;
-    and what is missing. What is wrong with a reply is added to `problems`. `keep` saves a state: a reply was paid for,
-    and is put away only when the state with it is saved. Raises BadFile if a file can't be written or moved."""
+    and what is missing. What is wrong with a reply is added to `problems`. A reply was paid for, and is put
+    away only when the state with it is saved. Raises BadFile if a file can't be written or moved."""
     while isinstance(next_item := questions.next(state), ModeratorTask):
         turn_files, brief = _brief(folder, next_item, state)
         asked_before = os.path.exists(turn_files.brief)
@@ -190,7 +190,7 @@ def _take_moderator_replies(
             problems += [problem] if problem else []
             is_waiting = asked_before and not problem
             return state, turn_files, tuple(folder.missing_replies([turn_files])) if is_waiting else ()
-        keep(state)
+        save_state(state)
         folder.move_taken_aside(turn_files)
     return state, None, ()
 

@@ -95,7 +95,7 @@ def take_ballot(folder: str, value: Mapping[str, Any]) -> str:
 
 
 def begin_draft(folder: str, value: Mapping[str, Any]) -> bool:
-    """Keeps the first draft of a reviewer, which takes the name; False if that name has a draft or a ballot, which
+    """Saves the first draft of a reviewer, which takes the name; False if that name has a draft or a ballot, which
     then stays as it is."""
     draft, ballot = (path_of(folder, value["reviewer"], suffix) for suffix in (DRAFT, SUFFIX))
     make_folder(folder)
@@ -144,8 +144,8 @@ def reviewer_names(folder: str) -> list[tuple[str, bool]]:
     return sorted(draft_by_name.items())
 
 
-def keep_draft(folder: str, value: Mapping[str, Any]) -> str:
-    """Keeps a draft; its path."""
+def save_draft(folder: str, value: Mapping[str, Any]) -> str:
+    """Saves a draft; its path."""
     path = path_of(folder, value["reviewer"], DRAFT)
     make_folder(folder)
     write_atomic(path, to_yaml(value), encode=encoded_as_typed)

@@ -76,7 +76,7 @@ def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def save(path: str, state: SetupState, tell: Tell = ignore) -> None:
-    """Keeps the conversation in its file. A file there that `save` did not write is moved aside, and `tell` gets a
+    """Saves the conversation in its file. A file there that `save` did not write is moved aside, and `tell` gets a
     sentence."""
     data = {
         **state.answers,

@@ -1,4 +1,4 @@
-"""Keeps what a person has written and not handed in yet on the disk, so that a crash loses nothing.
+"""Saves what a person has written and not handed in yet on the disk, so that a crash loses nothing.
 
 A draft is named after its turn and the brief that it answers, so that it is never offered for another.
 """
@@ -46,8 +46,8 @@ class Drafts:
         path = self.path_of(brief)
         return read_text(path, MAX_SIZE, follow=False) if os.path.lexists(path) else ""
 
-    def keep_speech(self, brief: Brief, text: str) -> None:
-        """Keeps a speech; one without a word is not kept."""
+    def save_speech(self, brief: Brief, text: str) -> None:
+        """Saves a speech; one without a word is not saved."""
         if text.strip():
             make_folder(self.folder)
             write_atomic(self.path_of(brief), text)
@@ -64,12 +64,12 @@ class Drafts:
             hint = "move it away to begin anew"
             raise BadFile(f"{self.path_of(brief)}: this draft can't be read as a form.", hint=hint) from None
 
-    def keep_form(self, brief: Brief, answers: Mapping[tuple[str, ...], str]) -> None:
-        """Keeps what was typed into a form."""
+    def save_form(self, brief: Brief, answers: Mapping[tuple[str, ...], str]) -> None:
+        """Saves what was typed into a form."""
         lines = ",\n".join(
             json.dumps([list(field_path), text], ensure_ascii=False) for field_path, text in answers.items()
         )
-        self.keep_speech(brief, f"[\n{lines}\n]\n" if lines else "")
+        self.save_speech(brief, f"[\n{lines}\n]\n" if lines else "")
 
     def earlier_drafts(self, brief: Brief) -> list[str]:
         """The drafts of that turn for an earlier brief. They are not offered, and stay until the debate is complete."""

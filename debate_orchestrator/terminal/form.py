@@ -241,7 +241,7 @@ async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesC
 
 _FIRST_PART, _SECOND_PART = ("seen", "before"), ("rounds", "final", "after", "why")
 _HEAD_FIELDS = ("ballot", "journal", "reviewer", "date")
-KeepDraft = Callable[[dict[str, Any]], None]
+SaveDraft = Callable[[dict[str, Any]], None]
 
 
 class ReviewBallotForm(Form):
@@ -255,15 +255,15 @@ class ReviewBallotForm(Form):
         form: ReviewForm,
         ballot: dict[str, Any],
         show: Callable[[], None],
-        keep: KeepDraft,
+        save: SaveDraft,
     ):
-        """`show` shows the debate; `keep` keeps a draft after every answer."""
+        """`show` shows the debate; `save` saves a draft after every answer."""
         self.texts, self.form = texts, form
         self._show, self._head = show, {name: ballot[name] for name in _HEAD_FIELDS if name in ballot}
         self._was_read = ballot.get(READ) is True
         self._full_shape = form.parts(*_FIRST_PART, *_SECOND_PART)
         writer = DraftWriter[Mapping[FieldPath, str]](
-            lambda answers: keep(self.ballot() | ({READ: True} if self._was_read else {}))
+            lambda answers: save(self.ballot() | ({READ: True} if self._was_read else {}))
         )
         super().__init__(
             prompter,

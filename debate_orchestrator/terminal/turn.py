@@ -73,7 +73,7 @@ class SpeechEditor:
     def __init__(self, person_turn: PersonTurn):
         self._person_turn, self._prompter = person_turn, person_turn.prompter
         self._text = person_turn.drafts.read_speech(person_turn.brief)
-        self._writer = DraftWriter[str](lambda text: person_turn.drafts.keep_speech(person_turn.brief, text))
+        self._writer = DraftWriter[str](lambda text: person_turn.drafts.save_speech(person_turn.brief, text))
 
     async def take(self) -> str:
         """The speech as it is handed in, valid. Raises Quit, with all that was written kept."""
@@ -148,7 +148,7 @@ class TurnForm(Form):
 
     def __init__(self, person_turn: PersonTurn):
         debate, turn, brief, drafts = person_turn.debate, person_turn.turn, person_turn.brief, person_turn.drafts
-        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.keep_form(brief, values))
+        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.save_form(brief, values))
         shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
         super().__init__(person_turn.prompter, shape, shape_context, writer, drafts.read_form(brief))
         self.choose_first = short_form(debate, turn)

@@ -361,13 +361,13 @@ class ServedDebates:
         and can't be saved count as lost."""
         journals: list[JournalWriter] = []
 
-        def keep_journal(journal: JournalWriter) -> None:
+        def follow_journal(journal: JournalWriter) -> None:
             journal.tell = self._tell
             journals.append(journal)
 
         self._opening += 1
         try:
-            opening = create(settings, rehearse=rehearse, people=True, stop=self._ending, on_journal=keep_journal)
+            opening = create(settings, rehearse=rehearse, people=True, stop=self._ending, on_journal=follow_journal)
             with await opening as session:
                 path = session.files.journal
         except asyncio.CancelledError:
