@@ -209,7 +209,7 @@ def was_sent_back(debate: DebateState, turn: Turn) -> bool:
     return any(reply.could_be_better for reply in debate.rejected_replies(turn.id))
 
 
-def sent_back(debate: DebateState) -> list[str]:
+def unmended_problems(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not mend."""
     brief_reply = decision_brief(debate)
     replies = debate.rejected_replies(brief_reply.turn_id) if brief_reply else ()

@@ -227,7 +227,7 @@ def _judges(runs: Sequence[ComparedDebate]) -> PlainTable | None:
         (
             str(run.number),
             run.report.seats[seat],
-            model_spec.public_name(run.spec_of(seat)),
+            model_spec.public_name(run.judge_spec(seat)),
             *(_cell(run, votes_of_judge.get(vote_place)) for vote_place in places),
         )
         for run, seat, votes_of_judge in votes
@@ -277,7 +277,7 @@ class ComparedDebate(NamedTuple):
         places = [(round_report.number, round_report.votes) for round_report in self.report.rounds]
         for place, votes in (*places, (FINAL, self.report.judging.votes)):
             for vote in votes:
-                if not (vote.absent or model_spec.is_stand_in(self.spec_of(vote.judge))):
+                if not (vote.absent or model_spec.is_stand_in(self.judge_spec(vote.judge))):
                     by_judge.setdefault(vote.judge, {})[place] = self.parsed_ballot(vote, vote.label)
         return by_judge
 
@@ -290,7 +290,7 @@ class ComparedDebate(NamedTuple):
             return verdict.label or NO_DECISION
         return self.side(verdict.winner)
 
-    def spec_of(self, seat: str) -> str:
+    def judge_spec(self, seat: str) -> str:
         """The occupant of a judge's seat, in the cast's words."""
         number = seat.rpartition("-")[2]
         n = int(number) - 1 if number.isdigit() else 0

@@ -164,7 +164,7 @@ class DecisionBriefReport(Part):
     """The turn of that advice, which was given before the debate; null if there is none."""
     problems: tuple[str, ...] = Field(serialization_alias="shortcomings")
     """Statements of the brief against its own table or without support in the record."""
-    sent_back: tuple[str, ...]
+    unmended_problems: tuple[str, ...] = Field(serialization_alias="sent_back")
     """Those of the problems for which it was sent back to the rapporteur."""
 
 
@@ -231,7 +231,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         ),
         advice=before.turn_id if before else None,
         problems=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
-        sent_back=tuple(map(_in_words, rapporteur.sent_back(debate))),
+        unmended_problems=tuple(map(_in_words, rapporteur.unmended_problems(debate))),
     )
 
 

@@ -19,7 +19,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled
 from debate_orchestrator.tournament.rows import ROWS
-from debate_orchestrator.tournament.spec import MAX_MODELS, Model, Topic, TournamentSpec, check, spec_of
+from debate_orchestrator.tournament.spec import MAX_MODELS, Model, Topic, TournamentSpec, check, spec_from_values
 from debate_orchestrator.tournament.spec_file import read_topics
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
@@ -263,7 +263,7 @@ def unfreeze(data: Any, name: str) -> TournamentSpec:
     topics = data.get("topics")
     values = {key: value for key, value in data.items() if key not in ("schema", "version")}
     try:
-        return spec_of(values, read_topics(topics, "")[1] if isinstance(topics, list) else ())
+        return spec_from_values(values, read_topics(topics, "")[1] if isinstance(topics, list) else ())
     except BadSettings as error:
         raise BadFile([f"{name}: {problem}" for problem in error.problems], hint="restore it from a copy") from None
 

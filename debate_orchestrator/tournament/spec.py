@@ -148,7 +148,9 @@ class TournamentSpec(FrozenModel):
         return specs | {"judges": tuple(model.spec for model in self.judges.pool)}
 
 
-def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False) -> TournamentSpec:
+def spec_from_values(
+    data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False
+) -> TournamentSpec:
     """The spec that the values of a `tournament.json` make, with stand-ins for all models if it is to `rehearse`.
 
     The values come from a user's file, or from a folder that anyone may have made. BadSettings with every problem,

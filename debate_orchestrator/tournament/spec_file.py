@@ -27,7 +27,7 @@ from debate_orchestrator.tournament.spec import (
     TournamentSpec,
     as_model,
     pair_up,
-    spec_of,
+    spec_from_values,
 )
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.data import name_of, read_text, strict_json
@@ -81,7 +81,7 @@ def parse_spec(content: Mapping[str, Any], folder: str = "", *, rehearse: bool =
         "settings": _OFF_BY_DEFAULT | {name: content[name] for name in DEBATE_SETTINGS if name in content},
         **{"format": loaded_format.name, "rules": loaded_format, "templates": templates, "prompts": prompts},
     }
-    return spec_of(data, [*problems, *topic_problems], rehearse=rehearse)
+    return spec_from_values(data, [*problems, *topic_problems], rehearse=rehearse)
 
 
 def _unknown_key(key: object) -> str:
@@ -130,7 +130,7 @@ def _judges(value: Any, loaded_format: Format) -> Any:
 
 
 def _pairs(value: Any, models: Any, problems: list[str]) -> Any:
-    """The pairs as a list; no pairs of more models than there may be, which `spec_of` refuses."""
+    """The pairs as a list; no pairs of more models than there may be, which `spec_from_values` refuses."""
     entries = models if isinstance(models, list) else []
     names = list(dict.fromkeys(str(model.get("name")) for model in entries if isinstance(model, dict)))
     if len(names) > MAX_MODELS:
