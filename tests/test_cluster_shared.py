@@ -28,7 +28,7 @@ from debate_orchestrator.tournament.cluster import shared
 from debate_orchestrator.tournament.cluster import worker as worker_module
 from debate_orchestrator.tournament.cluster.coordinator import Coordinator
 from debate_orchestrator.tournament.cluster.database import Database, open_database
-from debate_orchestrator.tournament.cluster.shared import CappedProvider, SharedCap
+from debate_orchestrator.tournament.cluster.shared import BudgetedProvider, ClusterBudget
 from debate_orchestrator.tournament.cluster.worker import _TAKE_OVER, Worker
 from debate_orchestrator.util.errors import BadFile, OverBudget, PermanentFailure, TransientError
 
@@ -51,19 +51,21 @@ class Model(Provider):
         return Reply(text="x", brief_digest="", spec=self.name, cost=self._outcome)
 
 
-async def begun(cap: SharedCap, debate_id: str = "d", outcome: float | Exception | None = None) -> CappedProvider:
+async def begun(
+    budget: ClusterBudget, debate_id: str = "d", outcome: float | Exception | None = None
+) -> BudgetedProvider:
     """A provider whose call of the turn `t` is counted."""
-    provider = CappedProvider(Model(outcome), cap, debate_id)
+    provider = BudgetedProvider(Model(outcome), budget, debate_id)
     assert await provider.acquire(made("t"), asyncio.Event())
     return provider
 
 
-async def answered(cap: SharedCap, outcome: float | Exception) -> None:
+async def answered(budget: ClusterBudget, outcome: float | Exception) -> None:
     """A call that has ended, and whose end is counted."""
-    provider = await begun(cap, outcome=outcome)
+    provider = await begun(budget, outcome=outcome)
     with suppress(PermanentFailure, TransientError):
         await provider.reply(made("t"), lambda text: None)
-    await asyncio.gather(*cap.ending_calls)
+    await asyncio.gather(*budget.ending_calls)
 
 
 async def counted(database: Database) -> tuple[Any, ...]:
@@ -95,24 +97,24 @@ def test_two_workers_see_the_same_room(postgres_server: Postgres, database: str)
 
     async def play() -> list[tuple[Any, ...]]:
         async with tournament(url, 1.5 * PRICE) as first, open_database(url, lambda sentence: None) as second:
-            caps = SharedCap(first, "t"), SharedCap(second, "t")
+            budgets = ClusterBudget(first, "t"), ClusterBudget(second, "t")
             with psycopg.connect(url) as other:  # both ask before either is answered
                 other.execute("UPDATE debate_orchestrator.tournaments SET tag = tag")
-                asking = [asyncio.create_task(begun(cap)) for cap in caps]
+                asking = [asyncio.create_task(begun(budget)) for budget in budgets]
                 waiting, end = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'", time.time() + 30
                 while await first.rows(waiting) != [(2,)]:
                     assert time.time() < end
             providers = await asyncio.gather(*asking, return_exceptions=True)
-            assert {type(one) for one in providers} == {CappedProvider, OverBudget}
+            assert {type(one) for one in providers} == {BudgetedProvider, OverBudget}
             rows = [await counted(first)]
             for provider in providers:
-                if isinstance(provider, CappedProvider):
+                if isinstance(provider, BudgetedProvider):
                     provider.release(made("t"))
-            await asyncio.gather(*caps[0].ending_calls, *caps[1].ending_calls)
+            await asyncio.gather(*budgets[0].ending_calls, *budgets[1].ending_calls)
             rows.append(await counted(first))
             outcomes = (0.0625, PermanentFailure("no"), TransientError("no"), TransientError("no", maybe_billed=True))
             for outcome in outcomes:
-                await answered(caps[1], outcome)
+                await answered(budgets[1], outcome)
                 rows.append(await counted(first))
             return rows
 
@@ -145,14 +147,14 @@ def test_a_lost_commit_counts_once(postgres_server: Postgres, database: str) -> 
 
     async def play() -> list[tuple[Any, ...]]:
         async with tournament(postgres_server.url(database), PRICE) as stored:
-            cap = SharedCap(stored, "t")
+            budget = ClusterBudget(stored, "t")
             lose_next_answer(stored)
-            provider = await begun(cap, outcome=TransientError("no"))
+            provider = await begun(budget, outcome=TransientError("no"))
             rows = [await counted(stored)]
             lose_next_answer(stored)
             with pytest.raises(TransientError):
                 await provider.reply(made("t"), lambda text: None)
-            await asyncio.gather(*cap.ending_calls)
+            await asyncio.gather(*budget.ending_calls)
             return [*rows, await counted(stored)]
 
     assert asyncio.run(play()) == [(PRICE, 1, 0, 1), (0.0, 1, 1, 0)]
@@ -166,15 +168,15 @@ def test_a_call_that_is_cancelled_as_it_begins(
 
     async def play() -> list[tuple[Any, ...]]:
         async with tournament(postgres_server.url(database), PRICE) as stored:
-            cap = SharedCap(stored, "t")
+            budget = ClusterBudget(stored, "t")
             lose_next_answer(stored)
-            asking = asyncio.create_task(begun(cap))
+            asking = asyncio.create_task(begun(budget))
             while not stored.is_unreachable:
                 await asyncio.sleep(0.01)
             rows = [await counted(stored)]
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-            await asyncio.gather(*cap.ending_calls)
+            await asyncio.gather(*budget.ending_calls)
             return [*rows, await counted(stored)]
 
     assert asyncio.run(play()) == [(PRICE, 1, 0, 1), (0.0, 0, 0, 0)]
@@ -190,7 +192,7 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
             run = Coordinator(stored, contests.tournament(topics=1))
             await run.register()
             for debate_id in ("d", "e"):
-                await begun(SharedCap(stored, run.id), debate_id)
+                await begun(ClusterBudget(stored, run.id), debate_id)
             for _ in range(2):
                 await run._read_progress()
                 rows.append((run.numbers.in_flight, run.numbers.calls, run.numbers.usd))
@@ -239,7 +241,7 @@ def test_a_cap_that_can_not_be_read(postgres_server: Postgres, database: str, ch
         async with tournament(postgres_server.url(database), 10 * PRICE) as stored:
             await stored.execute(f"UPDATE tournaments SET {change}")
             with pytest.raises(BadFile, match=f": t: the row can't be read \\({change.split(maxsplit=1)[0]} is "):
-                await begun(SharedCap(stored, "t"))
+                await begun(ClusterBudget(stored, "t"))
             return (await counted(stored))[1:]
 
     assert asyncio.run(play()) == (0, 0, 0)
@@ -250,13 +252,13 @@ def test_rounding_leaves_no_debt(postgres_server: Postgres, database: str, monke
 
     async def play() -> float:
         async with tournament(postgres_server.url(database), 10) as stored:
-            cap, providers = SharedCap(stored, "t"), []
+            budget, providers = ClusterBudget(stored, "t"), []
             for dollars in (0.1, 0.4, 0.2):
                 monkeypatch.setattr(shared, "cost_before_call", lambda spec, brief, dollars=dollars: dollars)
-                providers.append(await begun(cap))
+                providers.append(await begun(budget))
             for provider in providers:
                 provider.release(made("t"))
-                await asyncio.gather(*cap.ending_calls)
+                await asyncio.gather(*budget.ending_calls)
             spent = (await counted(stored))[0]
             assert isinstance(spent, float)
             return spent

@@ -150,12 +150,12 @@ class Derives(Speaker):
         return reply
 
 
-def derived(provider: Derives, cap: float | None, paid: tuple[Reply, ...] = ()) -> str:
+def derived(provider: Derives, max_cost: float | None, paid: tuple[Reply, ...] = ()) -> str:
     """What is told while this model derives positions under a cap, with what was paid before."""
     told: list[str] = []
     progress = SetupProgress(topics=("Tabs?",), topic_ok=True, positions="auto", nonce="0123456789abcdef", paid=paid)
     questions = SetupQuestions(loader.load("adversarial"), "r.md")
-    limits = ModeratorLimits(1.0, cap, told.append, asyncio.Event(), "", "")
+    limits = ModeratorLimits(1.0, max_cost, told.append, asyncio.Event(), "", "")
     state = SetupState(answers={"topic": "Tabs?"}, progress=progress)
     asyncio.run(propose(state, provider, questions, limits, []))
     return "\n".join(told)

@@ -6,7 +6,7 @@ import pytest
 from conftest import Run
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import cap
+from debate_orchestrator.cli.answers_and_flags import read_max_cost
 from debate_orchestrator.setup.answers import from_text
 from debate_orchestrator.util.errors import BadSettings
 
@@ -17,7 +17,7 @@ ODD = ("1_0", "١٠", "nan")
 def test_other_digits_are_no_number(text: str) -> None:
     """What Python takes for a number besides is refused, in a cap and every setting."""
     with pytest.raises(BadSettings, match="must be"):
-        cap(text)
+        read_max_cost(text)
     assert from_text("max_cost", text) == from_text("retry_for", text) == text
 
 
@@ -41,5 +41,5 @@ def test_flags_take_no_other_digits(debate: Run, command: tuple[str, ...], text:
 @pytest.mark.parametrize(("text", "value"), [("2", 2.0), (" 2.50 ", 2.5), ("1e1", 10.0), (".5", 0.5), ("+3.", 3.0)])
 def test_plain_numbers_are_taken(text: str, value: float) -> None:
     """Decimals, signs, exponents and spaces around a number are its usual forms."""
-    assert cap(text) == from_text("max_cost", text) == value
+    assert read_max_cost(text) == from_text("max_cost", text) == value
     assert flags.whole_number(" -7 ") == -7

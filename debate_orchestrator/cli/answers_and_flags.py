@@ -243,7 +243,7 @@ def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
     )
 
 
-def cap(text: str) -> float | None:
+def read_max_cost(text: str) -> float | None:
     """The value of --max-cost in US dollars; None for no cap. Raises BadSettings."""
     value = number(text)
     if isinstance(value, float) and 0 < value < MAX_COST:
@@ -253,11 +253,11 @@ def cap(text: str) -> float | None:
     raise BadSettings(f"--max-cost must be US dollars above 0, or none, not {text!r}.")
 
 
-def cap_change(
+def max_cost_change(
     text: str | None, debate: DebateState, cast: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[Event], list[str]]:
     """The event that gives a debate the cap of --max-cost, if that is another one, and a problem if the cap, old or
     new, can't be held with this cast. Raises BadSettings if the text is not a cap."""
-    max_cost = debate.max_cost if text is None else cap(text)
+    max_cost = debate.max_cost if text is None else read_max_cost(text)
     events: list[Event] = [] if max_cost == debate.max_cost else [BudgetChanged(max_cost=max_cost)]
     return events, [] if max_cost is None else budget.unpriced_seats(cast)

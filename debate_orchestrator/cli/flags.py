@@ -112,8 +112,8 @@ def add_permissions(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_cap(parser: argparse.ArgumentParser) -> None:
-    """Another cap on the costs of a debate that is there; `answers_and_flags.cap_change` reads it."""
+def add_max_cost(parser: argparse.ArgumentParser) -> None:
+    """Another cap on the costs of a debate that is there; `answers_and_flags.max_cost_change` reads it."""
     parser.add_argument("--max-cost", metavar="USD", help="total cost of calls allowed from now on; none for no cap")
 
 

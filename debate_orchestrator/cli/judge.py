@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.answers_and_flags import cap
+from debate_orchestrator.cli.answers_and_flags import read_max_cost
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet
 from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_status
@@ -73,7 +73,7 @@ def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, A
     from_flags = flags.settings_from_flags(arguments, *CALL_SETTINGS)
     problems: list[str] = []
     if arguments.max_cost is not None:
-        from_flags["max_cost"] = cap(arguments.max_cost)
+        from_flags["max_cost"] = read_max_cost(arguments.max_cost)
         problems += budget.unpriced_seats(opened.cast) if from_flags["max_cost"] is not None else []
     try:
         validated = judging_settings(from_flags, opened.format, 1)

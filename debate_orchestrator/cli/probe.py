@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.answers_and_flags import cap
+from debate_orchestrator.cli.answers_and_flags import read_max_cost
 from debate_orchestrator.cli.interrupts import graceful_stop_of_calls
 from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
 from debate_orchestrator.core import tally
@@ -132,7 +132,7 @@ def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, flo
     if times not in map(str, range(1, MAX_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MAX_REPEATS}, not {short_repr(times)}.")
     try:
-        max_cost = None if arguments.max_cost is None else cap(arguments.max_cost)
+        max_cost = None if arguments.max_cost is None else read_max_cost(arguments.max_cost)
     except BadSettings as error:
         problems += error.problems
     if problems := problems + (budget.unpriced_seats(cast) if max_cost else []):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import cap_change
+from debate_orchestrator.cli.answers_and_flags import max_cost_change
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems
 from debate_orchestrator.cli.flags import settings_from_flags
@@ -26,7 +26,7 @@ from debate_orchestrator.util.errors import BadSettings, OutOfTurn
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_journal(parser, "is not finished")
-    flags.add_cap(parser)
+    flags.add_max_cost(parser)
     flags.add_settings(parser, "cast", "retry_for")
     flags.add_permissions(parser)
     flags.add_trust(parser)
@@ -62,13 +62,13 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         cast_left = {seat: specs for seat, specs in cast.items() if seat in seats_left}
         people = at_terminal(sys.stderr)
         problems += [*start.people_problems(cast_left, people, new=False), *events_problems(cast_left, arguments)]
-    cap_events, cap_problems = cap_change(arguments.max_cost, debate, cast)
-    if problems := problems + cap_problems:
+    cost_events, cost_problems = max_cost_change(arguments.max_cost, debate, cast)
+    if problems := problems + cost_problems:
         raise BadSettings(problems)
     retry_for = debate.retry_for
     if from_flags := settings_from_flags(arguments, "retry_for"):
         retry_for = judging_settings(from_flags, debate.format, 1).retry_for
-    changes = [*reopening(debate), *cap_events]
+    changes = [*reopening(debate), *cost_events]
     changes += [] if retry_for == debate.retry_for else [RetryForChanged(retry_for=retry_for)]
     return [*changes, *(Reassigned(seat=seat, specs=specs) for seat, specs in cast_changes.items())]
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import cap_change
+from debate_orchestrator.cli.answers_and_flags import max_cost_change
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished_sentence, tell_estimate, tell_reports, write_reports
 from debate_orchestrator.cli.journals import find_journal, waits_for_host
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--issues", nargs="+", metavar="I3", help=about)
     parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
     flags.add_waiting(parser, "the replies that are due")
-    flags.add_cap(parser)
+    flags.add_max_cost(parser)
     flags.add_trust(parser)
     flags.add_json(parser)
     flags.add_schemas(parser)
@@ -126,7 +126,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         # Beside a host, `resume` at a terminal comes no further than the host's next turn.
         terminal = "" if host_problem(cast_left) else f"go on at a terminal with `{resume}`, or "
         raise BadSettings("cast: a human has a seat, and `debate step` can't ask a person.", hint=terminal + host)
-    changes, problems = cap_change(arguments.max_cost, debate, debate.cast)
+    changes, problems = max_cost_change(arguments.max_cost, debate, debate.cast)
     if problems and arguments.max_cost is not None:
         raise BadSettings(problems)
     if arguments.issues:

@@ -43,9 +43,9 @@ class Budget:
         """The expected cost of a call, alone or in a batch; None if its price is unknown. It counts from the moment
         its `CallIntended` is on record. OverBudget if it would exceed the debate's cap or the shared one."""
         cost = cost_before_call(spec, turn_brief, batch=batch)
-        check_cap(self._current.state.max_cost, self.committed, turn_id, spec, cost, _RAISE_CAP)
+        check_max_cost(self._current.state.max_cost, self.committed, turn_id, spec, cost, _RAISE_CAP)
         if self._shared_budget is not None:
-            check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, cost, RUN_AGAIN)
+            check_max_cost(self._shared_budget.max_cost, self._shared_budget.committed, turn_id, spec, cost, RUN_AGAIN)
         return cost
 
     def committed(self) -> float:
@@ -54,10 +54,10 @@ class Budget:
 
 
 class SharedBudget:
-    """A cap over several debates together, in US dollars; None for no cap."""
+    """The budget of several debates together: a cap in US dollars, or None for no cap."""
 
-    def __init__(self, cap: float | None):
-        self.cap = cap
+    def __init__(self, max_cost: float | None):
+        self.max_cost = max_cost
         self._running: dict[str, Budget] = {}
         self._frozen: dict[str, float] = {}
 
@@ -76,18 +76,18 @@ class SharedBudget:
         return sum(self._frozen.values()) + sum(budget.committed() for budget in self._running.values())
 
 
-def check_cap(
-    cap: float | None, committed: Callable[[], float], turn_id: str, spec: str, cost: float | None, hint: str
+def check_max_cost(
+    max_cost: float | None, committed: Callable[[], float], turn_id: str, spec: str, cost: float | None, hint: str
 ) -> None:
     """OverBudget if a call of that cost would exceed the cap."""
-    if cap is None:
+    if max_cost is None:
         return
     if cost is None:
         raise OverBudget(f"max_cost: a cap can't be kept with {spec}, whose price is unknown. {hint}".rstrip())
-    if (spent := committed()) + cost > cap:
+    if (spent := committed()) + cost > max_cost:
         raise OverBudget(
             f"max_cost: {turn_id} would cost about ${cost:.4f}; with ${spent:.4f} spent or under way "
-            f"that exceeds the cap of ${cap:.2f}. {hint}".rstrip()
+            f"that exceeds the cap of ${max_cost:.2f}. {hint}".rstrip()
         )
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.engine.budget import check_cap
+from debate_orchestrator.engine.budget import check_max_cost
 from debate_orchestrator.engine.estimate import cost_after_call, cost_before_call
 from debate_orchestrator.engine.retry import Retries
 from debate_orchestrator.formats import loader
@@ -48,7 +48,7 @@ class ModeratorLimits(NamedTuple):
 
     retry_for: float
     """Seconds for which a failing call is repeated."""
-    cap: float | None
+    max_cost: float | None
     """US dollars that all calls of the setup may cost together; None for no cap."""
     tell: Tell
     """Gets a sentence about what happens."""
@@ -106,12 +106,12 @@ async def propose(
     def spent() -> float:
         return sum(_capped_cost(reply) for reply in (*state.progress.paid, *paid_replies))
 
-    def must_be_within_cap() -> None:
-        check_cap(limits.cap, spent, work, provider.name, price, limits.alternative)
+    def must_be_within_budget() -> None:
+        check_max_cost(limits.max_cost, spent, work, provider.name, price, limits.alternative)
 
     try:
         for attempt in range(1, _ATTEMPTS + 1):
-            reply = await _reply(brief, provider, limits, must_be_within_cap)
+            reply = await _reply(brief, provider, limits, must_be_within_budget)
             update = {
                 "brief_digest": brief.digest,
                 "by": provider.name,
@@ -152,12 +152,12 @@ def _capped_cost(reply: Reply) -> float:
 
 
 async def _reply(
-    brief: Brief, provider: Provider, limits: ModeratorLimits, must_be_within_cap: Callable[[], None]
+    brief: Brief, provider: Provider, limits: ModeratorLimits, must_be_within_budget: Callable[[], None]
 ) -> Reply:
     """The reply to a call that is made again while it fails."""
     retries = Retries(limits.retry_for)
     while True:
-        must_be_within_cap()
+        must_be_within_budget()
         try:
             return await call_provider(provider, brief, ignore)
         except ExternalError as failure:

@@ -229,8 +229,8 @@ class SetupBase:
         if not self._may_call(spec):
             self._moderates = False
             return False
-        cap, stop = self.state.answers.get("max_cost"), asyncio.Event()
-        limits = moderator.ModeratorLimits(_RETRY_SECONDS, cap, self.prompter.tell, stop, "", "")
+        max_cost, stop = self.state.answers.get("max_cost"), asyncio.Event()
+        limits = moderator.ModeratorLimits(_RETRY_SECONDS, max_cost, self.prompter.tell, stop, "", "")
         state = self.state if self.state.progress.nonce else with_progress(self.state, nonce=secrets.token_hex(8))
         new_state, paid_replies = state, list[Reply]()
 

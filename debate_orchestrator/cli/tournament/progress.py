@@ -91,7 +91,7 @@ class Progress:
             throttled=run.limiters.throttled,
             calls_a_minute=round(self.rate(), 1),
             usd=round(run.budget.committed(), 6),
-            max_cost=run.budget.cap,
+            max_cost=run.budget.max_cost,
             seconds=round(seconds, 1),
             seconds_left=round(seconds / self.completed * debates_left) if self.completed else None,
         )
@@ -101,9 +101,9 @@ def status_line(numbers: RunCounts) -> str:
     """One line on how far a run is."""
     parts = [f"{numbers.complete:,} of {numbers.debates:,} debates"]
     parts.append(f"{numbers.in_flight:,} calls in flight, {numbers.calls_a_minute:,.0f} a minute")
-    cap = f" of ${numbers.max_cost:.2f}" if numbers.max_cost is not None else ""
-    if numbers.usd or cap:
-        parts.append(f"${numbers.usd:.2f}{cap}")
+    cap_text = f" of ${numbers.max_cost:.2f}" if numbers.max_cost is not None else ""
+    if numbers.usd or cap_text:
+        parts.append(f"${numbers.usd:.2f}{cap_text}")
     values = {
         "throttled": numbers.throttled,
         "calls failed": numbers.failed_calls,

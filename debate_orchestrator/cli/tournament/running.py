@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import exit_code, flags
-from debate_orchestrator.cli.answers_and_flags import cap
+from debate_orchestrator.cli.answers_and_flags import read_max_cost
 from debate_orchestrator.cli.interrupts import graceful_stop_of_calls, handled_signals
 from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
@@ -105,7 +105,7 @@ def resume(arguments: argparse.Namespace) -> int:
         specs.require_consent_to_folder(tournament, trusted=arguments.trust)
         specs.remember(tournament)
         if arguments.max_cost is not None:
-            spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})
+            spec = tournament.spec.model_copy(update={"max_cost": read_max_cost(arguments.max_cost)})
             if problems := check(spec):
                 raise BadSettings(problems)
             tournament = folder.write(tournament.folder, spec)

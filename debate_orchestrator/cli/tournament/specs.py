@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.answers_and_flags import cap
+from debate_orchestrator.cli.answers_and_flags import read_max_cost
 from debate_orchestrator.cli.output import print_json, print_status, say
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.setup import risks
@@ -74,7 +74,7 @@ def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
         judges = from_file.get("judges")
         values["judges"] = {**(judges if isinstance(judges, dict) else {"from": judges}), "panel": panel}
     if arguments.max_cost is not None:
-        values["max_cost"] = cap(arguments.max_cost)
+        values["max_cost"] = read_max_cost(arguments.max_cost)
     return parse_spec(values, folder, rehearse=arguments.rehearse)
 
 

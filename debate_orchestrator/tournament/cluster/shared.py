@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
+from debate_orchestrator.engine.budget import RUN_AGAIN, check_max_cost
 from debate_orchestrator.engine.estimate import cost_after_call, cost_before_call
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
@@ -176,8 +176,8 @@ class _Spending(NamedTuple):
     spent: Dollars
 
 
-class SharedCap:
-    """The cap on the costs of a tournament, which all workers share. A call counts from its beginning, with what it is
+class ClusterBudget:
+    """The budget of a tournament, which all workers share. A call counts from its beginning, with what it is
     expected to cost; so does one whose worker was killed. A call that is under way has a row in the database, so that
     it begins and ends once even where the answer to a COMMIT was lost."""
 
@@ -190,7 +190,7 @@ class SharedCap:
         wrapped: dict[int, Provider] = {}
         for provider in providers.values():
             if model_spec.is_called(provider.name):
-                wrapped[id(provider)] = CappedProvider(provider, self, debate_id)
+                wrapped[id(provider)] = BudgetedProvider(provider, self, debate_id)
         return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
 
     async def begin(self, call: UUID, debate_id: str, turn: str, model: str, price: float | None) -> None:
@@ -201,9 +201,9 @@ class SharedCap:
             async with self._database.transaction() as connection:
                 # The row stays locked until the call is counted, so that no two workers see the same room.
                 rows = await fetch_rows(connection, _CAP, tournament=self._tournament)
-                cap, spent = first_row(_Spending, rows, f"{self._database.address}: {self._tournament}")
+                max_cost, spent = first_row(_Spending, rows, f"{self._database.address}: {self._tournament}")
                 if await fetch_rows(connection, _BEGIN_CALL, **values):  # else an earlier attempt has counted it
-                    check_cap(cap, lambda: spent, turn, model, price, RUN_AGAIN)
+                    check_max_cost(max_cost, lambda: spent, turn, model, price, RUN_AGAIN)
                     await connection.execute(_COUNT_CALL.encode(), values)
 
         await self._database.retried_until_reached(admit)
@@ -223,12 +223,12 @@ class SharedCap:
             task.exception()  # a refusal is told by the next call, which can't be counted either
 
 
-class CappedProvider(Provider):
-    """A provider of one debate whose calls count towards the cap."""
+class BudgetedProvider(Provider):
+    """A provider of one debate whose calls count towards the budget."""
 
-    def __init__(self, provider: Provider, cap: SharedCap, debate_id: str):
+    def __init__(self, provider: Provider, budget: ClusterBudget, debate_id: str):
         self.name, self.caches = provider.name, provider.caches
-        self._provider, self._cap, self._debate_id = provider, cap, debate_id
+        self._provider, self._budget, self._debate_id = provider, budget, debate_id
         self._calls: dict[str, UUID] = {}
         """Turn id to the id of its call. A turn has one call at a time."""
 
@@ -238,7 +238,7 @@ class CappedProvider(Provider):
         call = self._calls[brief.turn_id] = uuid4()
         try:
             price = cost_before_call(self.name, brief)
-            await self._cap.begin(call, self._debate_id, brief.turn_id, self.name, price)
+            await self._budget.begin(call, self._debate_id, brief.turn_id, self.name, price)
         except BaseException:
             self.release(brief)  # it may have been counted, as where the debate is cancelled meanwhile
             raise
@@ -265,7 +265,7 @@ class CappedProvider(Provider):
 
     def _end(self, brief: Brief, cost: float | None, *, was_made: bool, failed: bool) -> None:
         if (call := self._calls.pop(brief.turn_id, None)) is not None:
-            self._cap.end(call, cost, was_made=was_made, failed=failed)
+            self._budget.end(call, cost, was_made=was_made, failed=failed)
 
     async def close(self) -> None:
         await self._provider.close()

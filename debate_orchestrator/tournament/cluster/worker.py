@@ -27,7 +27,7 @@ from debate_orchestrator.tournament.cluster.database import (
     requeue_stalled,
     take_debates,
 )
-from debate_orchestrator.tournament.cluster.shared import DatabaseJournals, SharedCap
+from debate_orchestrator.tournament.cluster.shared import ClusterBudget, DatabaseJournals
 from debate_orchestrator.tournament.folder import Tournament, unfreeze_text
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_internal_error
@@ -71,7 +71,7 @@ class _Pass(NamedTuple):
     number: int
     debates: dict[str, ScheduledDebate]
     run: TournamentRun
-    cap: SharedCap
+    budget: ClusterBudget
 
 
 class Worker:
@@ -147,7 +147,7 @@ class Worker:
         left: other workers find the debates when their lease is over."""
         loop = asyncio.get_running_loop()
         last_write = self._last_write if self._last_write is not None else loop.time() + END_SECONDS
-        while tasks := self._tasks.union(*(current.cap.ending_calls for current in self._passes.values())):
+        while tasks := self._tasks.union(*(current.budget.ending_calls for current in self._passes.values())):
             if (seconds := last_write - loop.time()) <= 0:
                 seconds = _JOB_POLL_SECONDS
                 for task in tasks:
@@ -303,17 +303,19 @@ class Worker:
         loaded, problems = await self._database.retried_until_reached(lambda: self._load(tournament))
         if loaded is None or problems:
             return None
-        cap = current.cap if current is not None else SharedCap(self._database, tournament)
+        budget = current.budget if current is not None else ClusterBudget(self._database, tournament)
         run = TournamentRun(
             loaded,
             DatabaseJournals(self._database, tournament),
             permissions=self._permissions,
             retry_failed=retry_failed,
             on_change=self._on_change,
-            wrap=cap.wrap_providers,
+            wrap=budget.wrap_providers,
         )
         self._runs.append(run)
-        self._passes[tournament] = _Pass(number, {scheduled.id: scheduled for scheduled in loaded.schedule}, run, cap)
+        self._passes[tournament] = _Pass(
+            number, {scheduled.id: scheduled for scheduled in loaded.schedule}, run, budget
+        )
         return self._passes[tournament]
 
     async def _load(self, tournament: str) -> tuple[Tournament | None, list[str]]:

@@ -200,8 +200,8 @@ def _public_name(name: str) -> str:
 
 def charge_of(debate: DebateState) -> float:
     """The US dollars that a debate counts for: its cost, or its whole cap if the cost is not known for sure."""
-    total, cap = costs_of(debate).total, debate.max_cost or 0.0
-    return total.cost if debate.complete and not total.unpriced_calls else max(total.cost, cap)
+    total, max_cost = costs_of(debate).total, debate.max_cost or 0.0
+    return total.cost if debate.complete and not total.unpriced_calls else max(total.cost, max_cost)
 
 
 def earlier_costs() -> Costs:

@@ -84,11 +84,12 @@ class Limits:
                 return counter
         day = sum(dollars for day_of_cost, dollars in self._spent.values() if day_of_cost == self._day)
         total = sum(dollars for _, dollars in self._spent.values())
-        for name, cap, dollars in (
+        for name, max_cost, dollars in (
             (DAY_COST, self._rules.max_cost_per_day, day),
             (ALL_COST, self._rules.max_cost, total),
         ):
-            if cost and cap is not None and not dollars + cost <= cap + 1e-9:  # a sum that is not a number is too much
+            # A sum that is not a number is too much.
+            if cost and max_cost is not None and not dollars + cost <= max_cost + 1e-9:
                 return name
         return None
 
