@@ -87,7 +87,7 @@ def test_rows_that_waited_while_the_terminal_became_narrower() -> None:
     terminal.columns = 30
     display.acquire()
 
-    assert terminal.text.splitlines() == ["  word word word word word", "  word word word word word"]
+    assert terminal.text.splitlines() == ["  word word word word word", "    word word word word word"]
 
 
 def test_columns_that_waited_while_the_terminal_became_narrower() -> None:

@@ -243,7 +243,7 @@ def test_a_ballot() -> None:
         "  Researcher A ████████████████░░░░ 8",
         "  Researcher B █████████████░░░░░░░ 6.5",
         "  Argument quality 8 | 6.5; Use of evidence 8 | 6.5; Directness of rebuttals 8 |",
-        "  6.5",
+        "    6.5",
     ]
     assert [row.spans[0].style for row in rows[:2]] == list(SIDES)
 

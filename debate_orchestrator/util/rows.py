@@ -21,7 +21,7 @@ MAX_WIDTH = 100
 USUAL_SIZE = (80, 24)
 _TAB = "    "
 _HANGING = 2
-"""The indentation of the rows of a line after the first, if the line itself is not indented."""
+"""Columns by which the rows of a line after the first are indented deeper than the line."""
 _REORDERED = ("R", "AL", "AN", "")
 """The classes of characters that may change the order of a row, which `sanitize` leaves; of a character newer than the
 tables it is unknown."""
@@ -35,13 +35,11 @@ _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _WORD = re.compile("[^ ]+")
 _LEAD = re.compile(">[> ]*| *")
 """The prefix of each row of a line: the marks of a block quote, or spaces."""
-_ITEM = re.compile(r" *(?:[-+]?[\d.?]+ {2,})+| +\d+ \S+ {2,}| +(?:-|\d+\.) ")
-"""The beginning of a line whose other rows are aligned with its text: figures of a table, a number with its gap, or an
-item of a list."""
-
-
-_LABEL = re.compile(r"[^\s:][^:]{0,60}:(?: |$)")
-"""The title of a field, whose value the other rows go on with: deeper than the titles of the fields below it."""
+_COLUMNS = re.compile(r" *(?:[-+]?[\d.?]+ {2,})+| +\d+ \S+ {2,}")
+"""The beginning of a line whose other rows are aligned with its last column: figures of a table, a number with its gap.
+No line begins there."""
+_ITEM = re.compile(r" +(?:-|[A-Z]?\d+\.) ")
+"""The beginning of an item of a list, in whose column the lines of the item begin."""
 
 
 class Row(NamedTuple):
@@ -121,18 +119,18 @@ def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> 
     """Breaks a sanitized line without tabs between words, and words that are wider than a row. No row is wider than
     `width` columns, which are at least 2, unless it is one word that `is_whole`.
 
-    The rows after the first are indented as the line is, or as far as the text of an item, by two spaces more after a
-    label, and at least by two spaces; those of a block quote begin as the line does. So nothing that a line quotes
-    looks like a line of its own."""
+    The rows after the first are indented by two spaces more than the line, or than the text of an item; those of a
+    block quote begin as the line does. So nothing that a line quotes looks like a line of its own."""
     width = max(2, width)
     most = width // 2 if width >= 4 else 0
     lead = next(_LEAD.finditer(line))[0][:most]
-    item = _ITEM.match(line)
-    later = lead if lead.startswith(">") else " " * min(max(len(lead), _HANGING), most)
-    if item:
-        later = " " * min(width_of(item[0]), most)
-    if line.startswith(" ") and _LABEL.match(line, len(item[0] if item else lead)) and len(later) + _HANGING < most:
-        later += " " * _HANGING
+    columns, item = _COLUMNS.match(line), _ITEM.match(line)
+    if lead.startswith(">"):
+        later = lead
+    elif columns:
+        later = " " * min(width_of(columns[0]), most)
+    else:
+        later = " " * min(len(item[0] if item else lead) + _HANGING, most)
 
     laid_out: list[Row] = []
     begin, used = lead, len(lead)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_document, print_json, print_status, say
+from debate_orchestrator.cli.output import print_json, print_status, say, say_broken
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
@@ -64,7 +64,7 @@ def rate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(ratings.summary_json(rated))
     else:
-        print_document("\n".join([*_table(rated, arguments.min_games), ""]))
+        say_broken(*_table(rated, arguments.min_games))
     for note in rated.notes:
         print_status(f"Note: {one_line(note)}")
     if not arguments.json:
