@@ -147,3 +147,17 @@ def test_no_word_is_told_of_what_a_link_leads_to(
 
     assert len(read_rows("t").debates) == 1 and "PRIVATE-LINE" not in told
     assert all(f"{name}.journal.jsonl (a symbolic link)" in told for name in ("journal", "key")), told
+
+
+def test_a_page_of_a_debate_that_was_not_written_here(here: Path) -> None:
+    """A debate is linked to its page alone: not to one that was changed, nor along a link."""
+    shutil.copytree(resources.folder("examples") / "friday-deploys", "t")
+    page = Path("t/debate-report.html")
+    assert [debate.page for debate in read_rows("t").debates] == ["debate-report.html"]
+    whole = page.read_text(encoding="utf-8")
+    page.rename("elsewhere.html")
+    page.symlink_to(here / "elsewhere.html")
+    assert [debate.page for debate in read_rows("t").debates] == [""]
+    page.unlink()
+    page.write_text(whole.replace("<h1", "<h1>Forged</h1><h1", 1), encoding="utf-8")
+    assert [debate.page for debate in read_rows("t").debates] == [""]

@@ -147,6 +147,19 @@ def read_checksum(data: bytes, suffix: str) -> Checksum | None:
     )
 
 
+def is_unchanged(path: str) -> bool:
+    """Whether there is a report, in a file of its own, that was not changed after it was written, by its checksum."""
+    try:
+        return _is_unchanged(read_regular(path, follow=False), os.path.splitext(path)[1])
+    except (OSError, ValueError):
+        return False
+
+
+def _is_unchanged(data: bytes, suffix: str) -> bool:
+    checksum = read_checksum(data, suffix)
+    return checksum is not None and checksum.fits
+
+
 def render_file(report: ReportModel, suffix: str, version: str = __version__) -> str:
     """A report as a file of that suffix, with its checksum, as that version makes it if it renders the journal the
     same."""
@@ -170,12 +183,7 @@ def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
     or if the file there is not a report. A report there is replaced only if its checksum shows that this program wrote
     every byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
     suffix = os.path.splitext(checked_path(path))[1]
-
-    def is_ours(there: bytes) -> bool:
-        checksum = read_checksum(there, suffix)
-        return checksum is not None and checksum.fits
-
-    if path_kept := write_atomic(path, render_file(report, suffix), ours=is_ours):
+    if path_kept := write_atomic(path, render_file(report, suffix), ours=lambda there: _is_unchanged(there, suffix)):
         tell(f"{name_of(path)} was not as this program writes it: kept as {name_of(path_kept)}.")
     return path
 

@@ -16,6 +16,7 @@ from debate_orchestrator.core.events import CallIntended, Declined, Spoke, Struc
 from debate_orchestrator.core.phases import TIE, judge_seats
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
+from debate_orchestrator.reports.report_files import is_unchanged
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -193,7 +194,7 @@ def _debate_row(folder: str, debate: _Debate, scheduled: ScheduledDebate | None,
         complete=report.status == "complete",
         rehearsed=report.run.rehearsed,
         usage_by_role=_usage_by_role(debate),
-        page=os.path.relpath(page, folder) if os.path.exists(page) else "",
+        page=os.path.relpath(page, folder) if is_unchanged(page) else "",
     )
 
 
