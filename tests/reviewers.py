@@ -9,7 +9,7 @@ from scripted_debates import events as events_of
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.shape import Shape
-from debate_orchestrator.reports.reviews import VERSION, GatheredReviews, ReviewForm
+from debate_orchestrator.reports.reviews import VERSION, GatheredBallots, ReviewForm
 from debate_orchestrator.storage.journal_lines import Entry
 
 DIGEST = "d" * 64
@@ -59,6 +59,6 @@ def _part(asked: ReviewForm, shape: Shape, side: str, number: float) -> dict[str
     return {name: values[name] for name in shape}
 
 
-def gather_reviews(asked: ReviewForm, *given: dict[str, Any], left_out: tuple[str, ...] = ()) -> GatheredReviews:
+def gather_ballots(asked: ReviewForm, *given: dict[str, Any], left_out: tuple[str, ...] = ()) -> GatheredBallots:
     """These ballots, as if they had lain beside the journal."""
-    return GatheredReviews(counted=tuple(asked.ballot(one) for one in given), left_out=left_out)
+    return GatheredBallots(counted=tuple(asked.ballot(one) for one in given), left_out=left_out)

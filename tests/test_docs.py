@@ -15,7 +15,7 @@ from typing import get_args
 import pytest
 from conftest import Run
 from debates import entries, report_model
-from reviewers import adversarial_entries, ballot_for, gather_reviews, review_form
+from reviewers import adversarial_entries, ballot_for, gather_ballots, review_form
 from started import started
 from test_reports_model import paid
 
@@ -230,7 +230,7 @@ def test_what_is_rounded_is_told() -> None:
 def test_what_a_report_is_made_from_is_told() -> None:
     """Reviewers' ballots make another report of the same journal, and whatever says what it is made from says so."""
     journal = adversarial_entries(rounds=1)
-    reviewed = build_report(journal, gather_reviews(review_form(journal), ballot_for(review_form(journal))))
+    reviewed = build_report(journal, gather_ballots(review_form(journal), ballot_for(review_form(journal))))
 
     assert report_files.render_file(reviewed, ".md") != report_files.render_file(build_report(journal), ".md")
     for page in (REPORTS, (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")):

@@ -104,7 +104,7 @@ def test_evidence_recorded_debates_and_reviewers_are_told() -> None:
     recorded = read(again())["recorded"]
     debate = reviewers.adversarial_entries(rounds=1)
     form = reviewers.review_form(debate)
-    given = reviewers.gather_reviews(form, reviewers.ballot_for(form, "ada"), left_out=("x.yaml: no ballot.",))
+    given = reviewers.gather_ballots(form, reviewers.ballot_for(form, "ada"), left_out=("x.yaml: no ballot.",))
     reviewed = read(build_report(debate, given))["reviewers"]
 
     assert (cited["archived"], cited["sha256"]) == ("so.html", "1" * 64)

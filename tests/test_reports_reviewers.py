@@ -9,7 +9,7 @@ import pytest
 import reading
 from corpus import TextGroup, assert_harmless, text_groups
 from hostile_texts import NASTY
-from reviewers import KINDS, adversarial_entries, ballot_for, entries_of, gather_reviews, review_form
+from reviewers import KINDS, adversarial_entries, ballot_for, entries_of, gather_ballots, review_form
 from scripted_debates import section
 
 from debate_orchestrator.reports import markdown
@@ -24,13 +24,13 @@ ASKED = review_form(MADE)
 
 
 def said(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> ReviewerReport:
-    found = build_report(MADE, gather_reviews(ASKED, *given, left_out=left_out)).reviewers
+    found = build_report(MADE, gather_ballots(ASKED, *given, left_out=left_out)).reviewers
     assert found is not None
     return found
 
 
 def report(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> str:
-    return markdown.render(build_report(MADE, gather_reviews(ASKED, *given, left_out=left_out)))
+    return markdown.render(build_report(MADE, gather_ballots(ASKED, *given, left_out=left_out)))
 
 
 def test_reviewers_stand_beside_the_judges() -> None:
@@ -90,7 +90,7 @@ def test_every_format_shows_its_reviewers(name: str) -> None:
     """Whatever judges vote on, reviewers are beside them, and the tables are as wide as their heads."""
     made = entries_of(name)
     asked = review_form(made)
-    found = build_report(made, gather_reviews(asked, ballot_for(asked), ballot_for(asked, "bob", side="b"))).reviewers
+    found = build_report(made, gather_ballots(asked, ballot_for(asked), ballot_for(asked, "bob", side="b"))).reviewers
 
     assert found is not None and found.count == 2
     assert {len(row) for row in found.table.rows} == {len(found.table.heads)}
@@ -146,7 +146,7 @@ def test_the_debate_to_review_tells_no_votes() -> None:
 
 @cache  # every worker reads this file, and one runs it
 def page(name: str, why: str, left_out: str = "x.yaml: no ballot.") -> page_reading.Page:
-    ballot = gather_reviews(ASKED, ballot_for(ASKED, name, why=why), left_out=(left_out,))
+    ballot = gather_ballots(ASKED, ballot_for(ASKED, name, why=why), left_out=(left_out,))
     return page_reading.read(render(build_report(MADE, ballot)))
 
 

@@ -79,7 +79,7 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     folder = str(tmp_path / "r.ballots")
     paths = [filing.file_ballot(folder, ballot_for(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
     filing.save_draft(folder, ballot_for(ASKED, "bob"))
-    found = reviews.gather_reviews(folder, MADE)
+    found = reviews.gather_ballots(folder, MADE)
 
     assert paths[1] == f"{folder}/ada.yaml"
     assert [one.reviewer for one in found.counted] == ["ada", "Grace Hopper", "zoe"]
@@ -95,7 +95,7 @@ def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").mkdir()
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "f.yaml").write_text("ballot: 1\n", encoding="utf-8")
-    found = ended(lambda: reviews.gather_reviews(str(tmp_path), MADE))
+    found = ended(lambda: reviews.gather_ballots(str(tmp_path), MADE))
 
     assert [one.reviewer for one in found.counted] == ["ada"]
     assert {one.partition(":")[0] for one in found.left_out} == {
@@ -130,7 +130,7 @@ def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
 def test_a_ballot_is_small(tmp_path: Path, text: str, problem: str) -> None:
     """A file in a folder of ballots is read within the limits of a ballot, not within those of a whole setup."""
     (tmp_path / "ada.yaml").write_text(text, encoding="utf-8")
-    (said,) = reviews.gather_reviews(str(tmp_path), MADE).left_out
+    (said,) = reviews.gather_ballots(str(tmp_path), MADE).left_out
 
     assert said.startswith("ada.yaml") and problem in said
     assert not reviews.is_filed(str(tmp_path), "ada", ASKED, MADE)
@@ -149,7 +149,7 @@ def test_a_folder_of_ballots_is_read_up_to_a_size(tmp_path: Path, monkeypatch: p
     for name in ("ada", "bob", "eve"):
         filing.file_ballot(str(tmp_path), ballot_for(ASKED, name))
     monkeypatch.setattr(reviews, "MAX_FOLDER_SIZE", 2 * (tmp_path / "ada.yaml").stat().st_size)
-    found = reviews.gather_reviews(str(tmp_path), MADE)
+    found = reviews.gather_ballots(str(tmp_path), MADE)
 
     assert [one.reviewer for one in found.counted] == ["ada", "bob"]
     assert found.left_out == (f"{tmp_path}: 3 ballots are too many; the first 2 are read.",)

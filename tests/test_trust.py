@@ -16,7 +16,7 @@ from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import command
 from debate_orchestrator.reports.filing import read_draft
-from debate_orchestrator.reports.reviews import gather_reviews
+from debate_orchestrator.reports.reviews import gather_ballots
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import WANTS, Risk
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -380,7 +380,7 @@ def test_ballots_are_no_links(debate: Run, here: Path, finished: str, how: str) 
     else:
         folder.mkdir()
         (folder / ("x.draft.yaml" if how == "draft" else "x.yaml")).symlink_to(elsewhere / "x.yaml")
-    found = gather_reviews(str(folder), read(finished).entries)
+    found = gather_ballots(str(folder), read(finished).entries)
     ran = debate("report", finished, "--to", "r.md")
     if how == "draft":
         with pytest.raises(BadFile, match="a symbolic link"):

@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import filing
-from debate_orchestrator.reports.reviews import gather_reviews
+from debate_orchestrator.reports.reviews import gather_ballots
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web.guard import LinkedDebate
@@ -67,9 +67,9 @@ def test_a_ballot_from_the_link_to_the_report(reviewer: Visitor, link: str) -> N
 
     assert "Your ballot is filed" in reviewer.text(page)
     entries = read_journal(JOURNAL).entries
-    (review,) = gather_reviews("debate-report.ballots", entries).counted
-    assert (review.reviewer, review.before, review.after, review.seen) == ("ada", "undecided", "a", False)
-    assert review.final.winner == "a" and not Path("debate-report.ballots/ada.draft.yaml").exists()
+    (ballot,) = gather_ballots("debate-report.ballots", entries).counted
+    assert (ballot.reviewer, ballot.before, ballot.after, ballot.seen) == ("ada", "undecided", "a", False)
+    assert ballot.final.winner == "a" and not Path("debate-report.ballots/ada.draft.yaml").exists()
     report = re.search(r'class="call" href="([^"]+)"', reviewer.get(page).text)
     assert report is not None and "ada" in reviewer.text(html.unescape(report[1]))
 
@@ -100,8 +100,8 @@ def test_the_vote_before_stands(reviewer: Visitor, link: str) -> None:
         assert re.search(r'name="before" value="b"[^>]* checked', again.text), "what was chosen stays"
     send(reviewer, page, {"action": "file", **ANSWERS})
 
-    (review,) = gather_reviews("debate-report.ballots", read_journal(JOURNAL).entries).counted
-    assert review.before == "a"
+    (ballot,) = gather_ballots("debate-report.ballots", read_journal(JOURNAL).entries).counted
+    assert ballot.before == "a"
 
 
 def test_what_will_not_do_is_said(reviewer: Visitor, link: str) -> None:

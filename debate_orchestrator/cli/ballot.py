@@ -27,7 +27,7 @@ from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.terminal import prompt
-from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name, review_remarks
+from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name, reviewer_remarks
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
@@ -78,14 +78,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_reviewers(reviewed: ReviewedDebate) -> int:
     """Prints who has reviewed the debate, and nothing of what they wrote: the reader has yet to judge it."""
-    gathered = reviews.gather_reviews(reviewed.folder, reviewed.entries)
+    gathered = reviews.gather_ballots(reviewed.folder, reviewed.entries)
     print_json(
         {
             "status": "open",
             "journal": reviewed.path,
             "digest": reviewed.digest,
             "folder": reviewed.folder,
-            "reviewers": [review.reviewer for review in gathered.counted],
+            "reviewers": [ballot.reviewer for ballot in gathered.counted],
             "left_out": list(gathered.left_out),
         }
     )
@@ -132,13 +132,13 @@ def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     elif arguments.name and fields["reviewer"] != arguments.name:
         signed_name = short_repr(fields["reviewer"])
         raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {signed_name}.")
-    review = reviews.checked_review(fields, STDIN if piped else name_of(path), reviewed.form, reviewed.entries)
-    ballot = filing.take_ballot(reviewed.folder, fields)
-    if review.seen:
+    ballot = reviews.checked_ballot(fields, STDIN if piped else name_of(path), reviewed.form, reviewed.entries)
+    path_filed = filing.take_ballot(reviewed.folder, fields)
+    if ballot.seen:
         print_status(reviews.review_texts().messages["seen"])
-    for remark in review_remarks(reviewed.form, review):
+    for remark in reviewer_remarks(reviewed.form, ballot):
         print_status(remark)
-    return _print_filed(arguments, reviewed, ballot, review.reviewer)
+    return _print_filed(arguments, reviewed, path_filed, ballot.reviewer)
 
 
 def _print_filed(arguments: argparse.Namespace, reviewed: ReviewedDebate, path: str, reviewer: str) -> int:
@@ -173,13 +173,13 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
 
     try:
         with prompter:
-            review = coroutines.run(ask())
+            fields = coroutines.run(ask())
     except (prompt.Quit, KeyboardInterrupt, EOFError):
         text = reviews.review_texts().messages["left" if draft else "left_empty"]
         print_status(f"debate: {text.format(path=draft, journal=reviewed.path, name=shlex.quote(name))}")
         return 130
-    reviews.checked_review(review, "the ballot", reviewed.form, reviewed.entries)
-    return _print_filed(arguments, reviewed, filing.file_ballot(reviewed.folder, review), name)
+    reviews.checked_ballot(fields, "the ballot", reviewed.form, reviewed.entries)
+    return _print_filed(arguments, reviewed, filing.file_ballot(reviewed.folder, fields), name)
 
 
 def _show(prompter: prompt.Prompter, text: str) -> None:

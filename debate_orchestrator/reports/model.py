@@ -61,7 +61,7 @@ from debate_orchestrator.reports.provenance import (
     run_report,
 )
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
-from debate_orchestrator.reports.reviews import GatheredReviews, gather_reviews
+from debate_orchestrator.reports.reviews import GatheredBallots, gather_ballots
 from debate_orchestrator.storage.journal_lines import SCHEMA as JOURNAL_SCHEMA
 from debate_orchestrator.storage.journal_lines import Entry, as_damaged_journal
 from debate_orchestrator.storage.paths import DebateFiles
@@ -167,19 +167,21 @@ class ReportModel(Part):
         return tuple(note.text for note in self.notes)
 
 
-def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None, *, journal: str = "") -> ReportModel:
+def build_report(
+    entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None = None, *, journal: str = ""
+) -> ReportModel:
     """The report of a journal and of these ballots of reviewers. `journal` is its path, for errors.
     Raises DamagedJournal if its events do not fit, or can't be told."""
     with as_damaged_journal(journal):
-        return _report(entries, reviews)
+        return _report(entries, reviewer_ballots)
 
 
 def report_of(journal: str, entries: Sequence[Entry]) -> ReportModel:
     """The report of the journal at this path, with the ballots beside it. Raises as `build_report`."""
-    return build_report(entries, gather_reviews(DebateFiles.of_journal(journal).ballots, entries), journal=journal)
+    return build_report(entries, gather_ballots(DebateFiles.of_journal(journal).ballots, entries), journal=journal)
 
 
-def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> ReportModel:
+def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) -> ReportModel:
     debate = fold(entry.event for entry in entries)
     shown_turns = [turn for turn in schedule.turns_taken(debate) if not rapporteur.is_hidden_advice(debate, turn)]
     judging, votes = _judging(debate), _votes(debate)
@@ -219,7 +221,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         evidence=citations.evidence(debate),
         costs=costs_report(costs_of(debate)),
         earlier_debate=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
-        reviewers=reviewer_report(debate, reviews) if reviews else None,
+        reviewers=reviewer_report(debate, reviewer_ballots) if reviewer_ballots else None,
         journal=JournalReport(lines=entries[-1].n, schema_version=JOURNAL_SCHEMA, last_hash=entries[-1].hash),
         before=before,
         after=after,

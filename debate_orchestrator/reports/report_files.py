@@ -368,7 +368,7 @@ def _state(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum 
     if checksum.lines > len(entries) or entries[checksum.lines - 1].hash != checksum.last_hash:
         return "another"
     suffix, first = os.path.splitext(path)[1], entries[: checksum.lines]
-    ballots = folder.reviews(first)
+    ballots = folder.gather(first)
     # Every byte is compared, but another version that renders the journal the same names itself.
     again = render_file(build_report(first, ballots), suffix, checksum.version)
     if data == again.encode("utf-8", "backslashreplace"):

@@ -14,7 +14,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, mean, swing_winner
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Part
-from debate_orchestrator.reports.reviews import GatheredReviews, Review
+from debate_orchestrator.reports.reviews import GatheredBallots, ReviewerBallot
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, named_by, winner_word
 from debate_orchestrator.util.numbers import plural
@@ -70,7 +70,7 @@ class _Rater(NamedTuple):
     after: str = ""
 
 
-def reviewer_report(debate: DebateState, gathered: GatheredReviews) -> ReviewerReport | None:
+def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerReport | None:
     """The reviewers of a debate; None if there is no ballot."""
     if not gathered.counted and not gathered.left_out:
         return None
@@ -106,7 +106,7 @@ def _panel_winner(debate: DebateState) -> str | None:
     return wording.label_of(verdict) if wording.is_labelled(verdict.votes) else verdict.winner
 
 
-def _table(debate: DebateState, ballots: Sequence[Review]) -> PlainTable:
+def _table(debate: DebateState, ballots: Sequence[ReviewerBallot]) -> PlainTable:
     scales, raters = wording.scales(debate.format), [*_judges(debate), *map(_reviewer, ballots)]
     numbers = sorted({n for rater in raters for n in rater.rounds})
     rows = [_panel_row(debate, numbers)] if debate.judges else []
@@ -157,7 +157,7 @@ def _of_vote(vote: Vote | None) -> ParsedBallot | None:
     )
 
 
-def _reviewer(ballot: Review) -> _Rater:
+def _reviewer(ballot: ReviewerBallot) -> _Rater:
     before, after = (winner_word(position or "") for position in (ballot.before, ballot.after))
     what = "reviewer, who knew the verdict" if ballot.seen else "reviewer"
     name = quoted(ballot.reviewer)  # chosen freely, and may be `The panel`
@@ -168,7 +168,7 @@ def _cell(parsed_ballot: ParsedBallot | None, scales: Scales) -> str:
     return "no ballot that counts" if parsed_ballot is None else wording.ballot_line(parsed_ballot, scales)
 
 
-def _agreement(debate: DebateState, ballots: Sequence[Review], panel_winner: str | None) -> Iterator[str]:
+def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_winner: str | None) -> Iterator[str]:
     n = len(ballots)
     people = plural(n, "reviewer")
     counts = Counter(named_by(ballot.final) for ballot in ballots)
@@ -185,14 +185,14 @@ def _agreement(debate: DebateState, ballots: Sequence[Review], panel_winner: str
         yield f"{seen_count} of them knew the verdict before."
 
 
-def _minds_gained(debate: DebateState, twice: Sequence[Review]) -> dict[str, int]:
+def _minds_gained(debate: DebateState, twice: Sequence[ReviewerBallot]) -> dict[str, int]:
     """Side to the minds it gained, among the reviewers who voted before and after."""
     votes_before, votes_after = Counter(review.before for review in twice), Counter(review.after for review in twice)
     return {side: votes_after[side] - votes_before[side] for side in debate.format.sides} if twice else {}
 
 
 def _swing(
-    debate: DebateState, twice: Sequence[Review], minds_gained: Mapping[str, int], by_swing: str | None
+    debate: DebateState, twice: Sequence[ReviewerBallot], minds_gained: Mapping[str, int], by_swing: str | None
 ) -> Iterator[str]:
     moves = Counter(str(ballot.after) for ballot in twice if ballot.before != ballot.after)
     to = ", ".join(f"{n} to {winner_word(side)}" for side, n in moves.items())

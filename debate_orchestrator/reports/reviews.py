@@ -47,7 +47,7 @@ _VOTED = ("scores", "label", "score", "winner", "probability")
 """Fields of a judge's vote that a reviewer is asked for too: those that are counted."""
 
 
-class Review(FrozenModel):
+class ReviewerBallot(FrozenModel):
     """One reviewer's valid ballot."""
 
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
@@ -155,11 +155,11 @@ class ReviewForm:
             problems_found.append(with_hint(f"{where}date: {short_repr(day)} is not a date.", "2026-02-03"))
         return problems_found
 
-    def ballot(self, value: Mapping[str, Any]) -> Review:
+    def ballot(self, value: Mapping[str, Any]) -> ReviewerBallot:
         """The ballot that a value without problems is."""
         values = {"before": None, "after": None, **_plain(value)}
         parts = {int(n): part for n, part in values.get("rounds", {}).items()}
-        return Review(
+        return ReviewerBallot(
             reviewer=one_line(values["reviewer"]),
             date=values["date"],
             seen=values["seen"],
@@ -284,10 +284,10 @@ class ReviewedDebate(NamedTuple):
         return self.entries[-1].hash
 
 
-class GatheredReviews(FrozenModel):
+class GatheredBallots(FrozenModel):
     """The ballots beside a journal."""
 
-    counted: tuple[Review, ...] = ()
+    counted: tuple[ReviewerBallot, ...] = ()
     left_out: tuple[str, ...] = ()
     """The reasons that others do not count: one problem each, which begins with the file's name."""
 
@@ -300,11 +300,11 @@ class BallotFolder(NamedTuple):
     left_out: tuple[str, ...] = ()
     """The reason that no more files were read."""
 
-    def reviews(self, entries: Sequence[Entry]) -> GatheredReviews:
+    def gather(self, entries: Sequence[Entry]) -> GatheredBallots:
         """The ballots that count for a journal, by the names of their files, and why others don't."""
         if not self.files:
-            return GatheredReviews(left_out=self.left_out)
-        counted: list[Review] = []
+            return GatheredBallots(left_out=self.left_out)
+        counted: list[ReviewerBallot] = []
         left_out: list[str] = []
         form = ReviewForm(stored_state("", [entry.event for entry in entries]))
         for name, value in self.files:
@@ -312,7 +312,7 @@ class BallotFolder(NamedTuple):
                 counted.append(_ballot_of_file(name, value, form, entries))
             except BadFile as error:
                 left_out += error.problems
-        return GatheredReviews(counted=tuple(counted), left_out=(*left_out, *self.left_out))
+        return GatheredBallots(counted=tuple(counted), left_out=(*left_out, *self.left_out))
 
 
 NO_BALLOTS = BallotFolder()
@@ -346,9 +346,9 @@ def read_ballots(folder: str, *, with_drafts: bool = False) -> BallotFolder:
     return BallotFolder(tuple(files), (problem,))
 
 
-def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
+def gather_ballots(folder: str, entries: Sequence[Entry]) -> GatheredBallots:
     """Every ballot in a folder that counts for a journal, and why others don't."""
-    return read_ballots(folder).reviews(entries)
+    return read_ballots(folder).gather(entries)
 
 
 def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Entry]) -> bool:
@@ -376,11 +376,13 @@ def parse_ballot(text: str, where: str) -> dict[str, Any]:
     return parse_mapping_with_lines(text, where, _MAX_NODES)[0]
 
 
-def _ballot_of_file(name: str, value: dict[str, Any] | BadFile, form: ReviewForm, entries: Sequence[Entry]) -> Review:
+def _ballot_of_file(
+    name: str, value: dict[str, Any] | BadFile, form: ReviewForm, entries: Sequence[Entry]
+) -> ReviewerBallot:
     """The ballot that a file of that name holds. BadFile if it does not count."""
     if isinstance(value, BadFile):
         raise value
-    ballot = checked_review(value, name_of(name), form, entries)
+    ballot = checked_ballot(value, name_of(name), form, entries)
     if name != stem_of(ballot.reviewer) + SUFFIX:
         raise BadFile(
             f"{name_of(name)}: the ballot of {short_repr(ballot.reviewer)} must be called "
@@ -390,7 +392,7 @@ def _ballot_of_file(name: str, value: dict[str, Any] | BadFile, form: ReviewForm
     return ballot
 
 
-def checked_review(value: Mapping[str, Any], where: str, form: ReviewForm, entries: Sequence[Entry]) -> Review:
+def checked_ballot(value: Mapping[str, Any], where: str, form: ReviewForm, entries: Sequence[Entry]) -> ReviewerBallot:
     """The ballot that a value is; BadFile with everything that is wrong with it, and if it was not cast on the
     journal as it stands."""
     digest = value.get("journal")

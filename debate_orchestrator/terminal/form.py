@@ -24,7 +24,7 @@ from debate_orchestrator.prompting.fields import (
 )
 from debate_orchestrator.prompting.person_turns import ballot_remarks
 from debate_orchestrator.reports.filing import READ
-from debate_orchestrator.reports.reviews import Review, ReviewForm, ReviewTexts, in_order, question_text
+from debate_orchestrator.reports.reviews import ReviewerBallot, ReviewForm, ReviewTexts, in_order, question_text
 from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit, unknown_choice
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
@@ -287,7 +287,7 @@ class ReviewBallotForm(Form):
         if parse_answer(was_seen, self.shape_context, self.answers[was_seen.field_path]):
             self.prompter.tell(self.texts.messages["seen"])
         self.shape, self.at_first_message = self.form.parts(*_SECOND_PART), self.texts.messages["stands"]
-        await self.fill_in(lambda: [], remarks=lambda: review_remarks(self.form, self.form.ballot(self.ballot())))
+        await self.fill_in(lambda: [], remarks=lambda: reviewer_remarks(self.form, self.form.ballot(self.ballot())))
         return self.ballot()
 
     async def _read_debate(self) -> bool:
@@ -354,9 +354,9 @@ class ReviewBallotForm(Form):
         return self.form.debate.format.name_of(part) if part in self.form.sides else ""
 
 
-def review_remarks(form: ReviewForm, review: Review) -> list[str]:
+def reviewer_remarks(form: ReviewForm, reviewer_ballot: ReviewerBallot) -> list[str]:
     """Remarks on a valid ballot of a reviewer, as a judge at the terminal has them."""
-    ballots = {**{f"Round {n}: ": ballot for n, ballot in review.rounds.items()}, "": review.final}
+    ballots = {**{f"Round {n}: ": ballot for n, ballot in reviewer_ballot.rounds.items()}, "": reviewer_ballot.final}
     return [
         f"{where}{remark}" for where, ballot in ballots.items() for remark in ballot_remarks(form.debate.format, ballot)
     ]

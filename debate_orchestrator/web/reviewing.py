@@ -139,7 +139,7 @@ class Reviews:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}
         try:
             ballot = reviews.in_order(reviewed.form, ballot)
-            reviews.checked_review(ballot, "ballot", reviewed.form, reviewed.entries)
+            reviews.checked_ballot(ballot, "ballot", reviewed.form, reviewed.entries)
             filing.file_ballot(reviewed.folder, ballot)
         except BadFile as error:
             problems = [problem.removeprefix("ballot: ") for problem in error.problems]

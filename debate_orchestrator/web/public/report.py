@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.reviews import gather_reviews
+from debate_orchestrator.reports.reviews import gather_ballots
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
@@ -24,8 +24,8 @@ from debate_orchestrator.web import debate_list
 def report_html(path: str) -> str:
     """That report of a journal as HTML. Raises DebateError."""
     contents, debate = debate_list.load(path)
-    reviews = gather_reviews(DebateFiles.of_journal(path).ballots, contents.entries)
-    report = build_report(list(_without_models(contents.entries)), reviews, journal=path)
+    ballots = gather_ballots(DebateFiles.of_journal(path).ballots, contents.entries)
+    report = build_report(list(_without_models(contents.entries)), ballots, journal=path)
     report = report.model_copy(update={"run": report.run.model_copy(update={"models": {}})})
     return report_files.render_file(_replaced(report, _without_addresses(debate)), ".html")
 
