@@ -14,7 +14,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, batch_answers, call_errors, limits, pricing, servers
+from debate_orchestrator.providers import api, batch_responses, call_errors, limits, pricing, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_breakpoints
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
@@ -25,12 +25,12 @@ from debate_orchestrator.util.sanitize import one_line
 problem = servers.spec_problem
 _BATCHES = "/v1/messages/batches"
 _MAX_TOKENS = 32_000
-"""Tokens that an answer may have, with thinking."""
+"""Tokens that a reply may have, with thinking."""
 _MAX_UNKNOWN = 8_192
 """The same for a model that is not in the price table: many servers refuse to be asked for more."""
 _SEARCH_TOOL = {"type": "web_search_20260209", "name": "web_search", "max_uses": 5}
 _SEARCH_PAUSES = 4
-"""The number of times a server may pause an answer in a search, to be told to continue."""
+"""The number of times a server may pause a reply in a search, to be told to continue."""
 _STRUCTURED, _SEARCH = "structured output", "search"
 _STRUCTURED_SIGNS = ("output_config", "output_format", "json_schema", "schema", "structured", "grammar")
 _LIMIT_SIGNS = ("max_tokens", "output tokens", "in the completion")
@@ -42,7 +42,7 @@ _DELTAS = {
 }
 """Type of a delta to the field of the block that it adds to, and its own field with what it adds."""
 _BLOCKS = 1_000
-"""Blocks of an answer: a few for each search, and one for each part of the text that cites anything."""
+"""Blocks of a reply: a few for each search, and one for each part of the text that cites anything."""
 _PAGES, _CITATIONS = 40, 200
 """Pages and citations that a reply keeps: a search returns ten pages, and there are at most five searches."""
 
@@ -58,7 +58,7 @@ class Messages(api.ApiModel):
         self._plans = cache_plans(current.state)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """The answer to one brief, as `Provider` says. One that pauses in a search is several requests."""
+        """The reply to one brief, as `Provider` says. One that pauses in a search is several requests."""
         base, options = self._request(brief), options_of(brief, self.name)
         api_reply = MessagesReply()
         clock = limits.SilenceClock(self.current.state.retry_for)
@@ -86,20 +86,20 @@ class Messages(api.ApiModel):
     async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
         data = await self.about_batches("post", _BATCHES, body={"requests": requests})
-        batch = batch_answers.parse_part(self.name, _Batch, data)
+        batch = batch_responses.parse_part(self.name, _Batch, data)
         if batch.request_counts.total != len(bodies):
             raise call_errors.broken_reply(self.name, "a batch of another size than the one that was to be created")
         return batch.id
 
     async def batch_ended(self, batch: str) -> bool:
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}")
-        return batch_answers.read_batch(self.name, _Batch, data, batch).processing_status == "ended"
+        return batch_responses.read_batch(self.name, _Batch, data, batch).processing_status == "ended"
 
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         """As `BatchApi` says. Every call has a line, also if it failed."""
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}/results")
-        lines = await batch_answers.result_lines(self.name, data, _Line, calls)
-        return await batch_answers.batch_replies(self.name, lines, calls, _batch_answer, allow_missing=False)
+        lines = await batch_responses.result_lines(self.name, data, _Line, calls)
+        return await batch_responses.batch_replies(self.name, lines, calls, _batch_reply, allow_missing=False)
 
     def sdk(self) -> Any:
         import anthropic
@@ -154,21 +154,21 @@ def _proxied(url: str) -> bool:
     return parts.scheme == "http" and bool(proxy) and not proxy_bypass(parts.hostname or "")
 
 
-class _Counts(batch_answers.VendorModel):
+class _Counts(batch_responses.VendorModel):
     """The calls of a batch by what has become of them; they never add up to none."""
 
-    processing: batch_answers.Count
-    succeeded: batch_answers.Count
-    errored: batch_answers.Count
-    canceled: batch_answers.Count
-    expired: batch_answers.Count
+    processing: batch_responses.Count
+    succeeded: batch_responses.Count
+    errored: batch_responses.Count
+    canceled: batch_responses.Count
+    expired: batch_responses.Count
 
     @property
     def total(self) -> int:
         return self.processing + self.succeeded + self.errored + self.canceled + self.expired
 
 
-class _Batch(batch_answers.HasId):
+class _Batch(batch_responses.HasId):
     processing_status: Literal["in_progress", "canceling", "ended"]
     request_counts: _Counts
 
@@ -179,7 +179,7 @@ class _Batch(batch_answers.HasId):
         return self
 
 
-class _Result(batch_answers.VendorModel):
+class _Result(batch_responses.VendorModel):
     type: Literal["succeeded", "errored", "canceled", "expired"]
     message: dict[str, Any] | None = None
     error: Any = None
@@ -191,12 +191,12 @@ class _Result(batch_answers.VendorModel):
         return self
 
 
-class _Line(batch_answers.ResultLine):
+class _Line(batch_responses.ResultLine):
     result: _Result
 
 
-def _batch_answer(line: _Line) -> MessagesReply | str:
-    """The answer in the line of one call; why there is none."""
+def _batch_reply(line: _Line) -> MessagesReply | str:
+    """The reply in the line of one call; why there is none."""
     result = line.result
     if result.type != "succeeded" or result.message is None:
         return f"{result.type} {result.error if result.error is not None else ''}".strip()
@@ -239,7 +239,7 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
 
 
 class MessagesReply(api.ApiReply):
-    """An answer of the Messages API. It goes on from `before`, if that was handed back to be continued."""
+    """A reply of the Messages API. It goes on from `before`, if that was handed back to be continued."""
 
     endings = {
         "end_turn": "whole", "stop_sequence": "whole", "pause_turn": "cut", "max_tokens": "cut",
@@ -332,7 +332,7 @@ class MessagesReply(api.ApiReply):
         return [piece]
 
     def _has_room(self, index: int) -> bool:
-        """Whether the answer may have this block: its text is put together of all of them."""
+        """Whether the reply may have this block: its text is put together of all of them."""
         if index not in self._blocks and len(self._blocks) >= _BLOCKS:
             self.invalid = f"more than {_BLOCKS:,} blocks"
         return self.invalid is None
@@ -390,7 +390,7 @@ class MessagesReply(api.ApiReply):
         return "an answer that does not say how it ended" if self.stop_reason is None else None
 
     def partial(self, spec: str) -> Reply | None:
-        """The received part: of an answer that paused in a search, the part before the pause was paid for too."""
+        """The received part: of a reply that paused in a search, the part before the pause was paid for too."""
         return self.reply(spec) if self.has_begun or self._before is not None else None
 
     @property
@@ -427,7 +427,7 @@ class MessagesReply(api.ApiReply):
 
 
 def _sum(before: Usage | None, usage: Usage) -> Usage | None:
-    """The usage of the requests of one answer; None if that is unknown, or more than one reply may have."""
+    """The usage of the requests of one reply; None if that is unknown, or more than one reply may have."""
     if before is None:
         return None
     both = before + usage

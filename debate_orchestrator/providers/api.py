@@ -1,4 +1,4 @@
-"""The shared part of all model APIs: the connection, the stream of an answer, and the errors of both.
+"""The shared part of all model APIs: the connection, the stream of a reply, and the errors of both.
 
 What the environment holds for a vendor (keys, organizations, headers of a gateway) goes to that vendor alone. A request
 to an address from a cast carries only what it needs, and the key that is meant for that host. Redirects are never
@@ -33,7 +33,7 @@ from debate_orchestrator.util.errors import ExternalError, ProviderFailed, Trans
 CONNECT_SECONDS = 15.0
 """Seconds in which a server must accept a connection."""
 MAX_FIELD_LENGTH = 10_000
-"""Characters of what a server says of itself and of how an answer ended, and of a page that it found."""
+"""Characters of what a server says of itself and of how a reply ended, and of a page that it found."""
 ResponseListener = Callable[[int, Mapping[str, str]], None]
 """Gets the status and the headers of each response to a call."""
 
@@ -49,17 +49,17 @@ _Result = TypeVar("_Result")
 
 
 class ApiReply:
-    """An answer as far as its stream has come. Every field is checked before it is believed: a server may send
-    anything. The SDKs' own accumulators are not a substitute: they copy the text with every piece, so that an answer in
+    """A reply as far as its stream has come. Every field is checked before it is believed: a server may send
+    anything. The SDKs' own accumulators are not a substitute: they copy the text with every piece, so that a reply in
     small pieces takes them quadratic time, and fail on events that are out of order."""
 
     endings: Mapping[str, Literal["whole", "cut", "refused"]] = {}
-    """Stop reason to how the answer ended; any other is a whole answer."""
+    """Stop reason to how the reply ended; any other is a whole reply."""
 
     def __init__(self) -> None:
         self.stop_reason: str | None = None
         self.invalid: str | None = None
-        """The reason that this can't be an answer, if something invalid came."""
+        """The reason that this can't be a reply, if something invalid came."""
         self.length = self.received = 0
         """Characters of its text, and of everything that came, with thinking."""
         self.has_begun = False
@@ -76,11 +76,11 @@ class ApiReply:
 
     def take(self, event: Any) -> list[str]:
         """Takes one event, and returns the pieces that it adds to the text, as they came. An empty piece says that the
-        answer has begun, or that the model is at work."""
+        reply has begun, or that the model is at work."""
         raise NotImplementedError
 
     def incomplete(self) -> str | None:
-        """The reason why the answer is not complete; None if it is."""
+        """The reason why the reply is not complete; None if it is."""
         raise NotImplementedError
 
     @property
@@ -97,8 +97,8 @@ class ApiReply:
         return ()
 
     def reply(self, spec: str, unsupported: tuple[str, ...] = (), *, batch: bool = False) -> Reply:
-        """The answer as a reply of that seat, priced as one of a batch if it is. A cost that the server reports is
-        believed. The cost of an answer whose stream was closed is unknown, since its tokens are counted at its end,
+        """This as the `Reply` of that seat, priced as one of a batch if it is. A cost that the server reports is
+        believed. The cost of a reply whose stream was closed is unknown, since its tokens are counted at its end,
         unless it is free."""
         usage = None if self.was_cut_off and not pricing.is_free(spec) else self.usage
         cost = pricing.cost(spec, usage, batch=batch) if self.cost is None else self.cost
@@ -112,7 +112,7 @@ class ApiReply:
         return reply.model_copy(update={"received": self.received})
 
     def partial(self, spec: str) -> Reply | None:
-        """The received part of an answer that broke off; None if nothing came, so that nothing can have cost money."""
+        """The received part of a reply that broke off; None if nothing came, so that nothing can have cost money."""
         return self.reply(spec) if self.has_begun else None
 
 
@@ -178,7 +178,7 @@ class ApiModel(Provider):
         return self.connect({"max_retries": 0, "timeout": timeout, "http_client": http})
 
     async def create(self, client: Any, request: dict[str, Any]) -> Any:
-        """The SDK's stream of the answer to a request."""
+        """The SDK's stream of the reply to a request."""
         raise NotImplementedError
 
     def credentials_error(self, error: Exception) -> ExternalError | None:
@@ -213,7 +213,7 @@ class ApiModel(Provider):
         clock: limits.SilenceClock,
         on_text: OnPiece,
     ) -> None:
-        """Makes one call and fills the answer. An error after a complete answer is ignored, and a cancellation then
+        """Makes one call and fills the `ApiReply`. An error after a complete reply is ignored, and a cancellation then
         takes effect at the next wait. If a server does not support an option, the call is made again at once in
         another variant."""
         await asyncio.to_thread(import_module, self.imports)  # it takes seconds the first time
@@ -251,7 +251,7 @@ class ApiModel(Provider):
         self._reached = True
 
     async def about_batches(self, method: Literal["get", "post"], path: str, **options: Any) -> bytes:
-        """The body of the answer to a request about batches. Errors are those of a call for an answer. The SDKs' own
+        """The body of the response to a request about batches. Errors are those of a call for a reply. The SDKs' own
         models are not used: they take any JSON for what they asked for."""
         import httpx2
 
@@ -317,9 +317,9 @@ class ApiModel(Provider):
 async def read_stream(
     response: Any, api_reply: ApiReply, clock: limits.SilenceClock, on_text: OnPiece, meter: limits.Meter
 ) -> None:
-    """Reads a stream until the answer ends, is too long for its brief, or can't be an answer.
+    """Reads a stream until the reply ends, is too long for its brief, or can't be a reply.
 
-    Raises StreamedError if the server sends an error in it, OverLimit if it is longer than any answer may be,
+    Raises StreamedError if the server sends an error in it, OverLimit if it is longer than any reply may be,
     TimeoutError if it takes too long, and errors of the HTTP client and of JSON."""
     async for event in event_stream.events(response):
         clock.check()

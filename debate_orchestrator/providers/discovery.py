@@ -33,7 +33,7 @@ _MAX_KEPT_MODELS = 1_000
 """Names of models that are kept of one server's list."""
 _MAX_NAME_LENGTH = 300
 _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemini": "gemini"}
-"""Programs that read a prompt and print an answer, and the command that makes each do so."""
+"""Programs that read a prompt and print a reply, and the command that makes each do so."""
 _OTHER_SERVERS = "any server that speaks the Messages API; openai:MODEL@URL for Chat Completions"
 _SPEAKER_HINT = (
     "`debate models` lists what was found. Try: set ANTHROPIC_API_KEY; or name the speakers with `cast` (ollama:MODEL "
@@ -218,10 +218,10 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> ModelSource:
         return ModelSource(spec=spec, ready=True, about=f"credentials: {credentials_in}")
     url = servers.without_user((server.address or api.url).rstrip("/"))
     headers = {} if key is None else {api.list_key: f"Bearer {key}" if api.list_key == "authorization" else key}
-    answer, problem = _get_in_time(f"{url}{api.list_path}", headers | {"anthropic-version": "2023-06-01"})
-    names, more = _names(answer, *api.list_fields)
+    listing, problem = _get_in_time(f"{url}{api.list_path}", headers | {"anthropic-version": "2023-06-01"})
+    names, more = _names(listing, *api.list_fields)
     if not api.needs_key:
-        if not isinstance(answer, dict) or api.list_fields[0] not in answer:
+        if not isinstance(listing, dict) or api.list_fields[0] not in listing:
             return unready(f"no server answers at {url}")
         about = f"a server answers at {url}" + ("" if names else f", and has no model: `{entry.kind} pull` one")
         return ModelSource(spec=spec, ready=bool(names), about=about, models=names, more=more)
@@ -240,10 +240,10 @@ def _status_words(status: int, why: str) -> str:
     return f"can't be reached: {why}" if status == 0 else ""
 
 
-def _names(answer: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
+def _names(listing: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
     """The first names in a server's list, whatever else it holds, and how many more there are. What is too long for a
     name is none."""
-    entries = answer.get(key) if isinstance(answer, dict) else None
+    entries = listing.get(key) if isinstance(listing, dict) else None
     items = entries if isinstance(entries, list) else []
     values = (item.get(name) for item in items if isinstance(item, dict))
     names = [text for text in values if isinstance(text, str) and len(text) <= _MAX_NAME_LENGTH]
@@ -255,8 +255,8 @@ def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Failure | None]:
     try:
         with servers.opener(url).open(
             urllib.request.Request(url, headers=headers), timeout=LIMITS.lookup_seconds
-        ) as answer:
-            return json.loads(answer.read(LIMITS.max_listing_bytes)), None
+        ) as response:
+            return json.loads(response.read(LIMITS.max_listing_bytes)), None
     except urllib.error.HTTPError as error:
         return None, (error.code, "")
     except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:

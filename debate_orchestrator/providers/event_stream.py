@@ -19,7 +19,7 @@ _TOO_DEEP = f"an event nested more than {LIMITS.max_nesting} deep"
 
 async def limit_body(response: httpx2.Response) -> None:
     """A hook of the HTTP client that bounds the body of a response. Of an error as much is read as tells the reason.
-    OverLimit if an answer was compressed: nothing asks for that."""
+    OverLimit if a response was compressed: nothing asks for that."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     is_packed = response.headers.pop("content-encoding", "identity").strip().lower() not in ("", "identity")
     # A charset may name any codec of Python's, `zip` among them. Without one the body is read as UTF-8.
@@ -47,7 +47,7 @@ async def _reason(stream: httpx2.AsyncByteStream) -> bytes:
 
 
 class _LimitedBody(httpx2.AsyncByteStream):
-    """The body of an answer. OverLimit if it goes over the limit."""
+    """The body of a response. OverLimit if it goes over the limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream):
         self._stream = stream

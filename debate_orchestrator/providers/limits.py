@@ -1,4 +1,4 @@
-"""Limits of one response: its size, the time that it may take, and the length of the answer to a brief.
+"""Limits of one response: its size, the time that it may take, and the length of the reply to a brief.
 
 A small model may never stop by itself. The limit of tokens follows from the words that the phase allows, with room for
 thinking; not every server heeds it, so a stream is closed where its visible text is twice as long as the phase allows.
@@ -18,7 +18,7 @@ from debate_orchestrator.providers import pricing, servers
 from debate_orchestrator.util.sanitize import count_words
 
 EXCESS = 2
-"""An answer is closed at this many times the most words of its phase."""
+"""A reply is closed at this many times the most words of its phase."""
 _TOKENS_A_WORD = 3
 """English takes 1.3 tokens a word, other languages up to this; a limit must not cut a speech of the asked length."""
 _STRUCTURED_TOKENS = 8_000
@@ -32,12 +32,12 @@ class ProviderLimits(NamedTuple):
     max_reply_chars: int = replies.MAX_SIZE
     """Characters of text that a server, and bytes that a program, may answer with: no longer reply can be taken."""
     max_received_chars: int = 8_000_000
-    """Characters of everything in an answer, with thinking and the results of searches: a million tokens' thinking
+    """Characters of everything in a reply, with thinking and the results of searches: a million tokens' thinking
     takes about half of it."""
     max_response_bytes: int = 128 * 1024 * 1024
-    """Bytes of a response: the longest answer in pieces of a character each, with 500 bytes around each piece."""
+    """Bytes of a response: the longest reply in pieces of a character each, with 500 bytes around each piece."""
     max_response_lines: int = 900_000
-    """Lines of a response: the longest answers have 128,000 tokens, each in an event of three lines at most, and twice
+    """Lines of a response: the longest replies have 128,000 tokens, each in an event of three lines at most, and twice
     as many are allowed. The libraries and the event loop need about 5 µs for each line."""
     max_event_bytes: int = 4 * 1024 * 1024
     """Bytes of one event: the largest hold a page that a search found, about 100 kB."""
@@ -57,7 +57,7 @@ class ProviderLimits(NamedTuple):
     silence_seconds: float = 300.0
     """Seconds between one word and the next: only a search, or a server that is gone, is silent for long."""
     total_seconds: float = 1_800.0
-    """Seconds of a whole answer: 32,000 tokens from a slow server."""
+    """Seconds of a whole reply: 32,000 tokens from a slow server."""
     program_seconds: float = 600.0
     """Seconds of a program's turn, with the usual time for retries: most print nothing until they are done, so silence
     tells nothing of them."""
@@ -78,7 +78,7 @@ class OverLimit(Exception):
 
 
 class Length(NamedTuple):
-    """The maximum length of an answer. None means no limit of that kind."""
+    """The maximum length of a reply. None means no limit of that kind."""
 
     tokens: int | None
     """The limit sent to the server, with room for reasoning."""
@@ -89,7 +89,7 @@ class Length(NamedTuple):
 
 
 def reply_length(brief: Brief, spec: str) -> Length:
-    """The maximum length of a model's answer to a brief. A limit of the format's own replaces the one for tokens."""
+    """The maximum length of a model's reply to a brief. A limit of the format's own replaces the one for tokens."""
     if brief.wants == "json":
         return Length(
             brief.max_tokens or _STRUCTURED_TOKENS + reasoning_tokens(spec),
@@ -121,7 +121,7 @@ class Meter:
         self._next_check = length.characters or (2 * length.words if length.words else None)
 
     def exceeded(self, characters: int, text: Callable[[], str]) -> bool:
-        """Whether an answer of so many characters is too long. Its text is looked at only a few times."""
+        """Whether a reply of so many characters is too long. Its text is looked at only a few times."""
         if self._next_check is None or characters <= self._next_check:
             return False
         visible = self._visible(text())
@@ -135,7 +135,7 @@ class Meter:
 
 
 class SilenceClock:
-    """Limits one answer: the time to its first word, from one word to the next, and in total.
+    """Limits one reply: the time to its first word, from one word to the next, and in total.
 
     With the usual 600 s for retries these are the times of `LIMITS`. They grow and shrink with it, except for the time
     in all, which only grows.
@@ -155,7 +155,7 @@ class SilenceClock:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
-        """Raises TimeoutError inside once the answer was silent, or took, too long. The time of an answer in several
+        """Raises TimeoutError inside once the reply was silent, or took, too long. The time of a reply in several
         requests begins with the first."""
         self._began = time.monotonic() if self._began is None else self._began
         self._heard_any = False
@@ -170,7 +170,7 @@ class SilenceClock:
             raise TimeoutError
 
     def restart_silence(self) -> None:
-        """Notes that some of the answer itself has come."""
+        """Notes that some of the reply itself has come."""
         self._heard_any = True
         if self._timeout is None:
             return
@@ -178,7 +178,7 @@ class SilenceClock:
             self._timeout.when(),
             asyncio.get_running_loop().time() + self._left(self.silence_seconds),
         )
-        # An answer comes in hundreds of pieces; a thousandth of the time is not worth a new timer.
+        # A reply comes in hundreds of pieces; a thousandth of the time is not worth a new timer.
         if deadline is None or abs(new_deadline - deadline) > self.silence_seconds / 1000:
             self._timeout.reschedule(new_deadline)
 

@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, batch_answers, call_errors, limits, servers
+from debate_orchestrator.providers import api, batch_responses, call_errors, limits, servers
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
@@ -44,7 +44,7 @@ class Completions(api.ApiModel):
     imports = "openai.resources.chat"
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """The answer to one brief, as `Provider` says. The API has no search."""
+        """The reply to one brief, as `Provider` says. The API has no search."""
         api_reply, options = CompletionsReply(), self._options(brief)
         clock = limits.SilenceClock(self.current.state.retry_for)
         await self.listen({"model": self.server.model}, options, api_reply, brief, clock, on_text)
@@ -64,12 +64,12 @@ class Completions(api.ApiModel):
         file = {"file": ("calls.jsonl", "".join(lines).encode())}
         form: dict[str, Any] = {"body": {"purpose": "batch"}, "files": file, "options": {"headers": _FORM}}
         data = await self.about_batches("post", "/files", **form)
-        return batch_answers.parse_part(self.name, batch_answers.HasId, data).id
+        return batch_responses.parse_part(self.name, batch_responses.HasId, data).id
 
     async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
         body = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": "24h"}
         data = await self.about_batches("post", _BATCHES, body=body)
-        batch = batch_answers.parse_part(self.name, _Batch, data)
+        batch = batch_responses.parse_part(self.name, _Batch, data)
         if batch.input_file_id != file:
             raise call_errors.broken_reply(self.name, "a batch of another file than the one that was to be created")
         return batch.id
@@ -86,19 +86,19 @@ class Completions(api.ApiModel):
         output, errors = [await self._lines(file, calls) for file in (state.output_file_id, state.error_file_id)]
         if output.keys() & errors.keys():
             raise call_errors.broken_reply(self.name, "results of a batch with two of one call")
-        early = state.status != "completed"  # then calls without a line have no answer
-        return await batch_answers.batch_replies(self.name, output | errors, calls, _batch_answer, allow_missing=early)
+        early = state.status != "completed"  # then calls without a line have no reply
+        return await batch_responses.batch_replies(self.name, output | errors, calls, _batch_reply, allow_missing=early)
 
     async def _batch(self, id: str) -> _Batch:
         data = await self.about_batches("get", f"{_BATCHES}/{quote(id, safe='')}")
-        return batch_answers.read_batch(self.name, _Batch, data, id)
+        return batch_responses.read_batch(self.name, _Batch, data, id)
 
     async def _lines(self, file: str | None, calls: Collection[str]) -> dict[str, _Line]:
         """The lines of a file of results by the id of each call; none if there is no file."""
         if file is None:
             return {}
         data = await self.about_batches("get", f"/files/{quote(file, safe='')}/content")
-        return await batch_answers.result_lines(self.name, data, _Line, calls)
+        return await batch_responses.result_lines(self.name, data, _Line, calls)
 
     def _options(self, brief: Brief) -> list[Option]:
         """Options requested of the server, with the words in which servers refuse them."""
@@ -157,7 +157,7 @@ class Completions(api.ApiModel):
 
 
 class CompletionsReply(api.ApiReply):
-    """An answer of Chat Completions."""
+    """A reply of Chat Completions."""
 
     endings = {"stop": "whole", "length": "cut", "content_filter": "refused"}
 
@@ -214,7 +214,7 @@ class CompletionsReply(api.ApiReply):
         return []
 
     def _count(self, usage: Any) -> None:
-        """Takes the counts. Counts that are not numbers are unknown: no whole answer is thrown away for that."""
+        """Takes the counts. Counts that are not numbers are unknown: no whole reply is thrown away for that."""
         prompt, output = api.count_field(usage, "prompt_tokens"), api.count_field(usage, "completion_tokens")
         if prompt is not None and output is not None:
             cached = min(api.count_field(api.field(usage, "prompt_tokens_details"), "cached_tokens") or 0, prompt)
@@ -238,16 +238,16 @@ class CompletionsReply(api.ApiReply):
         return "refused" if self._refusal else super().ended()
 
 
-class _Batch(batch_answers.HasId):
+class _Batch(batch_responses.HasId):
     status: Literal[
         "validating", "failed", "in_progress", "finalizing", "completed", "expired", "cancelling", "cancelled"
     ]
-    input_file_id: batch_answers.Id
-    output_file_id: batch_answers.Id | None = None
-    error_file_id: batch_answers.Id | None = None
+    input_file_id: batch_responses.Id
+    output_file_id: batch_responses.Id | None = None
+    error_file_id: batch_responses.Id | None = None
 
 
-class _Response(batch_answers.VendorModel):
+class _Response(batch_responses.VendorModel):
     status_code: int
     body: Any
 
@@ -258,7 +258,7 @@ class _Response(batch_answers.VendorModel):
         return self
 
 
-class _Line(batch_answers.ResultLine):
+class _Line(batch_responses.ResultLine):
     response: _Response | None = None
     error: dict[str, Any] | None = None
 
@@ -270,8 +270,8 @@ class _Line(batch_answers.ResultLine):
         return self
 
 
-def _batch_answer(line: _Line) -> CompletionsReply | str:
-    """The answer in the line of one call; why there is none."""
+def _batch_reply(line: _Line) -> CompletionsReply | str:
+    """The reply in the line of one call; why there is none."""
     response = line.response
     if line.error is not None or response is None or response.status_code != 200:
         return str(line.error or (response and response.body) or "no response")

@@ -46,9 +46,9 @@ class ModelPrice(FrozenModel):
     """Tokens below which a prefix is not cached."""
     context: int | None = None
     max_output: int | None = Field(default=None, alias="most_output")
-    """Tokens that an answer may have."""
+    """Tokens that a reply may have."""
     thinking: int | None = None
-    """Tokens that it may think for before it answers; None if the registry decides."""
+    """Tokens that it may think for before it replies; None if the registry decides."""
     long: LongPrice | None = None
 
     def at_least(self, input: float, output: float) -> ModelPrice:

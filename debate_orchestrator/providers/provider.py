@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.prompting.briefs import Brief
 
 OnPiece = Callable[[str], None]
-"""Receives each piece of an answer as it comes; the first, which may be empty, when the answer has begun."""
+"""Receives each piece of a reply as it comes; the first, which may be empty, when the reply has begun."""
 
 
 class Permissions(NamedTuple):
@@ -33,19 +33,19 @@ NO_PERMISSIONS = Permissions()
 
 
 class Provider:
-    """A provider answers briefs."""
+    """A provider replies to briefs."""
 
     name: str
     """The spec from the cast; it is written beside every reply."""
     caches = False
-    """Whether calls with the same beginning get cheaper once the first of them has begun to answer."""
+    """Whether calls with the same beginning get cheaper once the first of them has begun to reply."""
     turn_taker: TurnTaker | None = None
     """The person for the turns of a human seat; None until the terminal or the browser provides one."""
     pages_folder: str | None = None
     """The folder for pages that are fetched; None keeps nothing."""
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """The answer to a brief, verbatim, from one call: the loop decides on retries. Raises TransientError where
+        """The reply to a brief, verbatim, from one call: the loop decides on retries. Raises TransientError where
         another call may succeed, Paused or ProviderFailed if the user has to change something first."""
         raise NotImplementedError
 
@@ -108,7 +108,7 @@ class BatchApi(Protocol):
 
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         """The replies of a batch that has ended, by the id of each of `calls`, which are all those that the batch has.
-        An error stands for a call of which the provider says that it has no answer. A call whose answer is not whole is
+        An error stands for a call of which the provider says that it has no reply. A call whose reply is not whole is
         left out. TransientError if the results are not whole, or are those of another batch."""
         ...
 
@@ -134,7 +134,7 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
     the screen and into the journal. Modules shorten what they quote with `call_errors.quote`, and what they keep with
     `redact.truncate`, never before redaction.
 
-    An answer is paid for: it is read to its end also where showing it fails. UnshownReply then has it.
+    A reply is paid for: it is read to its end also where showing it fails. UnshownReply then has it.
     """
     pieces, failures = StreamRedactor(on_text, withheld=not watched), list[Exception]()
 

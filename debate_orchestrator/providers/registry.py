@@ -47,7 +47,7 @@ class Api(NamedTuple):
     batches: bool = False
     """Whether the vendor takes requests in batches, at a lower price."""
     thinking: int = 24_000
-    """Tokens that a model may think for before it answers, where the table of prices does not say."""
+    """Tokens that a model may think for before it replies, where the table of prices does not say."""
     thinking_elsewhere: int = 8_000
     """The same for models of another server, which is likely to be smaller and slower."""
     prices: Literal["own", "vendor/model", "free", "none"] = "own"
@@ -70,7 +70,7 @@ class ProviderEntry(NamedTuple):
     seats: tuple[str, ...] = ()
     """The seats that it may fill; empty if it may fill every seat."""
     seconds: float | None = None
-    """Seconds that a turn is assumed to take; None if that follows from the length of the answer."""
+    """Seconds that a turn is assumed to take; None if that follows from the length of the reply."""
     api: Api | None = None
 
 

@@ -436,7 +436,7 @@ class EarlierRoundReport(Part):
 
 
 class EarlierDebateReport(Part):
-    """The recorded debate that is judged again here."""
+    """The earlier debate that is judged again here."""
 
     source: str
     """The journal or transcript that it comes from."""

@@ -318,14 +318,14 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
 
 
 def earlier_debate_report(earlier_debate: EarlierDebate) -> EarlierDebateReport:
-    """The recorded debate that is judged again."""
+    """The earlier debate that is judged again."""
     rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(earlier_debate.rounds.items()))
     fields = {name: getattr(earlier_debate, name) for name in EarlierDebateReport.model_fields}
     return EarlierDebateReport(**{**fields, "speakers": public_speakers(earlier_debate), "rounds": tuple(rounds)})
 
 
 def public_speakers(earlier_debate: EarlierDebate) -> dict[str, str]:
-    """The speakers of a recorded debate, side by side, as reports name them. Names in a transcript are its author's."""
+    """The speakers of an earlier debate, side by side, as reports name them. Names in a transcript are its author's."""
     return {
         side: without_quotation_marks(model_spec.public_name(speaker))
         for side, speaker in earlier_debate.speakers.items()
@@ -341,8 +341,8 @@ _KINDS: dict[model_spec.Speaker, RunKind] = {
 
 
 def _kind(debate: DebateState) -> RunKind:
-    """The common kind of all who have a seat or have spoken. A clerk only looks things up, and the speakers of a
-    recorded debate were not called."""
+    """The common kind of all who have a seat or have spoken. A clerk only looks things up, and the speakers of an
+    earlier debate were not called."""
     is_judged_again = debate.opened.earlier_debate is not None
     seats = [seat for seat in debate.active_seats if (seat == JUDGE if is_judged_again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}

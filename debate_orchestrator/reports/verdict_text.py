@@ -198,7 +198,7 @@ UNDECIDED = "not decided"
 
 
 def earlier_verdict(report: ReportModel) -> PhraseTable | None:
-    """The decision of a recorded debate, beside that of its second judging; None if it had not been judged."""
+    """The decision of the earlier debate, beside that of its second judging; None if it had not been judged."""
     earlier_debate, verdict = report.earlier_debate, report.verdict
     if earlier_debate is None or not earlier_debate.judges:
         return None

@@ -202,7 +202,7 @@ def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
 
 
 def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
-    """The risks of judging a recorded debate again: its prompts, and more rounds than its format takes. Its cast is not
+    """The risks of judging an earlier debate again: its prompts, and more rounds than its format takes. Its cast is not
     called."""
     return of_debate(events[0], {}) if isinstance(events[0], Opened) else ()
 

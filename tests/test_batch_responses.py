@@ -16,7 +16,7 @@ import started
 from core.folding import play_debate
 
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.providers import batch_answers
+from debate_orchestrator.providers import batch_responses
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import BatchApi
@@ -58,11 +58,11 @@ def answering(
 
 def test_half_a_character_in_a_result() -> None:
     """It is replaced in its text, as in a stream, so that a batch that is paid for can be used. A whole one stays."""
-    line = batch_answers.parse_part("m", Noted, rb'{"custom_id": "c", "said": ["a\ud800b", "\ud83d\ude00"]}')
+    line = batch_responses.parse_part("m", Noted, rb'{"custom_id": "c", "said": ["a\ud800b", "\ud83d\ude00"]}')
     assert line.said == ["a?b", "\U0001f600"]
 
 
-class Noted(batch_answers.ResultLine):
+class Noted(batch_responses.ResultLine):
     said: list[str]
 
 
@@ -170,11 +170,11 @@ DAMAGES = {
 
 def test_results_have_a_limit_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Results with more lines than a response may have are refused, empty ones too; as many as allowed are skipped."""
-    monkeypatch.setattr(batch_answers, "LIMITS", LIMITS._replace(max_response_lines=1_000))
+    monkeypatch.setattr(batch_responses, "LIMITS", LIMITS._replace(max_response_lines=1_000))
     line = json.dumps(result_line("c", "x")).encode()
 
     def lines(data: bytes) -> Any:
-        return asyncio.run(batch_answers.result_lines("x", data, batch_answers.ResultLine, {"c"}))
+        return asyncio.run(batch_responses.result_lines("x", data, batch_responses.ResultLine, {"c"}))
 
     assert lines(b"\n" * 999 + line).keys() == {"c"}
     with pytest.raises(TransientError, match="more than 1,000 lines"):
@@ -192,9 +192,9 @@ def test_empty_lines_of_results_take_no_time(monkeypatch: pytest.MonkeyPatch) ->
         turns += 1
         await sleep(seconds)
 
-    monkeypatch.setattr(batch_answers.asyncio, "sleep", counted)
+    monkeypatch.setattr(batch_responses.asyncio, "sleep", counted)
     data = b"\n" * LIMITS.max_response_lines
-    assert asyncio.run(batch_answers.result_lines("x", data, batch_answers.ResultLine, {"c"})) == {}
+    assert asyncio.run(batch_responses.result_lines("x", data, batch_responses.ResultLine, {"c"})) == {}
     assert 100 < turns < LIMITS.max_response_lines / 100
 
 

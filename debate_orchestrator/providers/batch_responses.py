@@ -1,8 +1,8 @@
 """Reads strictly what a vendor says of batches: their states, and their results.
 
-A gateway may answer with a page or an error of its own, or with a part of the answer, and the status may still be 200.
-So an answer that does not have the documented shape raises TransientError. It is never taken to mean that a call has no
-result, since the call would then be made and paid for again.
+A gateway may respond with a page or an error of its own, or with a part of the response, and the status may still be
+200. So a response that does not have the documented shape raises TransientError. It is never taken to mean that a call
+has no result, since the call would then be made and paid for again.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from debate_orchestrator.util.redact import map_leaves, redact
 MAX_ID_LENGTH = 200
 """Characters of the id of a batch or a file: those of vendors have about 40."""
 _MAX_RECORDS = 20_000
-"""Lists and objects of one answer about batches, of which each costs time to check."""
+"""Lists and objects of one response about batches, of which each costs time to check."""
 _LINES_AT_ONCE = 500
 """Empty lines that are skipped before the event loop has its turn."""
 _QUOTED = 80
-"""Characters that are shown of an answer without the documented shape."""
+"""Characters that are shown of a response without the documented shape."""
 
 
 def _check_id(id: str) -> str:
@@ -69,7 +69,7 @@ _Line = TypeVar("_Line", bound=ResultLine)
 
 
 def parse_part(name: str, shape: type[_VendorModel], data: bytes) -> _VendorModel:
-    """The answer of the server of the model `name`; half a character in one of its texts is replaced, as in a stream.
+    """The response of the server of the model `name`; half a character in one of its texts is replaced, as in a stream.
     TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")
     if len(text) > LIMITS.max_event_bytes or text.count("[") + text.count("{") > _MAX_RECORDS:
@@ -83,7 +83,7 @@ def parse_part(name: str, shape: type[_VendorModel], data: bytes) -> _VendorMode
 
 
 def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
-    """The batch of that id. TransientError if the answer is none, or is another batch."""
+    """The batch of that id. TransientError if the response is none, or is another batch."""
     batch = parse_part(name, shape, data)
     if batch.id != id:
         raise call_errors.broken_reply(name, "another batch than the one that was asked for")
@@ -121,7 +121,7 @@ async def batch_replies(
     allow_missing: bool,
 ) -> dict[str, Reply | TransientError]:
     """The replies of a batch of the model `name` by the id of each call, without those that break off. `parse_line`
-    returns the answer of a line, or why there is none. Raises
+    returns the reply in a line, or why there is none. Raises
     TransientError if some lines are of other calls, or if one of `calls` has no line, unless `allow_missing`."""
     calls = set(calls)
     ours = len(lines.keys() & calls)
@@ -140,7 +140,7 @@ async def batch_replies(
 
 
 def _result(name: str, api_reply: ApiReply | str) -> Reply | TransientError | None:
-    """The reply that an answer amounts to, or why there is none; None if the answer breaks off."""
+    """The reply that an API's reply amounts to, or why there is none; None if it breaks off."""
     if isinstance(api_reply, str):
         return TransientError(f"{name} gave no answer in its batch: {call_errors.quote(api_reply)}.")
     if api_reply.length > LIMITS.max_reply_chars:
