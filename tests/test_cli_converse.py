@@ -82,7 +82,7 @@ class TestAtATerminal:
         ran, shown = person("--answers", "r.md", keys=())
 
         assert (ran.code, shown, Path("r.md").read_text()) == (2, "", "# Debate Report\n")
-        assert "debate: r.md is a report of a debate, and no answers file." in ran.err
+        assert "debate: r.md is a report of a debate, not an answers file." in ran.err
 
     def test_leaving(self, person: Person) -> None:
         """Ctrl-C ends with exit code 130 and the command that goes on; that command does."""

@@ -44,7 +44,7 @@ def test_a_report_is_no_answers_file(debate: Run, finished: bytes) -> None:
     """A report that is given for an answers file is called one, and the command that prints the answers is named."""
     for verb in (("run", "--answers"), ("open", "--answers"), ("ask",)):
         ran = debate(*verb, "report.md")
-        assert ran.code == 2 and "report.md is a report of a debate, and no answers file." in ran.err
+        assert ran.code == 2 and "report.md is a report of a debate, not an answers file." in ran.err
         assert "`debate answers --from JOURNAL`" in ran.err
 
 

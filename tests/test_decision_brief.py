@@ -328,7 +328,7 @@ def test_the_list_can_be_changed_and_forms_show_what_is_asked(debate: Run, opene
     """`step` says how to change the list once it is drawn up, and never later. The empty form of a reply has the fewest
     rows that are asked for, one where any number will do, and null beside the values of a choice that may have none."""
     puppets.answer(opened["turns"], say, rounds=1)
-    assert "The list can be changed until a side has argued to it: " in debate("step", opened["journal"]).out
+    assert "The list can be changed until a side has spoken on it: " in debate("step", opened["journal"]).out
     told = debate("step", opened["journal"], "--json").json
     puppets.answer(told["turns"], say, rounds=1)
     assert "can be changed" not in debate("step", opened["journal"]).out

@@ -188,7 +188,7 @@ def test_a_second_signal_loses_no_reply(
     ran = hand_in(debate, standard_input, "1.opening.a", "Said A.")
     sys.setprofile(None)
     assert ran.code == 130 and "Said A.\n" in ran.err
-    assert "the part that had come of the reply on standard input is lost but for its text on stderr" in ran.err
+    assert "the part that had come of the reply on standard input could not be kept (" in ran.err
 
 
 @pytest.mark.parametrize(("size", "is_cut"), [(7, False), (6, True)])
@@ -253,7 +253,9 @@ def test_standard_input_that_is_not_taken_waits_for_room(
     ran = hand_in(debate, standard_input, "1.opening.b", "Line 1,\nand line 2.")
     assert "1.opening.b: the reply on standard input waits for room on the disk" in ran.err
     if is_interrupted:
-        assert ran.code == 130 and "\nLine 1,\nand line 2.\n" in ran.err and "is lost but for its text" in ran.err
+        assert (
+            ran.code == 130 and "\nLine 1,\nand line 2.\n" in ran.err and "; only its text on stderr is left" in ran.err
+        )
     else:
         kept = Path("report.turns/1.opening.b.reply.refused-1.md")
         assert ran.code == 2 and kept.read_text(encoding="utf-8") == "Line 1,\nand line 2."
@@ -284,7 +286,7 @@ def test_an_interrupt_on_a_full_disk_leaves_what_was_kept(
     kept, lost = inputs.save(wait=False)
     monkeypatch.setattr(os, "fsync", fsync)
 
-    assert "was kept as" in kept and "two: the reply on standard input is lost" in lost
+    assert "was kept as" in kept and "two: the reply on standard input could not be kept (" in lost
     assert [file.read_text(encoding="utf-8") for file in Path().glob("one*")] == ["Reply 0."]
 
 
@@ -295,7 +297,7 @@ def test_a_reply_from_standard_input_that_can_not_be_kept_is_printed(
     shutil.rmtree("report.turns")
     Path("report.turns").write_text("no folder", encoding="utf-8")
     ran = hand_in(debate, standard_input, "1.opening.b")
-    assert "1.opening.b: the reply on standard input is lost but for its text" in ran.err and ran.code == 2
+    assert "1.opening.b: the reply on standard input could not be kept (" in ran.err and ran.code == 2
     assert ran.err.startswith("Grüße, said A.\n")
 
 

@@ -155,7 +155,7 @@ def must_be_no_report(path: str) -> None:
     """Raises BadFile for a report that is given as an answers file."""
     if report_files.is_report(path):
         hint = "`debate answers --from JOURNAL`, which prints the answers of a debate"
-        raise BadFile(f"{name_of(path)} is a report of a debate, and no answers file.", hint=hint)
+        raise BadFile(f"{name_of(path)} is a report of a debate, not an answers file.", hint=hint)
 
 
 def read_standard_input() -> dict[str, Any]:
@@ -186,7 +186,7 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     name = format_of(_read_file(path) if os.path.exists(path) else {})
     if name != used_format and consent.open_risks(consent.source_of_file(path), risks.of_settings({"format": name})):
         problem = f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}."
-        print_status(f"{problem} `debate open --trust` agrees to it.")
+        print_status(f"{problem} If you trust it, use `debate open --trust`.")
         name = DEFAULT_FORMAT
     return setup_questions(name, free_report())
 

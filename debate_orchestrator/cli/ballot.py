@@ -103,7 +103,9 @@ def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -
         arguments.read, _text_for_review(reviewed), markdown.TO_REVIEW.encode(), "a debate to be reviewed"
     )
     if path_kept:
-        print_status(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(path_kept)}.")
+        print_status(
+            f"{name_of(arguments.read)} was edited, or is not from this program; it is kept as {name_of(path_kept)}."
+        )
     if arguments.json:
         print_json({"status": "written", "transcript": arguments.read})
     else:

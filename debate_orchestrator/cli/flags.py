@@ -25,7 +25,7 @@ def add_journal(parser: argparse.ArgumentParser, which: str = "") -> None:
 
 def add_waiting(parser: argparse.ArgumentParser, purpose: str) -> None:
     """Adds the option for how long a host's command waits for replies."""
-    about = f"wait for {purpose}, up to that many seconds (110 unless given), and take what is there then"
+    about = f"wait up to that many seconds (110 by default) for {purpose}, then go on"
     parser.add_argument("--wait", nargs="?", type=_seconds, const=110.0, metavar="SECONDS", help=about)
 
 

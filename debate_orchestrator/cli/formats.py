@@ -126,13 +126,13 @@ def _rules(format: Format) -> Iterator[str]:
     round_limits = f"Rounds: {limits.default} by default, 1 to {limits.maximum}{more_if_insisted}."
     yield round_limits if limits.maximum > 1 else "Rounds: one."
     if JUDGE not in format.seats:
-        yield "It has no judge; `debate judge` judges what was said, separately."
+        yield "It has no judge; `debate judge` can judge the speeches afterwards."
         return
     yield f"Judges: {format.judge_count} unless others are named (--judge, once for each)."
     if format.mirror:
         yield "Every judge also votes with the sides exchanged; a vote that flips does not count (--no-mirror: once)."
     if format.decided_by == "swing":
-        yield "The side wins that gained more votes since those cast before the first word."
+        yield "The side that gained more votes since the vote before the first word wins."
 
 
 def _print_rubric(format: Format, rounds: int, strictness: str) -> None:

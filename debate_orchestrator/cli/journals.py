@@ -41,7 +41,7 @@ def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unf
         print_status(f"{path} is a report; using its journal {journal_path}.")
         return journal_path
     if suffix in FILE_TYPES and not transcripts and os.path.isfile(path):
-        hint = "name the journal, where it is elsewhere; `debate check JOURNAL REPORT` compares this report with it"
+        hint = "if the journal is elsewhere, name it; `debate check JOURNAL REPORT` compares this report with it"
         raise BadJournal(f"{path}: if this is a report, its journal {journal_path} is not there.", hint=hint)
     if not os.path.lexists(path):
         raise BadJournal(f"No such file: {short_repr(path)}.", hint=journal.NAME_ONE)

@@ -58,7 +58,7 @@ VERBS = {
         "debate close debate-report.journal.jsonl",
     ),
     "judge": Verb(
-        "judge a finished debate again, or one written down elsewhere, without debating again",
+        "judge a finished debate again, or judge a transcript",
         "debate judge debate-report.journal.jsonl --judge anthropic:claude-opus-5-5",
     ),
     "report": Verb("make the reports again", "debate report debate-report.journal.jsonl --to copy.html"),
@@ -68,7 +68,7 @@ VERBS = {
     ),
     "demo": Verb("replay a real recorded debate; no key, no network", "debate demo --to demo-report.md"),
     "check": Verb(
-        "tell whether a journal is undamaged and its debate complete, and whether its reports match it",
+        "check whether a journal is undamaged and its debate complete, and whether its reports match it",
         "debate check debate-report.journal.jsonl debate-report.md",
     ),
     "models": Verb("list the models and programs that can be called from here, and why others can't", "debate models"),

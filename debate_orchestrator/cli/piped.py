@@ -139,7 +139,7 @@ class Piped:
                 _save(piped_input, about, wait=wait)
             except (BadFile, OSError) as error:
                 print_status(*piped_input.data.decode("utf-8", "backslashreplace").splitlines())
-                sentences.append(f"{about} is lost but for its text on stderr, since it can't be kept: {reason(error)}")
+                sentences.append(f"{about} could not be kept ({reason(error)}); only its text on stderr is left")
                 continue
             hint = (
                 f"`{self.hand_in(shlex.quote(piped_input.name), shlex.quote(piped_input.path))}` once it can be taken"

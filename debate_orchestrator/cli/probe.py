@@ -126,7 +126,7 @@ def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, flo
         if spec not in reachable
     ]
     if not judges:
-        problems.append("--judge is missing. `debate models` lists who can be asked.")
+        problems.append("--judge is missing. `debate models` lists the models that can be called.")
     cast = {"judge": reachable}
     problems += casting.cast_problems(cast) or casting.key_problems(cast, flags.permissions_of(arguments))
     if times not in map(str, range(1, MAX_REPEATS + 1)):

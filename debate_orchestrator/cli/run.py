@@ -58,7 +58,7 @@ def _piped_topic() -> str | None:
         return None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) > 1:
-        problem = f"topic: standard input holds {len(lines)} lines, and a topic is one."
+        problem = f"topic: standard input holds {len(lines)} lines, but a topic is one line."
         raise BadSettings(problem, hint="one sentence; `--context FILE` gives both sides a text to draw on")
     return lines[0] if lines else None
 

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_WORK_LEFT = "debate: some work did not end within {:g} s and was left."
+_WORK_LEFT = "debate: some work did not end within {:g} s and was given up."
 
 
 def _rules(path: str, *, trusted: bool) -> SiteRules:

@@ -205,7 +205,7 @@ def _print_results(
             say(line)
         if result.accepted and schedule.can_change_issues(session.state):
             say(
-                "The list can be changed until a side has argued to it: name the ids to keep and new questions, in the "
+                "The list can be changed until a side has spoken on it: name the ids to keep and new questions, in the "
                 f"new order, as in `{command('step', files.journal)} --issues I2 I1 'Who pays?'`."
             )
         for reply in result.accepted:

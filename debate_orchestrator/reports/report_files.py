@@ -184,7 +184,7 @@ def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
     every byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
     suffix = os.path.splitext(checked_path(path))[1]
     if path_kept := write_atomic(path, render_file(report, suffix), ours=lambda there: _is_unchanged(there, suffix)):
-        tell(f"{name_of(path)} was not as this program writes it: kept as {name_of(path_kept)}.")
+        tell(f"{name_of(path)} was edited, or is not from this program; it is kept as {name_of(path_kept)}.")
     return path
 
 

@@ -315,7 +315,7 @@ class TerminalPeople:
         self._prompter.tell(Line(""), *readable(person_turn, self._documents_read))
         self._documents_read |= {*documents(person_turn.debate, person_turn.brief)}
         for path in self._drafts.earlier_drafts(person_turn.brief):
-            self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
+            self._prompter.tell(f"An earlier draft for this turn is not offered; it is in {path}.")
 
 
 def readable(person_turn: PersonTurn, known_documents: Collection[Document]) -> list[Line]:

@@ -100,7 +100,7 @@ def _has_digest(digest: str, data: bytes) -> bool:
 
 def _write(path: str, data: bytes, ours: WrittenByUs) -> Iterator[str]:
     if path_kept := write_bytes_atomic(path, data, ours=ours):
-        yield f"{name_of(path)} was not as this program wrote it, and is kept as {name_of(path_kept)}."
+        yield f"{name_of(path)} was edited, or is not from this program; it is kept as {name_of(path_kept)}."
 
 
 PAGE_BEGINS = '<!doctype html>\n<html lang="en" class="debate-tournament">'

@@ -202,7 +202,7 @@ def _csv_rows(text: str, name: str) -> list[dict[str, str]]:
 
 def _row_problems(file_name: str, n: int, row: Any) -> Iterator[str]:
     if not isinstance(row, Mapping):
-        yield f"{file_name}: row {n} is {short_repr(row)}, and no topic with id, motion and category."
+        yield f"{file_name}: row {n} is {short_repr(row)}, not a topic with id, motion and category."
         return
     row = {str(key): value for key, value in row.items() if key is not None}
     name = f"{file_name}: topic {n} ({row['id']})" if _text(row.get("id")) else f"{file_name}: topic {n}"

@@ -162,7 +162,7 @@ def new(arguments: argparse.Namespace) -> int:
     name = shlex.quote(arguments.file)
     say(f"{arguments.file} is written.")
     print_status(f"What it takes: `{command('tournament plan', name)}`.")
-    print_status(f"All of it without a model: `{command('tournament run', name)} --rehearse`.")
+    print_status(f"To rehearse it without a model: `{command('tournament run', name)} --rehearse`.")
     return 0
 
 
