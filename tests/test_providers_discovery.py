@@ -129,9 +129,13 @@ def test_an_odd_list(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_password_in_an_address_is_not_shown(debate: Run, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user and the password of a server's address are printed by no verb, whatever word the password is."""
+    """The user, the password and the query of a server's address are printed by no verb, whatever word is there."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-    for address in (f"http://ann:hunter@{server.removeprefix('http://')}", "http://ann:hunter@127.0.0.1:1"):
+    for address in (
+        f"http://ann:hunter@{server.removeprefix('http://')}",
+        "http://ann:hunter@127.0.0.1:1",
+        f"{server}/v1?key=hunter#hunter",
+    ):
         monkeypatch.setenv("OLLAMA_HOST", address.removeprefix("http://"))
         monkeypatch.setenv("ANTHROPIC_API_KEY", "good")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", address)

@@ -157,6 +157,12 @@ def test_zeros_before_the_number_of_a_character(zeros: int) -> None:
                 assert redact(begin + end) == stream_text(begin, end) == "It is [key] indeed.", (form, sign)
 
 
+@pytest.mark.parametrize("begin", ["", "&#", "&#x", "&#0"])
+def test_a_key_that_begins_with_zeros(begin: str) -> None:
+    """They are the key's own, also where they look like those of an escape."""
+    assert "c2d1e4" not in Redactor(["00a7f3c2d1e4b5a6"])(f"{begin}00a7f3c2d1e4b5a6")
+
+
 def test_an_escape_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However often it is in a text with a key, so that a long text of escapes takes little time."""
     unescape = Mock(wraps=html.unescape)

@@ -216,7 +216,7 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> ModelSource:
         return unready(str(error))
     if key is None and api.needs_key:
         return ModelSource(spec=spec, ready=True, about=f"credentials: {credentials_in}")
-    url = servers.without_user((server.address or api.url).rstrip("/"))
+    url = servers.without_secrets((server.address or api.url).rstrip("/"))
     headers = {} if key is None else {api.list_key: f"Bearer {key}" if api.list_key == "authorization" else key}
     listing, problem = _get_in_time(f"{url}{api.list_path}", headers | {"anthropic-version": "2023-06-01"})
     names, more = _names(listing, *api.list_fields)

@@ -56,9 +56,9 @@ class ModelServer(NamedTuple):
         return self.url or os.environ.get(self.api.url_variable) or None
 
 
-def without_user(url: str) -> str:
-    """An address that is safe to show: one line, without user and password."""
-    scheme, slashes, rest = one_line(url).partition("//")
+def without_secrets(url: str) -> str:
+    """An address that is safe to show: one line, without user, password and query."""
+    scheme, slashes, rest = re.split("[?#]", one_line(url), maxsplit=1)[0].partition("//")
     return scheme + slashes + rest.rpartition("@")[2]
 
 
@@ -169,7 +169,7 @@ def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) 
         return None
     variable = server.key_variables[0]
     return (
-        f"The key in {variable} would be readable on its way over plain http to {without_user(url)}. "
+        f"The key in {variable} would be readable on its way over plain http to {without_secrets(url)}. "
         "Try: an https address, or `insecure` to permit it."
     )
 

@@ -104,6 +104,7 @@ def forms(secret: str) -> set[str]:
         as_latin = raw.decode("latin-1")  # as a server quotes it that reads headers as Latin-1
         read |= {searchable(text), "".join(as_latin.split()), searchable(as_latin)}
         read.add(searchable(re.sub(r"\s", "+", text.strip())))
+        read.add(searchable(f"&#{text}")[2:])  # zeros at its beginning count as those of the escape
         if max(text, default="") <= "\xff":
             read.add(text)  # as the escapes of its bytes in Latin-1 mean it
         encoded |= {raw.hex(), raw.hex().upper()}
