@@ -163,7 +163,7 @@ def test_what_is_no_choice() -> None:
 def test_sources_are_recorded() -> None:
     """Where an answer came from is the file or a default, unless the file itself says."""
     made = settle(rounds=2, sources={"topic": "user", "positions": "derived", "strictness": "flag", "other": "user"})
-    assert made.sources == {
+    assert made.origins == {
         "topic": "user", "positions": "derived", "rounds": "file", "strictness": "flag", "output": "default",
         "first": "default", "format": "default",
     }  # fmt: skip

@@ -59,7 +59,7 @@ def test_positions_are_derived(debate: Run, server: Server) -> None:
 
     assert ran.code == 0, ran.err
     assert setup.positions == {"a": "Tabs it is.", "b": "Spaces it is."}
-    assert setup.sources["positions"] == "derived"
+    assert setup.origins["positions"] == "derived"
     assert [(one.spec, one.text, one.called) for one in derived] == [("anthropic:n", DERIVED, True)]
     assert derived[0].usage is not None and derived[0].usage.input > 0
     assert 0 < ran.err.index("to derive the positions") < ran.err.index("Deriving the two positions"), ran.err

@@ -45,7 +45,7 @@ def test_the_setup_is_what_was_answered() -> None:
     assert (setup.topic, setup.positions) == ("Tabs are better.", {"a": "Tabs.", "b": "Spaces."})
     assert (setup.rounds, setup.strictness, setup.first, setup.feedback) == (2, "lenient", "b", False)
     assert (opened.cast, opened.settings.max_cost) == ({"a": ("host",), "b": ("host",), "judge": ("host", "host")}, 2.0)
-    assert setup.sources == given.sources
+    assert setup.origins == given.origins
 
 
 def test_everything_a_reader_needs_is_in_it() -> None:
@@ -146,7 +146,7 @@ def test_positions_without_a_model(cast: dict[str, Any]) -> None:
     asked, paid = opened.settings, opened.derived
 
     assert asked.positions == {"a": "We should move.", "b": "We should not move."}
-    assert asked.sources["positions"] == "default" and paid == ()
+    assert asked.origins["positions"] == "default" and paid == ()
 
 
 @pytest.mark.parametrize("judge", ["human", "rehearse", "host"])
@@ -245,7 +245,7 @@ def test_the_side_for_a_topic(row: tuple[str, str]) -> None:
 QUESTIONS = SetupQuestions(RULES)
 GOOD = SetupState(
     answers={"topic": "T", "positions": {"a": "x", "b": "y"}, "output": "o.md"},
-    sources={"output": "file"},
+    origins={"output": "file"},
     progress=SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True),
 )
 

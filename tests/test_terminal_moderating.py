@@ -55,7 +55,7 @@ def test_a_topic_is_restated_and_positions_are_derived(moderator: Moderator) -> 
 
     assert held.state.answers["topic"] == "Tabs beat spaces."
     assert held.state.answers["positions"] == {"a": "Tabs it is.", "b": "Spaces it is."}
-    assert held.state.sources["topic"] == held.state.sources["positions"] == "derived"
+    assert held.state.origins["topic"] == held.state.origins["positions"] == "derived"
     asked = held.text.index("Restating the topic: anthropic:claude-opus-5-5 (about $0.")
     assert asked < held.text.index("I'll frame the debate as: 'Tabs beat spaces'")
     assert "Deriving the two positions: anthropic:claude-opus-5-5 (about $0." in held.text
@@ -133,7 +133,7 @@ def test_a_correction_is_restated(moderator: Moderator) -> None:
     assert corrected.state.answers["topic"] == "In Python, tabs beat spaces."
     assert "only for Python" in json.dumps(moderator.server.requests[1])
     assert edited.state.answers["topic"] == "Tabs beat spaces. By far."
-    assert edited.state.sources["topic"] == "user"
+    assert edited.state.origins["topic"] == "user"
 
 
 def test_hostile_work_is_tamed(moderator: Moderator) -> None:

@@ -55,7 +55,7 @@ class TestOrder:
         assert held.ended == "confirmed"
         assert settled(held) == GIVEN
         assert -1 not in places and places == sorted(places)
-        assert held.state.sources["topic"] == "user" and held.state.sources["positions"] == "default"
+        assert held.state.origins["topic"] == "user" and held.state.origins["positions"] == "default"
         made = held.conversation.settings()
         assert (made.topic, made.rounds, made.cast["judge"]) == (TOPIC, 3, ("rehearse:anthropic:claude-opus-5-5",))
 

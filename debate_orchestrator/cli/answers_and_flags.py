@@ -15,7 +15,7 @@ from debate_orchestrator.cli.flags import settings_from_flags
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.phases import DEBATING_SEATS
-from debate_orchestrator.core.settings import DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_SOURCE, Settings
+from debate_orchestrator.core.settings import DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_ORIGIN, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats import loader
@@ -89,10 +89,10 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
     if "cast" in flags:
         cast = cast_by_seat(answers.get("cast"), format, format.optional_phases)
         values["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
-    sources = answers.get("sources")
-    if flags and isinstance(sources, dict | None):
-        keys_from_flags = [key for key in flags if key in SETTINGS_WITH_SOURCE]
-        values["sources"] = (sources or {}) | dict.fromkeys(keys_from_flags, "flag")
+    origins = answers.get("sources")
+    if flags and isinstance(origins, dict | None):
+        keys_from_flags = [key for key in flags if key in SETTINGS_WITH_ORIGIN]
+        values["sources"] = (origins or {}) | dict.fromkeys(keys_from_flags, "flag")
     try:
         settings = make_settings(values, format, REPORT, default_model, _locations_of_keys(arguments.answers))
     except BadSettings as error:

@@ -90,7 +90,7 @@ def _hand_in(file: str, key: str, path: str) -> str:
 def _check_opening(result: AskResult) -> None:
     """Raises the errors that `debate open` would raise, so that `ready` is said only of a debate that can be opened.
     Answers that the user has still to agree to are not checked, since that may read files that they name."""
-    answers = {**result.answers, "sources": result.sources}
+    answers = {**result.answers, "sources": result.origins}
     settings = make_settings(answers, format_check.load(format_of(answers)), REPORT)
     start.check_settings(settings, DebateFiles.of_output(settings.output))
 

@@ -115,7 +115,7 @@ def _tell_setup_file(setup_file: SetupFile, *, rehearse: bool) -> None:
 def _real_answers(state: SetupState) -> SetupState:
     """The answers of the debate that is rehearsed."""
 
-    if state.sources.get("positions") == "default":  # made for the rehearsal: a model derives those of the real debate
+    if state.origins.get("positions") == "default":  # made for the rehearsal: a model derives those of the real debate
         state = with_progress(with_answers(state, "default", positions=AUTO), positions_ok=False)
     cast = model_spec.unrehearsed_cast(state.answers["cast"])
     state = without_answers(state, "cast")

@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE
-from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, Text
+from debate_orchestrator.core.values import FREE_TEXT, JournaledModel, Text
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr, with_hint
 from debate_orchestrator.util.numbers import plural
@@ -60,26 +60,26 @@ class Setting:
     rejudge_group: Literal["", "votes", "calls"] = ""
     """The subject of a setting that may change when a debate is judged again: how judges vote, or how models are
     called."""
-    keeps_source: bool = False
+    keeps_origin: bool = False
     """Whether the journal says where its value came from."""
 
 
 _Switch = Annotated[bool, Strict()]
 
 
-class Settings(FrozenModel):
+class Settings(JournaledModel):
     """The result of a setup: flags, an answers file, the setup conversation and an agent host fill it, and a journal
     begins with it.
 
     In a journal `output` and `context` hold bare names, and `format` is `./NAME` for a format that was not shipped.
     """
 
-    topic: Annotated[Text, Setting("a sentence", keeps_source=True)]
+    topic: Annotated[Text, Setting("a sentence", keeps_origin=True)]
     positions: Annotated[
         dict[str, str],
         FREE_TEXT,
         Setting(
-            lambda format: f"auto, or a mapping with a sentence for {' and '.join(format.sides)}", keeps_source=True
+            lambda format: f"auto, or a mapping with a sentence for {' and '.join(format.sides)}", keeps_origin=True
         ),
     ] = {}
     """Side to the position it argues; empty if they are to be derived."""
@@ -92,7 +92,7 @@ class Settings(FrozenModel):
         Setting(
             lambda format: f"a whole number from 1 to {format.rounds.maximum}" if format.rounds.maximum > 1 else "1",
             format_default=lambda format: format.rounds.default,
-            keeps_source=True,
+            keeps_origin=True,
         ),
     ]
     strictness: Annotated[
@@ -100,15 +100,15 @@ class Settings(FrozenModel):
         Setting(
             lambda format: " or ".join(format.rubric.strictness),
             format_default=lambda format: tuple(format.rubric.strictness)[-1],
-            keeps_source=True,
+            keeps_origin=True,
         ),
     ]
-    output: Annotated[str, FREE_TEXT, Setting("a name for a file or a folder", keeps_source=True)] = "debate-report.md"
-    format: Annotated[str, Setting("a name, or the path of a folder", keeps_source=True)] = DEFAULT_FORMAT
+    output: Annotated[str, FREE_TEXT, Setting("a name for a file or a folder", keeps_origin=True)] = "debate-report.md"
+    format: Annotated[str, Setting("a name, or the path of a folder", keeps_origin=True)] = DEFAULT_FORMAT
     first: Annotated[
         str,
         Setting(
-            lambda format: " or ".join(format.sides), format_default=lambda format: format.sides[0], keeps_source=True
+            lambda format: " or ".join(format.sides), format_default=lambda format: format.sides[0], keeps_origin=True
         ),
     ]
     feedback: Annotated[_Switch, Setting()] = True
@@ -166,8 +166,8 @@ class Settings(FrozenModel):
     brief: Annotated[_Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.optional_phases)] = False
     """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False
-    sources: dict[str, AnswerOrigin] = {}
-    """The sources of some of the answers."""
+    origins: dict[str, AnswerOrigin] = Field(default={}, alias="sources")
+    """The origins of some of the answers."""
 
     @property
     def as_of(self) -> str | None:
@@ -227,7 +227,7 @@ SETTINGS: dict[str, Setting] = {
     name: declared for name, info in Settings.model_fields.items() if (declared := setting(info)) is not None
 }
 """Every setting by its name, in the order of an answers file."""
-SETTINGS_WITH_SOURCE = tuple(name for name, declared in SETTINGS.items() if declared.keeps_source)
+SETTINGS_WITH_ORIGIN = tuple(name for name, declared in SETTINGS.items() if declared.keeps_origin)
 VOTE_SETTINGS = tuple(name for name, declared in SETTINGS.items() if declared.rejudge_group == "votes")
 CALL_SETTINGS = tuple(name for name, declared in SETTINGS.items() if declared.rejudge_group == "calls")
 
@@ -245,7 +245,7 @@ def default_of(name: str, format: Format) -> Any:
 def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = False) -> str:
     """A sentence that says what is wrong with a setting's value. With `in_setup` it says what to answer, otherwise
     which setting to give."""
-    if name == "sources":
+    if name == "origins":
         origins = ", ".join(get_args(AnswerOrigin))
         return (
             f"sources: {short_repr(value)} does not map names of settings to where their values come from ({origins})."

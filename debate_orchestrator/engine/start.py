@@ -128,14 +128,14 @@ async def opened_with_positions(
         return opened
     provider = casting.make_provider(spec, CurrentState(fold([opened])), permissions)
     positions, replies = await derive_positions(settings, provider, tell, stop or asyncio.Event())
-    sources = {**settings.sources, "positions": "derived"}
-    return opened.with_settings(positions=positions, sources=sources).model_copy(update={"derived": replies})
+    origins = {**settings.origins, "positions": "derived"}
+    return opened.with_settings(positions=positions, origins=origins).model_copy(update={"derived": replies})
 
 
 def with_positions_of(settings: Settings, opened: Opened) -> Settings:
     """The settings with the positions with which their debate was opened."""
     opened_settings = opened.settings
-    return settings.model_copy(update={"positions": opened_settings.positions, "sources": opened_settings.sources})
+    return settings.model_copy(update={"positions": opened_settings.positions, "origins": opened_settings.origins})
 
 
 def without_model(settings: Settings) -> tuple[Settings, str]:
@@ -153,8 +153,8 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
         if any(model_spec.HOST in specs for specs in settings.cast.values()):
             hint += ", or `debate ask FILE`, which has an agent host word them"
         raise BadSettings(problem, hint=hint)
-    sources = {**settings.sources, "positions": "default"}
-    return settings.model_copy(update={"positions": positions, "sources": sources}), ""
+    origins = {**settings.origins, "positions": "default"}
+    return settings.model_copy(update={"positions": positions, "origins": origins}), ""
 
 
 def estimate_before_positions(settings: Settings) -> str:

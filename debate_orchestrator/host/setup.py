@@ -47,7 +47,7 @@ class AskResult(FrozenModel):
     turn_files: TurnFiles | None
     """The path of the moderator's brief, if a moderator is needed now."""
     answers: dict[str, Any]
-    sources: dict[str, str]
+    origins: dict[str, str]
     problems: tuple[str, ...]
     rejected_keys: frozenset[str]
     """The keys of the answers that were not taken."""
@@ -102,7 +102,7 @@ def ask(
         questions_to_ask=questions_to_ask,
         turn_files=turn_files,
         answers=state.answers,
-        sources=dict(state.sources),
+        origins=dict(state.origins),
         problems=tuple(problems),
         rejected_keys=rejected_keys,
         missing=missing,

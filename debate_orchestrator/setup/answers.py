@@ -18,7 +18,7 @@ from debate_orchestrator.core.settings import (
     MAX_JUDGES,
     MODERATOR,
     SETTINGS,
-    SETTINGS_WITH_SOURCE,
+    SETTINGS_WITH_ORIGIN,
     Settings,
     cast_problems,
     default_of,
@@ -33,7 +33,7 @@ from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, is_rehearsal, is_stand_in, specs_of
 from debate_orchestrator.util.numbers import plain_number
 
-KEYS = (*Settings.model_fields, "setup")
+KEYS = (*(info.alias or name for name, info in Settings.model_fields.items()), "setup")
 """The keys of an answers file; `setup` is the conversation that `debate ask` keeps there."""
 AUTO = "auto"
 """As many rounds as there is new ground for, up to the most that the format allows."""
@@ -155,7 +155,7 @@ def make_settings(
     without one; `location_of` gives the file and line of a key, for a message. Raises BadSettings with every
     problem."""
     problems = unknown_keys(answers, location_of)
-    values = {key: value for key, value in answers.items() if key in Settings.model_fields}
+    values = {key: value for key, value in answers.items() if key in KEYS and key != "setup"}
     if "topic" not in values:
         problems.append(with_hint("topic: no topic is given.", "give `topic`"))
     for name, declared in SETTINGS.items():
@@ -184,10 +184,10 @@ def make_settings(
     values["cast"] = _seat_models(by_seat, format, needed, default_model, seat_problems)
     if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
         _seat_rapporteur(values, format)
-    sources = values.get("sources") or {}
-    if isinstance(sources, dict):
-        sources = {key: sources.get(key, "file" if key in answers else "default") for key in SETTINGS_WITH_SOURCE}
-    values["sources"] = sources
+    origins = values.get("sources") or {}
+    if isinstance(origins, dict):
+        origins = {key: origins.get(key, "file" if key in answers else "default") for key in SETTINGS_WITH_ORIGIN}
+    values["sources"] = origins
     return _validate(values, format, problems, seat_problems)
 
 

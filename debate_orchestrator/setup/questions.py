@@ -266,7 +266,7 @@ class SetupQuestions:
         for key in ("rounds", *self.plain_settings):
             if key in given and key not in wrong_keys:
                 try:
-                    state = self._take(state, key, answers.typed_text(given[key]), state.sources.get(key, "file"))
+                    state = self._take(state, key, answers.typed_text(given[key]), state.origins.get(key, "file"))
                 except BadSettings as error:
                     problems += error.problems
         if problems:
@@ -279,7 +279,7 @@ class SetupQuestions:
         problems: list[str] = []
         for keys in (("positions",), ("rounds", "insist"), *((key,) for key in before.plain_settings)):
             given = {key: state.answers[key] for key in keys if key in state.answers}
-            fits = keys == ("positions",) or any(state.sources.get(key) != "default" for key in given)
+            fits = keys == ("positions",) or any(state.origins.get(key) != "default" for key in given)
             try:
                 self.with_checked_answers(SetupState(answers=given))
             except BadSettings as error:
@@ -305,7 +305,7 @@ class SetupQuestions:
         """The state once the user was really asked these questions."""
         return with_progress(state, asked={question.key: question.text for question in questions})
 
-    def answer(self, state: SetupState, key: str, value: str, source: AnswerOrigin = "user") -> SetupState:
+    def answer(self, state: SetupState, key: str, value: str, origin: AnswerOrigin = "user") -> SetupState:
         """The state with one more answer. An earlier answer may be given again: what depended on it is asked again,
         and if it is the same, nothing is. Raises BadSettings if the answer can't be taken."""
         text = value.strip()
@@ -326,36 +326,36 @@ class SetupQuestions:
         if self._choices(key) or wording.default:
             text = _OPTION_SUFFIX.sub("", text).strip()
         if text.lower() == "default" and wording.default:
-            text, source = answers.typed_text(self.default(key)), "default"
-        new_state = self._take(state, key, text, source)
+            text, origin = answers.typed_text(self.default(key)), "default"
+        new_state = self._take(state, key, text, origin)
         return with_progress(
             new_state, asked={other: text for other, text in new_state.progress.asked.items() if other != key}
         )
 
-    def _take(self, state: SetupState, key: str, text: str, source: AnswerOrigin) -> SetupState:
+    def _take(self, state: SetupState, key: str, text: str, origin: AnswerOrigin) -> SetupState:
         """The state with the answer to one question. Raises BadSettings."""
         if key.startswith("position_"):
-            return self._take_position(state, text, source, key.removeprefix("position_"))
+            return self._take_position(state, text, origin, key.removeprefix("position_"))
         if key in self.plain_settings:
             word = answers.as_word(text, self._choices(key))
-            return with_answers(state, source, **{key: answers.setting_of(key, word, self.format)})
+            return with_answers(state, origin, **{key: answers.setting_of(key, word, self.format)})
         match key:
             case "topic":
                 return self._take_topic(state, text)
             case "framing":
                 return self._take_framing(state, text)
             case "topic_ok":
-                return self._take_topic_ok(state, text, source)
+                return self._take_topic_ok(state, text, origin)
             case "positions":
                 return self._take_positions(state, text)
             case "positions_ok":
                 return self._take_positions_ok(state, text)
             case "rounds":
-                return self._take_rounds(state, text, source)
+                return self._take_rounds(state, text, origin)
             case "insist":
-                return self._take_insist(state, text, source)
+                return self._take_insist(state, text, origin)
             case "rapporteur":
-                return self._take_rapporteur(state, text, source)
+                return self._take_rapporteur(state, text, origin)
         raise AssertionError(f"a question without an answer: {key}")
 
     def with_proposal(self, state: SetupState, name: str, value: Any) -> SetupState:
@@ -411,21 +411,21 @@ class SetupQuestions:
             return bool(state.answers.get("insist"))
         return state.progress.positions_ok if key == "positions_ok" else state.progress.topic_ok
 
-    def _take_topic_ok(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
+    def _take_topic_ok(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
         if text.lower() in _YES:
             restated = sanitize.one_line(str((state.progress.proposal or {}).get("restated") or state.answers["topic"]))
             unchanged = bool(state.progress.topics) and restated == sanitize.one_line(state.progress.topics[-1])
-            return self._with_confirmed_topic(state, restated, source if unchanged else "derived")
+            return self._with_confirmed_topic(state, restated, origin if unchanged else "derived")
         if text.lower() in _NO:
             return with_progress(self._without_topic(state), topics=())
         if suggestion := suggest(text.lower(), (_YES[0], _NO[0])):
             raise BadSettings(f"topic_ok: {short_repr(text)} is not yes, no, or the topic in other words. {suggestion}")
         return self._correct(state, text)
 
-    def _with_confirmed_topic(self, state: SetupState, topic: str, source: AnswerOrigin) -> SetupState:
+    def _with_confirmed_topic(self, state: SetupState, topic: str, origin: AnswerOrigin) -> SetupState:
         """The state with its topic confirmed."""
         if state.answers.get("topic") != topic:
-            state = with_answers(self._without_topic(state, state.progress.proposal), source, topic=topic)
+            state = with_answers(self._without_topic(state, state.progress.proposal), origin, topic=topic)
         return with_progress(state, topic_ok=True)
 
     def _without_topic(self, state: SetupState, proposal: dict[str, Any] | None = None) -> SetupState:
@@ -452,11 +452,11 @@ class SetupQuestions:
         new_state = without_answers(state, "positions")
         return with_progress(new_state, set_aside_positions=set_aside, positions_ok=False, positions=choice)
 
-    def _take_position(self, state: SetupState, text: str, source: AnswerOrigin, side: str) -> SetupState:
+    def _take_position(self, state: SetupState, text: str, origin: AnswerOrigin, side: str) -> SetupState:
         before = state.answers.get("positions", {})
         if before.get(side) == (line := answers.checked_sentence(f"position_{side}", text)):
             return state
-        new_state = with_answers(state, source, positions={**before, side: line})
+        new_state = with_answers(state, origin, positions={**before, side: line})
         return with_progress(new_state, positions="own", positions_ok=False)
 
     def _take_positions_ok(self, state: SetupState, text: str) -> SetupState:
@@ -470,26 +470,26 @@ class SetupQuestions:
             new_state, positions=None, set_aside_positions={}, positions_ok=False, rejected=rejected[-MAX_KEPT:]
         )
 
-    def _take_rounds(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
+    def _take_rounds(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_say_no_new_ground:
-            return with_answers(without_answers(state, "insist"), source, rounds=answers.AUTO)
+            return with_answers(without_answers(state, "insist"), origin, rounds=answers.AUTO)
         number = answers.parse_rounds(text, self.format.rounds.maximum_if_insisted)
         if number is None:
             raise BadSettings(value_problem("rounds", text, self.format, in_setup=True))
         same = state.answers.get("rounds") == number
-        return with_answers(state if same else without_answers(state, "insist"), source, rounds=number)
+        return with_answers(state if same else without_answers(state, "insist"), origin, rounds=number)
 
-    def _take_rapporteur(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
+    def _take_rapporteur(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
         format = self.format
         if RAPPORTEUR not in format.active_seats(format.optional_phases):
             raise BadSettings(f"{RAPPORTEUR}: the format {format.name} has no such seat.")
         cast = dict(state.answers.get("cast") or {})
         cast.pop(RAPPORTEUR, None)
-        return with_answers(state, source, cast=cast if text.lower() == JUDGE else {**cast, RAPPORTEUR: text})
+        return with_answers(state, origin, cast=cast if text.lower() == JUDGE else {**cast, RAPPORTEUR: text})
 
-    def _take_insist(self, state: SetupState, text: str, source: AnswerOrigin) -> SetupState:
+    def _take_insist(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
         if _yes("insist", text):
-            return with_answers(state, source, insist=True)
+            return with_answers(state, origin, insist=True)
         return without_answers(state, "rounds", "insist")
 
 

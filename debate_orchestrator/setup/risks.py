@@ -78,7 +78,7 @@ class Risk(FrozenModel):
     """One program, server, file or set of prompts that a setup wants to use."""
 
     kind: Kind
-    """A `recording` is the journal that a `replay:` source names."""
+    """A `recording` is the journal that a `replay:` spec names."""
     where: str
     """The keys of the setup that ask for it, as in `cast.a, cast.b`."""
     what: str

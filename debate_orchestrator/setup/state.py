@@ -45,7 +45,7 @@ def load(path: str) -> SetupState:
     data = read_file(path)
     if problems := unknown_keys(data, lambda key: name_of(path)):
         raise BadFile(problems)
-    progress, sources = data.pop("setup", None), data.pop("sources", None)
+    progress, origins = data.pop("setup", None), data.pop("sources", None)
     if problems := [problem for name, text in _stated(data) for problem in line_problems(name, text)]:
         raise BadFile(f"{path}: {problem}" for problem in problems)
     positions = as_word(data.get("positions"), (AUTO,))
@@ -55,12 +55,12 @@ def load(path: str) -> SetupState:
         if progress is not None:
             if positions == AUTO:
                 progress = {**progress, "positions": AUTO, "positions_ok": False}
-            return SetupState(answers=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
+            return SetupState(answers=data, origins=origins or {}, progress=SetupProgress.model_validate(progress))
         topic = data.get("topic")
         topics = (data.pop("topic"),) if isinstance(topic, str) else ()
         kind = "own" if isinstance(positions, dict) else "auto" if positions == AUTO else None
         return SetupState(
-            answers=data, sources=dict.fromkeys(data, "file"), progress=SetupProgress(topics=topics, positions=kind)
+            answers=data, origins=dict.fromkeys(data, "file"), progress=SetupProgress(topics=topics, positions=kind)
         )
     except ValidationError:
         problem = f"{path} does not hold a setup conversation as `debate ask` keeps it."
@@ -80,7 +80,7 @@ def save(path: str, state: SetupState, tell: Tell = ignore) -> None:
     sentence."""
     data = {
         **state.answers,
-        "sources": dict(state.sources),
+        "sources": dict(state.origins),
         "setup": state.progress.model_dump(mode="json", by_alias=True),
     }
     text = _text(path, data)
@@ -166,7 +166,7 @@ class SetupState(FrozenModel):
 
     answers: dict[str, Any] = {}
     """Settled answers, by their key in an answers file."""
-    sources: dict[str, AnswerOrigin] = {}
+    origins: dict[str, AnswerOrigin] = {}
     progress: SetupProgress = SetupProgress()
 
 
@@ -208,10 +208,10 @@ def with_progress(state: SetupState, **changes: Any) -> SetupState:
     return state.model_copy(update={"progress": state.progress.model_copy(update=changes)})
 
 
-def with_answers(state: SetupState, source: AnswerOrigin, **values: Any) -> SetupState:
+def with_answers(state: SetupState, origin: AnswerOrigin, **values: Any) -> SetupState:
     """The state with these answers."""
-    sources = state.sources | dict.fromkeys(values, source)
-    return state.model_copy(update={"answers": state.answers | values, "sources": sources})
+    origins = state.origins | dict.fromkeys(values, origin)
+    return state.model_copy(update={"answers": state.answers | values, "origins": origins})
 
 
 def without_answers(state: SetupState, *keys: str) -> SetupState:

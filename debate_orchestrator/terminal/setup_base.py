@@ -138,7 +138,7 @@ class SetupBase:
 
     def settings(self) -> Settings:
         """The answers as a debate uses them."""
-        answers = {**self.state.answers, "sources": dict(self.state.sources)}
+        answers = {**self.state.answers, "sources": dict(self.state.origins)}
         return make_settings(answers, self.setup_questions.format, self.setup_questions.default_output)
 
     def save(self, state: SetupState | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
-from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_SOURCE, Settings
+from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_ORIGIN, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.providers.discovery import FoundModels
@@ -132,7 +132,7 @@ def answers_of(form_data: Mapping[str, str], format: Format, models: FoundModels
         if text := form_data.get(name, "").strip():
             answers[name] = from_text(name, text, separator="\n")
     answers["output"] = str(debate_list.free_files(answers["topic"]).report)
-    answers["sources"] = {key: "user" for key in SETTINGS_WITH_SOURCE if key in answers and key != "output"}
+    answers["sources"] = {key: "user" for key in SETTINGS_WITH_ORIGIN if key in answers and key != "output"}
     return answers
 
 
