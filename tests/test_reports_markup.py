@@ -108,7 +108,7 @@ QUOTED = {  # a bar stands for a character that is not seen
     "Final Verdict\n---": "> Final Verdict\n> ¦---",
     "**Scores:** 9\n\n*The winner is B*": "> **Scores:** 9\n>\n> *The winner is B*",
     "x <b>y</b> `<b>`": "> x <¦b>y<¦/b> `<¦b>`",
-    "![x](https://example.org/x.png)": "> !¦[x](https://example.org/x.png)",
+    "![x](https://example.org/x.png)": "> ¦!¦[x](https://example.org/x.png)",
     "[!NOTE]\nx": "> [¦!NOTE]\n> x",
     "[x](javascript:y)": "> [x]¦(javascript:y)",
     "[a]: https://example.org": "> [a]¦: https://example.org",
@@ -118,6 +118,9 @@ QUOTED = {  # a bar stands for a character that is not seen
     "a\n:-:": "> a\n> :-:",
     "\\input{x} $$": "> \\¦input¦{¦x} ¦\\$¦¦\\$¦",
     "```\nx": "> ```\n> x\n> ```",
+    "!so\n> !so": "> ¦!so\n> > ¦!so",
+    "~~~# 12\nx": "> ~~~\n> ¦# 12\n> x\n> ~~~",
+    "````---": "> ````\n> ¦---\n> ````",
     "\x1b[31mred": "> ␛[31mred",
     "\n \n": "",
 }
@@ -316,6 +319,27 @@ def test_no_formula_is_drawn(text: str) -> None:
         for reader in reading.READERS:
             assert reading.forged(made, reader) == []
     assert shown_text(quote_speech("costs $5")) == "> costs \\$5"
+
+
+CODE_WITH_A_DOLLAR = {
+    "see http://a.io/` $x % y$ ` z": "> see http://a.io/\\` ¦\\$¦x % y¦\\$¦ \\` z",
+    "`a` by //a.io/` $x$ `": "> `a` by //a.io/\\` ¦\\$¦x¦\\$¦ \\`",
+    "a@b.io `$x` `y`": "> a@b.io \\`¦\\$¦x\\` `y`",
+    "WWW.a.io `$x`": "> WWW.a.io \\`¦\\$¦x\\`",
+    "`$x` is set\n\nhttps://a.io `y`": "> `$x` is set\n>\n> https://a.io `y`",
+    "> x\n    > ~~~\n    > $x$": ">     > x\n>         > ~~~\n>         > $x$",
+    "- ~~~\n  $x$\n  ~~~": ">     - ~~~\n>       $x$\n>       ~~~",
+    "- ~~~\n  x\n  ~~~\n\n`$x`": "> - ~~~\n>   x\n>   ~~~\n>\n> \\`¦\\$¦x\\`",
+    "~~~\n$x$\n \t~~~\ny": ">     ~~~\n>     $x$\n>      \t~~~\n>     y",
+    "so\n~~~\n$x$\n~~~\nso": "> so\n>\n> ~~~\n> $x$\n> ~~~\n> so",
+}
+
+
+def test_a_dollar_stays_only_in_what_is_code_to_all() -> None:
+    """Code keeps its dollar signs where every program sees it: between fences at the margin, and on a line without an
+    address. Else its backticks are shown, or the whole speech is as it was written."""
+    for text, quoted in CODE_WITH_A_DOLLAR.items():
+        assert quote_speech(text) == quoted.replace("¦", "\u2060"), text
 
 
 HIDDEN_BY_SOME = (

@@ -47,8 +47,8 @@ _STRUCTURE = re.compile(
     re.IGNORECASE,
 )
 """The first of two characters that would begin something that a speech can't have, and links."""
-_BOX = r"!!!|\?\?\?|===|///|%(?=.)|\+\+\+|\([^()\n]*\)="
-"""What begins a box, which may be folded, a comment, a mark of a place."""
+_BOX = r"!|\?\?\?|===|///|%(?=.)|\+\+\+|\([^()\n]*\)="
+"""What begins a box, which may be folded or covered, a comment, a mark of a place."""
 _HEADING = re.compile(
     rf"^[ \t>*+\-\d.)]*?(?=#|:(?!-)|{_BOX})"  # also within a quote or a list; a definition may hold one
     r"|(?:^|(?<=[ \t>]))(?<!\| )(?=(?:=+|-+)[ \t]*$)",  # the line below a heading, but not that of a table
@@ -58,48 +58,70 @@ _HEADING = re.compile(
 _DOLLAR = re.compile(r"(\\*)\$")
 _CODE = re.compile(r"(?<![`\\])(`+)(?!`)[^`|\n]+\1(?!`)")
 """Code on one line."""
+_LINKED_BARE = re.compile(r"//|www\.|@", re.IGNORECASE)
+"""What some programs link without a mark around it. To them the backtick behind it is a part of the address."""
 
 
 def quote_speech(text: str) -> str:
-    """A whole speech as a block quote. One whose layout would leave out a word is code."""
+    """A whole speech as a block quote. It is shown as it was written, as code, if its layout would leave out a word, or
+    if it has a dollar sign between fences of which not every program sees the same."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     if not safe_text.strip():
         return ""
     text_lines = _apart(_HEADING.sub(rf"\g<0>{_APART}", safe_text)).split("\n")
     lines = [f"> {line}" if line.strip() else ">" for line in text_lines]
     tokens = layout.of_speech("\n".join(lines))  # quoted, since that moves what stands after a tab
-    if tokens:
-        return "\n".join(_lines(lines, layout.code_blocks(tokens)))
+    blocks = list(layout.code_blocks(tokens))
+    is_clear = _is_clear(lines, blocks)
+    if tokens and (is_clear or not any("$" in line for start, after, _ in blocks for line in lines[start:after])):
+        return "\n".join(_lines(lines, blocks, is_clear=is_clear))
     return "\n".join(f">     {line}" if line.strip() else ">" for line in text_lines)
 
 
-def _lines(lines: list[str], blocks: Iterable[tuple[int, int, str]]) -> list[str]:
+def _is_clear(lines: list[str], blocks: Iterable[tuple[int, int, str]]) -> bool:
+    """Whether every program sees these blocks of code and no other: each fence is at the margin of the quote, and
+    nothing else looks like one."""
+    ends = {
+        line for start, after, fence in blocks for line in (start, after - 1) if lines[line].startswith(f"> {fence}")
+    }
+    return all(number in ends for number, line in enumerate(lines) if re.search("```|~~~", line))
+
+
+def _lines(lines: list[str], blocks: Iterable[tuple[int, int, str]], *, is_clear: bool) -> list[str]:
     """The lines of a quoted speech without formulas. The name of a code block, which no program shows, is its first
-    line. A block that is left open is closed, without which it is no code to some programs."""
+    line. A blank line is before a block, and one that is left open is closed, without which it is no code to some
+    programs."""
     made, end = list[str](), 0
     for start, after, fence in blocks:
         before, _, name = lines[start].partition(fence)
         name, indent = name.strip(f" \t{_APART}"), re.sub(r"[^>\s]", " ", before)
-        made += [*_without_formulas(lines[end:start]), before + fence, *([indent + name] if name else [])]
+        name = name if name[:1].isalnum() else name and f"{_APART}{name}"  # some programs see no code here
+        made += _without_formulas(lines[end:start], is_clear=is_clear)
+        made += [">"] if before == "> " and made and made[-1].strip(" >") else []
+        made += [before + fence, *([indent + name] if name else [])]
         made += lines[start + 1 : after]
         if after == start + 1 or not re.fullmatch(rf"[ \t>]*{fence}+[ \t]*", lines[after - 1]):
             made.append(indent + fence)
         end = after
-    return made + _without_formulas(lines[end:])
+    return made + _without_formulas(lines[end:], is_clear=is_clear)
 
 
-def _without_formulas(lines: Sequence[str]) -> list[str]:
-    """Lines outside of code blocks, in which every dollar sign is one. Code on a line keeps its own, unless a backtick
-    that is left over makes it doubtful what is code."""
+def _without_formulas(lines: Sequence[str], *, is_clear: bool) -> list[str]:
+    """Lines outside of code blocks, in which every dollar sign is one. Code on a line keeps its own only where all
+    programs see it: where blocks are clear, and no backtick is left over or may belong to an address. Else its
+    backticks are shown."""
     text = "\n".join(lines)
     paragraphs = re.split(r"(\n[ \t>]*\n)", text)
-    return "".join(map(_without_formula, paragraphs)).split("\n") if lines else []
+    made = (_without_formula(paragraph, is_clear=is_clear) for paragraph in paragraphs)
+    return "".join(made).split("\n") if lines else []
 
 
-def _without_formula(paragraph: str) -> str:
+def _without_formula(paragraph: str, *, is_clear: bool) -> str:
     parts, end = list[str](), 0
+    is_clear = is_clear and not _LINKED_BARE.search(paragraph)
     for code in _CODE.finditer(paragraph) if "`" not in _CODE.sub("", paragraph) else ():
-        parts += [_DOLLAR.sub(_dollar, paragraph[end : code.start()]), code[0]]
+        is_kept = is_clear or "$" not in code[0]
+        parts += [_DOLLAR.sub(_dollar, paragraph[end : code.start()]), code[0] if is_kept else _escape_signs(code[0])]
         end = code.end()
     return "".join([*parts, _DOLLAR.sub(_dollar, paragraph[end:])])
 
