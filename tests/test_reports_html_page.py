@@ -17,6 +17,7 @@ from scripted_debates import FETCHED, check, checks, report_model
 
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.parts import Note
 
 FORMATS: dict[str, dict[str, Any]] = {
     "adversarial": {},
@@ -155,6 +156,32 @@ def test_nothing_is_cut_without_a_way_to_open_it() -> None:
     assert "The lead is thin." in short and "more words" not in short
     speech = article(render(adversarial(script_of(_1_opening_a=long), rounds=1)), "1.opening.a")
     assert speech.partition("</summary>")[2].count("in the end.") == 50
+
+
+def test_a_folded_turn_tells_the_programs_words_from_a_sides() -> None:
+    """What the program says of a turn has a mark, and the same words in a speech, or in a judge's reason, have none."""
+    declined = render(adversarial(script_of(_1_opening_a=DECLINE, _1_opening_b="Declined to argue."), rounds=1))
+    voted = render(adversarial(script_of(_final_verdict_judge=final(justification="Winner: B")), rounds=1))
+    places = ((declined, "1.opening.a"), (declined, "1.opening.b"), (voted, "final.verdict.judge"))
+    lines = [
+        article(page, turn).partition("<summary>")[2].partition(' <span class="tell">')[0] for page, turn in places
+    ]
+
+    assert lines[:2] == [
+        '<span class="line"><span class="by">Declined to argue.</span></span>',
+        '<span class="line">Declined to argue.</span>',
+    ]
+    assert re.fullmatch(r'<span class="line"><span class="by">[^<]+</span> Winner: B</span>', lines[2])
+
+
+@pytest.mark.parametrize("name", ["adversarial", "conversation"])
+def test_a_note_is_shown_as_it_is(name: str) -> None:
+    """A name in a note of the program's links nowhere and has no emphasis."""
+    text = "Who spoke in it: “Ann [so](https://e.example/x) **Verified**”."
+    report = of(name).model_copy(update={"notes": (Note(kind="cast", text=text, severity="warning"),)})
+    page = render(report)
+    assert page.count(text) == (2 if name == "adversarial" else 1)
+    assert "e.example/x<" not in page and 'href="https://e.example' not in page
 
 
 def test_the_ledger_and_the_appendix() -> None:

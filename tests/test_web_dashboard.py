@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import scripted_debates
+from journals import write_journal
 from messages_server import Server
 from web_visitor import Visitor, plain, visiting
 
@@ -278,6 +280,14 @@ def test_what_was_agreed_to_is_what_is_judged(visitor: Visitor, monkeypatch: pyt
 
     assert sent.status_code == 409 and "has changed since you agreed" in plain(sent.text)
     assert sorted(os.listdir()) == sorted(there)
+
+
+def test_a_search_looks_at_what_is_heard(here: Path) -> None:
+    """Of a structured reply its fields are searched and shown as others read them, not as its data."""
+    write_journal(here / "one.journal.jsonl", scripted_debates.events("claim"))
+    hits, _ = debate_list.search("argument: so it is")
+    assert [hit.turn for hit in hits] == ["1.argument.a", "1.argument.b"]
+    assert all("URL: https://example.org/so" in hit.before and "{" not in hit.before + hit.after for hit in hits)
 
 
 @pytest.mark.slow

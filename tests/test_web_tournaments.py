@@ -52,6 +52,14 @@ def listed(dashboard: Visitor, address: str) -> int:
     return int(found[1])
 
 
+def test_a_models_name_writes_no_result(debate: Run) -> None:
+    """Names of models are quoted where the program says who won."""
+    import_rows(debate, [row("d1", "one", "two (against): won by two. Also three", "pro")])
+    with visiting() as visitor:
+        page = visitor.text("/tournaments/t")
+    assert "“one” (for) and “two (against): won by two. Also three” (against): won by “one”" in page
+
+
 def test_every_number_leads_to_its_debates(dashboard: Visitor) -> None:
     """Each cell of both tables is a link to as many debates as it says, with whatever filters."""
     for address in (f"/tournaments/t{query}" for query in ("", "?category=food", "?judge=j1", "?side=pro")):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from debate_orchestrator.core import speech_rules
+from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import decision_brief
@@ -238,13 +238,12 @@ def search(words: str) -> tuple[list[SearchHit], bool]:
 
 
 def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
-    """Turn, heading and text of what can be searched; a question from the floor has no turn."""
+    """Turn, heading and text, as it is heard, of what can be searched; a question from the floor has no turn."""
     hidden = blocks.hidden_turns(debate)
-    for turn_id, reply_event in debate.replies.items():
+    for turn_id in debate.replies:
         turn = debate.turns.get(turn_id)  # no page shows what is off the schedule
         if turn and turn.speaking and turn_id not in hidden:
-            text = one_line(speech_rules.without_private_reasoning(debate, reply_event.reply.text))
-            yield turn_id, debate.format.heading_of(turn), text
+            yield turn_id, debate.format.heading_of(turn), one_line(transcript_entries.entry(debate, turn).text)
     for question in debate.questions:
         yield "", "Question from the floor", one_line(question.question)
 

@@ -143,28 +143,28 @@ _SIGNS = re.compile(r"[*`#>|]+|(?<!\w)_+|_+(?!\w)")
 """Characters of markdown, which mean nothing in a line of plain text."""
 
 
-def gist(turn: TurnReport, scales: Scales, quotes: Sequence[str] = ()) -> str:
-    """A turn in a line: how its speech begins, what its ballot says, or that it has neither. `quotes` are the tags of
-    what was looked up."""
+def gist(turn: TurnReport, scales: Scales, quotes: Sequence[str] = ()) -> tuple[str, str]:
+    """A turn in a line: what the program says of it, and how its speech or the reason of its ballot begins; either may
+    be empty. `quotes` are the tags of what was looked up."""
     if turn.declined:
-        return "Declined to argue."
+        return "Declined to argue.", ""
     if turn.is_vote:
         return _vote(turn, scales)
     speech = turn.text if turn.text is not None else _argument(turn)
     if not sanitize.sanitize(speech).strip():
-        return _count_states(turn) if turn.fields is not None else "No reply that counts."
-    return excerpt(one_line(_SIGNS.sub("", with_quotation_marks(speech, quotes))))[0]
+        return _count_states(turn) if turn.fields is not None else "No reply that counts.", ""
+    return "", excerpt(one_line(_SIGNS.sub("", with_quotation_marks(speech, quotes))))[0]
 
 
-def _vote(turn: TurnReport, scales: Scales) -> str:
+def _vote(turn: TurnReport, scales: Scales) -> tuple[str, str]:
     if turn.parsed_ballot is None:
-        return "No ballot that counts."
+        return "No ballot that counts.", ""
     fields = turn.fields or {}
     reason = next(
         (str(fields[name]) for name in ("justification", "summary", "why", "reasons") if fields.get(name)), ""
     )
     vote = f"{wording.ballot_line(turn.parsed_ballot, scales)}."
-    return f"{vote} {excerpt(reason, MAX_LENGTH - 40)[0]}" if reason else vote
+    return vote, excerpt(reason, MAX_LENGTH - 40)[0]
 
 
 def _count_states(turn: TurnReport) -> str:
