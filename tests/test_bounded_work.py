@@ -88,6 +88,20 @@ def test_escapes_in_a_stream_cost_little_more_than_other_text(piece: str, monkey
     assert escapes < 3 * words
 
 
+def test_first_characters_of_keys_beside_escapes_end_the_search_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a text does not go on as a key, the rest of the key is not looked through."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", "sk-a1B2c3D4e5F6g7H8" * 2)
+    monkeypatch.setenv("DEBATE_KEY_LONG", "sk-a1B2c3D4e5F6g7H8" * 20)
+
+    def take() -> None:
+        stream = StreamRedactor(lambda text: None)
+        for char in as_long("s&", 200):
+            stream.take(char)
+
+    take()  # what is looked for is made once
+    assert calls(take) < 200_000
+
+
 def test_yaml_of_many_values_is_refused() -> None:
     """So many values and keys are read, and no more."""
     value, _ = yaml.load_with_lines(f"topic: [{'a,' * 997}]", 1_000)

@@ -62,6 +62,8 @@ class EscapedKey:
             if len(text) in places:
                 return length
             places = {after for place in places for end in _ends(char, text, place) for after in _skip(text, end)}
+            if not places:
+                break
         return 0
 
 
