@@ -138,6 +138,59 @@ def test_what_came_before_a_pause_is_kept(server: Server) -> None:
     assert partial is not None and partial.text == "First. " and partial.usage.output > 0
 
 
+@pytest.mark.parametrize("fault", [{"status": 529}, {"close": True}, {"text": "Half", "after": 2, "then": "drop"}])
+def test_a_paused_answer_is_continued_by_the_next_try(server: Server, fault: dict[str, Any]) -> None:
+    """The part before the pause is asked for once and paid for once, however often its continuation fails."""
+    faults = [{"text": "First. ", "stop": "pause_turn"}, fault, fault, {"text": "Then. ", "stop": "pause_turn"}, fault]
+    server.problem = lambda request, n: faults[n] if n < len(faults) else {"text": "Last."}
+    debate, failures, heard = fold([debates.opened_event()]), list[TransientError](), list[str]()
+    provider = make_provider("anthropic:claude-opus-5-5", CurrentState(debate))
+    put = brief(debate, debate.due[0]).model_copy(update={"search": True})
+
+    async def asked() -> Reply:
+        try:
+            for _ in range(3):
+                heard.clear()
+                try:
+                    await provider.reply(put, heard.append)
+                except TransientError as failure:
+                    failures.append(failure)
+            heard.clear()
+            return await provider.reply(put, heard.append)
+        finally:
+            await provider.close()
+
+    reply = asyncio.run(asked())
+    asked_again = [request["messages"][len(put.messages) :] for request in server.requests]
+    resent = [[block["text"] for one in messages for block in one["content"]] for messages in asked_again]
+    assert resent == [[], ["First. "], ["First. "], ["First. "], ["First. ", "Then. "], ["First. ", "Then. "]]
+    assert reply.text == "First. Then. Last." == "".join(heard)
+    assert len(failures) == 3
+    # Each part is on record, and counted, with the first failure after it.
+    parts = [failure.partial for failure in failures]
+    assert isinstance(parts[0], Reply) and isinstance(parts[2], Reply)
+    assert parts[0].text.startswith("First. ") and parts[2].text.startswith("First. Then. ")
+    assert (parts[1] is not None) == ("after" in fault)
+    assert reply.usage is not None and reply.usage.output == 2
+
+
+@pytest.mark.parametrize("error", [OSError(24, "Too many open files"), TimeoutError()])
+def test_a_call_without_a_connection_is_not_billed(
+    server: Server, monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    """Where this machine opens no connection, nothing was sent: the call costs nothing, and is made again."""
+
+    async def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", fail)
+    with pytest.raises(TransientError) as raised:
+        ask("anthropic:m")
+
+    assert raised.value.refused and not raised.value.maybe_billed and raised.value.retry_for is None
+    assert server.requests == []
+
+
 def test_a_server_without_search(server: Server) -> None:
     """A server that knows no search is asked at once without it, and what was lacking is on record."""
     refusal = {"status": 400, "message": "tools.0: web_search is not supported"}

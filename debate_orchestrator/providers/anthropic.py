@@ -30,7 +30,7 @@ _MAX_UNKNOWN = 8_192
 """The same for a model that is not in the price table: many servers refuse to be asked for more."""
 _SEARCH_TOOL = {"type": "web_search_20260209", "name": "web_search", "max_uses": 5}
 _SEARCH_PAUSES = 4
-"""The number of times a server may pause a reply in a search, to be told to continue."""
+"""The number of requests that one reply may take, each of which continues where a search paused."""
 _STRUCTURED, _SEARCH = "structured output", "search"
 _STRUCTURED_SIGNS = ("output_config", "output_format", "json_schema", "schema", "structured", "grammar")
 _LIMIT_SIGNS = ("max_tokens", "output tokens", "in the completion")
@@ -56,19 +56,32 @@ class Messages(api.ApiModel):
     def __init__(self, spec: str, current: CurrentState, permissions: Permissions):
         super().__init__(spec, current, permissions)
         self._plans = cache_plans(current.state)
+        self._paused: dict[str, tuple[str, MessagesReply]] = {}
+        """Turn id to the digest of its brief and the reply that paused, whose continuation failed."""
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """The reply to one brief, as `Provider` says. One that pauses in a search is several requests."""
+        """The reply to one brief, as `Provider` says. One that pauses in a search is several requests. Where one that
+        continues it fails, the next call continues there: what came before is paid for, and on record with the error.
+        """
         base, options = self._request(brief), options_of(brief, self.name)
-        api_reply = MessagesReply()
+        digest, before = self._paused.pop(brief.turn_id, ("", None))
+        before = before if digest == brief.digest else None
+        if before is not None:
+            on_text(before.text)
         clock = limits.SilenceClock(self.current.state.retry_for)
-        for _ in range(_SEARCH_PAUSES):
-            api_reply = MessagesReply(api_reply)
-            await self.listen(base, options, api_reply, brief, clock, on_text)
-            if api_reply.stop_reason != "pause_turn":
-                break
-            base["messages"] = [*base["messages"], {"role": "assistant", "content": api_reply.blocks_to_resend()}]
-        return api_reply.reply(self.name, self.unsupported.lacking(options))
+        while True:
+            api_reply = MessagesReply(before)
+            request = base | {"messages": base["messages"] + (before.messages_to_resend() if before else [])}
+            try:
+                await self.listen(request, options, api_reply, brief, clock, on_text)
+            except TransientError:
+                if before is not None:
+                    before.set_recorded()
+                    self._paused[brief.turn_id] = brief.digest, before
+                raise
+            if api_reply.stop_reason != "pause_turn" or api_reply.requests == _SEARCH_PAUSES:
+                return api_reply.reply(self.name, self.unsupported.lacking(options))
+            before = api_reply
 
     def _request(self, brief: Brief) -> dict[str, Any]:
         plan = self._plans.get(brief.turn_id, CachePlan())
@@ -239,7 +252,7 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
 
 
 class MessagesReply(api.ApiReply):
-    """A reply of the Messages API. It goes on from `before`, if that was handed back to be continued."""
+    """A reply of the Messages API. It goes on from `before`, one that paused, if there is one."""
 
     endings = {
         "end_turn": "whole", "stop_sequence": "whole", "pause_turn": "cut", "max_tokens": "cut",
@@ -255,10 +268,10 @@ class MessagesReply(api.ApiReply):
         """Index to field to what was added to it since. Joined at the end: adding to a string copies it each time."""
         self._cited: list[FoundPage] = []
         self._counts: dict[str, int] = {}
-        self._before = before if before is not None and before.stop_reason else None
-        if self._before is not None:
-            self.usage = self._before.usage
-            self.length, self.received = self._before.length, self._before.received
+        self._before, self.requests, self._is_recorded = before, 1, False
+        if before is not None:
+            self.usage, self.requests = before.usage, before.requests + 1
+            self.length, self.received = before.length, before.received
 
     def take_message(self, message: Mapping[str, Any]) -> None:
         """Takes a message that came at once."""
@@ -379,7 +392,7 @@ class MessagesReply(api.ApiReply):
             searches=counts.get("web_search_requests", 0),
         )
         self.usage = this_request if "input_tokens" in counts else None
-        if self._before is not None:
+        if self._before is not None and self.usage is not None:
             self.usage = _sum(self._before.usage, this_request)
 
     def incomplete(self) -> str | None:
@@ -391,7 +404,12 @@ class MessagesReply(api.ApiReply):
 
     def partial(self, spec: str) -> Reply | None:
         """The received part: of a reply that paused in a search, the part before the pause was paid for too."""
-        return self.reply(spec) if self.has_begun or self._before is not None else None
+        is_new = self._before is not None and not self._before._is_recorded
+        return self.reply(spec) if self.has_begun or is_new else None
+
+    def set_recorded(self) -> None:
+        """Notes that what was received is on record with an error: what continues it counts only its own tokens."""
+        self._is_recorded, self.usage = True, Usage()
 
     @property
     def text(self) -> str:
@@ -414,8 +432,13 @@ class MessagesReply(api.ApiReply):
                     pages.setdefault(url, FoundPage(url=url, title=title))
         return tuple((pages | {page.url: page for page in self._cited}).values())
 
-    def blocks_to_resend(self) -> list[dict[str, Any]]:
-        """The blocks as the server takes them back to go on: without citations, and with whole inputs."""
+    def messages_to_resend(self) -> list[dict[str, Any]]:
+        """The messages that the server takes back to go on, one for each request so far."""
+        before = self._before.messages_to_resend() if self._before else []
+        return [*before, {"role": "assistant", "content": self._blocks_to_resend()}]
+
+    def _blocks_to_resend(self) -> list[dict[str, Any]]:
+        """The blocks without citations, and with whole inputs."""
         resent = []
         for block in self._whole_blocks():
             fields = {key: value for key, value in block.items() if key not in ("partial_json", "citations")}

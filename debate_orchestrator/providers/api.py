@@ -298,6 +298,9 @@ class ApiModel(Provider):
             what = f"the name of its server was not found ({call_errors.quote(reason)}), or this machine is offline"
         if wrapped and call_errors.is_refused_connection(error):
             return call_errors.unreachable_server(self.name, what, reached=self._reached)
+        if wrapped and call_errors.is_without_connection(error):
+            # It is no sign that no server is there, so it is waited for as long as for one that was reached.
+            return call_errors.unreachable_server(self.name, what, reached=True)
         return call_errors.broken_reply(self.name, what, partial)
 
     def _refusal(self, error: Exception) -> ExternalError | None:

@@ -135,6 +135,14 @@ def describe(error: BaseException, reason: BaseException) -> str:
     return f"{parsing.__name__}: an answer that is not HTTP" if parsing else f"{type(reason).__name__}: {reason}"
 
 
+def is_without_connection(error: BaseException) -> bool:
+    """Whether no connection was made, so that nothing was sent, whatever the reason: also one of this machine's, such
+    as too many open files."""
+    from aiohttp import ClientConnectorError, ConnectionTimeoutError
+
+    return any(isinstance(inner, ClientConnectorError | ConnectionTimeoutError) for inner in _chain(error))
+
+
 def is_refused_connection(error: BaseException) -> bool:
     """Whether no server was reached: the host is unknown, or nothing listens there."""
     reason = cause(error)
