@@ -41,7 +41,7 @@ def visitor(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
 
 def started(visitor: Visitor, **more: str) -> str:
     """The address of a debate that was started and is complete."""
-    address = visitor.send("/new", {**SETUP, **more, "action": "start"}).headers["location"]
+    address = visitor.send("/new", {**SETUP, **more, "action": "start"}).headers["location"].removesuffix("#begun")
     visitor.until(address, "Complete")
     return str(address)
 
@@ -152,13 +152,17 @@ def test_positions_are_worked_out_without_a_model(visitor: Visitor) -> None:
 def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:
     """It is on the page of a debate that runs, hidden until a speech is made; the status says when it can be shown."""
     answer = visitor.send("/new", {**SETUP, "cast.b": "human", "rounds": "3", "action": "start"})
-    address = answer.headers["location"]
+    address = answer.headers["location"].removesuffix("#begun")
     visitor.until(address, "Waiting for Researcher B")
 
     page = visitor.get(address).text
 
     assert "<details data-close>" in page and "data-can-end-early" in page
-    first = visitor.send("/new", {**SETUP, "cast.a": "human", "rounds": "3", "action": "start"}).headers["location"]
+    first = (
+        visitor.send("/new", {**SETUP, "cast.a": "human", "rounds": "3", "action": "start"})
+        .headers["location"]
+        .removesuffix("#begun")
+    )
     visitor.until(first, "Waiting for Researcher A")
     page = visitor.get(first).text
     assert "<details data-close hidden>" in page and "data-can-end-early" not in page
@@ -222,7 +226,7 @@ def test_a_strangers_journal_needs_consent(visitor: Visitor) -> None:
     shown = visitor.send("/new", {**SETUP, **program, "action": "cost"}).text
     digests = re.findall(r'name="risk" value="(\w+)"', shown)
     start = {**SETUP, **program, "action": "start", "agree": "yes", "risk": digests}
-    address = visitor.send("/new", start).headers["location"]
+    address = visitor.send("/new", start).headers["location"].removesuffix("#begun")
     visitor.until(address, "Paused")
     lines = len(Path("should-we-move-to-grpc.journal.jsonl").read_text(encoding="utf-8").splitlines())
 
@@ -241,7 +245,7 @@ def test_what_was_agreed_to_is_what_runs(visitor: Visitor, monkeypatch: pytest.M
         fields = {**SETUP, "topic": name, "other.a": f"command:sh -c 'touch {name}; exit 1'", **program}
         shown = visitor.send("/new", {**fields, "action": "cost"}).text
         risks = re.findall(r'name="risk" value="(\w+)"', shown)
-        address = visitor.send("/new", {**fields, "risk": risks}).headers["location"]
+        address = visitor.send("/new", {**fields, "risk": risks}).headers["location"].removesuffix("#begun")
         visitor.until(address, "Paused")
         Path(name).unlink()
         journals.append((address, risks, Path(f"{address.rpartition('/')[2]}.journal.jsonl")))

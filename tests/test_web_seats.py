@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import threading
@@ -47,7 +48,7 @@ def begun(visitor: Visitor, **people: str) -> tuple[str, dict[str, str]]:  # noq
     """The address of a debate with people in some seats, and the links of the seats by name."""
     answer = visitor.send("/new", {**SETUP, **people})
     assert answer.status_code == 303, plain(answer.text)
-    address = answer.headers["location"]
+    address = answer.headers["location"].removesuffix("#begun")
     page = visitor.get(address).text
     return address, dict(reversed(pair) for pair in re.findall(r'<a href="(/seat/[^"]+)">([^<]+)</a>', page))
 
@@ -99,6 +100,22 @@ def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor)
     replies = {turn: answer.reply for turn, answer in state().replies.items() if turn[-2:] in (".a", ".b")}
     assert replies and {reply.spec for reply in replies.values()} == {"human"}
     assert stranger.get(f"{links['Researcher A']}/report").status_code == 200
+
+
+def test_a_turn_that_was_taken_ends_no_draft_of_another_folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages of two debates of one name, in two folders, keep drafts in the same browser: each drops its own."""
+    drafts, taken = [], []
+    for folder in ("one", "two"):
+        (here / folder).mkdir()
+        monkeypatch.chdir(here / folder)
+        with visiting() as owner:
+            (link,) = begun(owner, **{"cast.a": "human"})[1].values()
+            turn_of(owner, link)
+            drafts += re.findall(r'data-draft="([^"]+)"', owner.get(link).text)
+            hand_in(owner, link, text=SPEECH)
+            owner.until(link, "Received: Opening Statement")
+            taken.append(json.loads(re.findall(r"data-taken='([^']+)'", owner.get(link).text)[0])[0])
+    assert [[draft.startswith(one) for draft in drafts] for one in taken] == [[True, False], [False, True]]
 
 
 def test_a_speech_of_line_breaks_is_refused(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811

@@ -127,7 +127,7 @@ class Dashboard:
                     return self._served_debates.open(prepared.settings, rehearse=prepared.rehearsal)
 
                 journal = await self._served_debates.forms.begin(form_key, begin, form_data)
-                return go_to(self._address_of(journal))
+                return go_to(f"{self._address_of(journal)}#begun")  # by which the browser drops the form
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             values = await in_thread(lambda: _confirmation(prepared, risks, form_data))
             return await self._page("confirm.html.j2", **values, problem=problem)

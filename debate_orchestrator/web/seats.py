@@ -139,6 +139,8 @@ class Seats:
         request, debate, served, awaited_turn = visit
         seat, format = request.path_params["seat"], debate.format
         side = seat if seat in format.sides else JUDGE
+        # Debates of other folders may have the same name in the same browser; their links differ.
+        draft_name = hashlib.sha256(request.path_params["token"].encode()).hexdigest()[:16]
         values: dict[str, Any] = {"heard": [], "task": "", "brief": "", "length_hint": "", "questions": None}
         if awaited_turn is not None:
             is_structured = awaited_turn.debate.shape(awaited_turn.turn) is not None
@@ -162,13 +164,11 @@ class Seats:
                 (format.name_of(side), debate.opened.settings.positions[side]) for side in format.sides if side != seat
             ],
             standing=_progress_sentence(debate),
-            taken=_turns_taken(debate, seat, request.path_params["name"]),
+            taken=_turns_taken(debate, seat, draft_name),
             position=debate.opened.settings.positions.get(seat, ""),
             heading=format.heading_of(awaited_turn.turn) if awaited_turn else "",
             turn=awaited_turn.turn.id if awaited_turn else "",
-            draft=f"{request.path_params['name']} {awaited_turn.turn.id} {awaited_turn.brief.digest[:16]}"
-            if awaited_turn
-            else "",
+            draft=f"{draft_name} {awaited_turn.turn.id} {awaited_turn.brief.digest[:16]}" if awaited_turn else "",
             state=debate,
             running=served is not None,
             sent=form_data,
@@ -215,11 +215,11 @@ def _heard_speeches(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
     return [_article(debate, entry) for entry in transcript_entries.entries_for(debate, turn)]
 
 
-def _turns_taken(debate: DebateState, seat: str, name: str) -> list[dict[str, Any]]:
-    """The turns of a seat that are on record, and the names of their drafts in the debate of that name, before the
+def _turns_taken(debate: DebateState, seat: str, draft_name: str) -> list[dict[str, Any]]:
+    """The turns of a seat that are on record, and the names of their drafts, which begin with `draft_name`, before the
     digest of the brief."""
     return [
-        _article(debate, transcript_entries.entry(debate, turn)) | {"draft": f"{name} {turn.id} "}
+        _article(debate, transcript_entries.entry(debate, turn)) | {"draft": f"{draft_name} {turn.id} "}
         for turn in schedule.turns_taken(debate)
         if turn.seat == seat
     ]

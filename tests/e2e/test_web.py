@@ -357,6 +357,58 @@ def test_a_browser_that_keeps_nothing_loses_no_speech(desk: tuple[Path, str], co
     person.context.close()
 
 
+SEVERAL = """<!doctype html><script src="/static/page.js" defer></script><form data-draft="ballot">
+<select name="winner"><option value="">-</option><option value="a">A</option><option value="b">B</option></select>
+<select name="best" multiple><option>1</option><option>2</option><option>3</option></select>
+<textarea name="why"></textarea><p data-kept>Kept.</p></form>"""
+"""A form with a choice of one, a choice of several and a text."""
+
+
+def test_choices_are_kept_and_a_second_tab_is_told_of(desk: tuple[Path, str], context: Any) -> None:
+    """What was chosen is there again after a reload. A tab whose draft another tab has replaced says so."""
+    server = desk[1].partition("/dashboard/")[0]
+    context.route("**/several", lambda route: route.fulfill(body=SEVERAL, content_type="text/html"))
+    first, second = context.new_page(), context.new_page()
+    first.goto(f"{server}/several")
+    first.locator("[name='winner']").select_option("b")
+    first.locator("[name='best']").select_option(["1", "3"])
+    first.reload()
+    first.locator("[name='why']").fill("It answered the other.")
+    first.reload()
+    second.goto(f"{server}/several")
+    for tab in (first, second):
+        kept = tab.eval_on_selector_all("option:checked, textarea", "all => all.map((one) => one.value)")
+        assert kept == ["b", "1", "3", "It answered the other."]
+        assert tab.inner_text("[data-kept]") == "Kept."
+    second.locator("[name='why']").fill("x")
+    first.get_by_text("This form is open in another tab too").wait_for()
+    assert second.inner_text("[data-kept]") == "Kept."
+
+
+def test_the_form_of_a_debate_is_kept_until_it_has_begun(desk: tuple[Path, str], context: Any) -> None:
+    """A start that the server does not take loses nothing of the form, its choices among it; one that it takes leaves
+    nothing of it, and the form of the next debate stays when the page of this one is loaded anew."""
+    _, address = desk
+    window, other = context.new_page(), context.new_page()
+    fill_in(window, address, "2", people="a")
+    context.route("**/new", lambda route: route.abort())
+    window.get_by_role("button", name="Start the debate").click()
+    window.wait_for_url("chrome-error:**")
+    context.unroute("**/new")
+    window.goto(f"{address}new")
+    names = ("topic", "rounds", "cast.a")
+    kept = [window.locator(f"[name='{name}']").input_value() for name in names]
+    assert kept == ["Is a reason better than a claim?", "2", "human"]
+    follow(window, window.get_by_role("button", name="Next: what it takes"))
+    follow(window, window.get_by_role("button", name="Start the debate"))
+    other.goto(f"{address}new")
+    assert other.locator("[name='topic']").input_value() == ""
+    other.locator("[name='topic']").fill("What comes next?")
+    window.reload()
+    other.reload()
+    assert other.locator("[name='topic']").input_value() == "What comes next?"
+
+
 def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Path, context: Any) -> None:
     """A page of the dashboard leads to a server on another port of this host, as a link in a speech does: nothing that
     the browser sends there, by a link, a frame or a script, opens the dashboard."""

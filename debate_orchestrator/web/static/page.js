@@ -130,26 +130,37 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
   const key = `debate draft ${form.dataset.draft}`;
   let kept = {};
   try { kept = JSON.parse(store.get(key)) || {}; } catch { /* it is damaged, and is replaced by what is typed */ }
-  const typed = [...form.elements].filter((field) => field.name && field.type !== "hidden" && field.tagName !== "BUTTON");
+  const typed = [...form.elements].filter((field) => field.name && !["hidden", "checkbox"].includes(field.type) && field.tagName !== "BUTTON");
+  const valueOf = (field) => field.multiple ? [...field.selectedOptions].map((option) => option.value) : field.value;
+  const isEmpty = (field) => !valueOf(field).toString().trim();
   for (const field of typed) {
-    const empty = field.tagName === "TEXTAREA" || field.type === "text" || field.type === "" ? !field.value.trim() : false;
-    if (empty && kept[field.name]) { field.value = kept[field.name]; }
+    const before = kept[field.name];
+    if (before === undefined || !(isEmpty(field) || "fresh" in form.dataset)) { continue; }
+    if (!field.options) { field.value = before; continue; }
+    const isChosen = (option) => [before].flat().includes(option.value);
+    const options = [...field.options];
+    if (options.some(isChosen)) { for (const option of options) { option.selected = isChosen(option); } }
   }
   const told = form.querySelector("[data-kept]");
   const keeps = told?.textContent;
   const keep = () => {
-    const isKept = store.set(key, JSON.stringify(Object.fromEntries(typed.filter((field) => !field.multiple && field.type !== "checkbox").map((field) => [field.name, field.value]))));
+    kept = { ...kept, ...Object.fromEntries(typed.map((field) => [field.name, valueOf(field)])) }; // also of fields that are not shown yet
+    const isKept = store.set(key, JSON.stringify(kept));
     unsaved = late || !isKept;
     if (told) { told.textContent = !isKept ? "This browser can't keep what you type: it is on this page alone. Copy it before you leave." : keeps; }
   };
   form.addEventListener("input", keep);
-  // A form that comes back from the server holds what was typed, and the browser may not.
-  if (told && typed.some((field) => field.tagName === "TEXTAREA" && field.value.trim())) { keep(); }
-}
-for (const form of document.querySelectorAll("form[data-clears]")) {
-  form.addEventListener("submit", (event) => {
-    if (event.submitter?.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
+  addEventListener("storage", (event) => { // another tab has typed into this form
+    if (event.key !== key || event.newValue === null) { return; }
+    unsaved ||= !typed.every(isEmpty);
+    if (told) { told.textContent = "This form is open in another tab too, and this browser keeps what was typed there. What you typed here is on this page alone: copy it before you leave."; }
   });
+  // A form that comes back from the server holds what was typed, and the browser may not.
+  if (told && !typed.every(isEmpty)) { keep(); }
+}
+if (location.hash === "#begun") { // a debate was begun; once, for the page may be loaded anew over the next form
+  history.replaceState(null, "", location.pathname);
+  try { localStorage.removeItem("debate draft new"); } catch { /* this browser keeps nothing */ }
 }
 
 // Sending a page: with the device's own menu, or else by copying its address.
