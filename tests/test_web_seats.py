@@ -113,7 +113,7 @@ def test_a_turn_that_was_taken_ends_no_draft_of_another_folder(here: Path, monke
             turn_of(owner, link)
             drafts += re.findall(r'data-draft="([^"]+)"', owner.get(link).text)
             hand_in(owner, link, text=SPEECH)
-            owner.until(link, "Received: Opening Statement")
+            owner.until(link, ": your speech")
             taken.append(json.loads(re.findall(r"data-taken='([^']+)'", owner.get(link).text)[0])[0])
     assert [[draft.startswith(one) for draft in drafts] for one in taken] == [[True, False], [False, True]]
 
