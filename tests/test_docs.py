@@ -282,7 +282,7 @@ def test_the_commands_run(debate: Run, here: Path) -> None:
         if ">" in command:
             Path(command[-1]).write_text(ran.out, encoding="utf-8")
 
-    assert "| ada | reviewer |" in Path("debate-report.md").read_text(encoding="utf-8")
+    assert "| “ada” | reviewer |" in Path("debate-report.md").read_text(encoding="utf-8")
 
 
 def test_the_table_has_every_key() -> None:

@@ -133,6 +133,15 @@ def test_what_hangs_together_is_said() -> None:
     assert "Run 4 is the same journal as run 1." in made.notes
 
 
+def test_a_journal_that_names_a_debate_with_other_speeches() -> None:
+    """A journal states what it judges: that is told only if its speeches are those of the run that it names."""
+    other = again("2", "1", say=script_of(_1_opening_a="Nothing of that kind was ever said in the first run."))
+    made = compared(debated("1"), other)
+
+    assert "Run 2 names run 1 as what it judges again, but its speeches are others." in made.notes
+    assert not [note for note in made.notes if "judges the speeches of run 1" in note]
+
+
 def test_what_differs_is_said_at_the_top() -> None:
     """Topics, formats, strictness and positions that differ are the first thing that is told."""
     made = compared(

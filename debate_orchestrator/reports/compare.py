@@ -105,7 +105,7 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
             yield f"Run {run.number} is the same journal as run {first_runs[run.report.journal.last_hash]}."
         first_runs.setdefault(run.report.journal.last_hash, run.number)
     for run in runs:
-        yield from _state(run, first_runs)
+        yield from _state(run, runs, first_runs)
 
 
 def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
@@ -122,8 +122,8 @@ def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
         yield f"The judges' strictness differs: {modes}."
 
 
-def _state(run: ComparedDebate, numbers: Mapping[str, int]) -> Iterator[str]:
-    """The notes on one run."""
+def _state(run: ComparedDebate, runs: Sequence[ComparedDebate], numbers: Mapping[str, int]) -> Iterator[str]:
+    """The notes on one run. `numbers` maps the hash of each run's last line to its number."""
     report = run.report
     if report.status == "paused":
         got = (
@@ -138,12 +138,19 @@ def _state(run: ComparedDebate, numbers: Mapping[str, int]) -> Iterator[str]:
         yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it{unjudged * report.only_stand_ins_judged}."
     if report.earlier_debate is not None:
         source = numbers.get(report.earlier_debate.speeches_digest) or numbers.get(report.earlier_debate.digest)
-        where = (
-            f"of run {source}"
-            if source
-            else f"of a journal or transcript that is not among these ({quoted(report.earlier_debate.source)})"
-        )
-        yield f"Run {run.number} judges the speeches {where} again."
+        if source is None:
+            name = f"a journal or transcript that is not among these ({quoted(report.earlier_debate.source)})"
+            yield f"Run {run.number} judges the speeches of {name} again."
+        elif _speeches(report).items() <= _speeches(runs[source - 1].report).items():
+            yield f"Run {run.number} judges the speeches of run {source} again."
+        else:
+            yield f"Run {run.number} names run {source} as what it judges again, but its speeches are others."
+
+
+def _speeches(report: ReportModel) -> dict[str, str]:
+    """The text of each side's speech, by its turn; of a structured one, its fields."""
+    speeches = (turn for turn in report.turns if turn.seat in report.positions and not turn.is_vote)
+    return {turn.id: turn.text if turn.text is not None else str(turn.fields) for turn in speeches}
 
 
 def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:

@@ -95,7 +95,8 @@ def _earlier_debate(debate: DebateState) -> Iterator[Note]:
         f"{name_of(side)}: “{speaker}”" for side, speaker in public_speakers(earlier_debate).items()
     ):
         yield _info("recorded", f"Who spoke in it: {speakers}.")
-    yield from (_info("recorded", note) for note in earlier_debate.notes)
+    # They were written when it was read, and may be of a stranger's journal.
+    yield from (_info("recorded", f"Noted of it: {quoted(note)}") for note in earlier_debate.notes)
     for n, side in earlier_debate.conceded.items():
         yield _info("recorded", f"It ended after round {n}, where its judges held {name_of(side)} to have given up.")
 
