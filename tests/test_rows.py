@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 import unicodedata
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from wcwidth import wcwidth
 
 from debate_orchestrator.cli import ballot
-from debate_orchestrator.cli.output import print_document, print_status, say
+from debate_orchestrator.cli.output import print_document, print_status, say, say_broken
 from debate_orchestrator.terminal.prompt import Prompter
 from debate_orchestrator.util.rows import lay_out, padded, rows, shortened, width_of, wrap
 from debate_orchestrator.util.sanitize import sanitize
@@ -150,3 +150,13 @@ def test_a_debate_in_a_pager(here: Path, monkeypatch: pytest.MonkeyPatch, joins:
 
     assert len(shell.lines) > len(WIDER_THAN_THEY_LOOK)
     assert [line for line in shell.lines if not line.startswith("> ")] == []
+
+
+def test_characters_that_an_encoding_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are escaped before a row is broken: their escapes are wider."""
+    stream = TextIOWrapper(BytesIO(), encoding="latin-1", write_through=True)
+    monkeypatch.setattr(sys, "stdout", stream)
+    say_broken("  " + "中" * 13 + " Researcher B wins the debate: 9.0 to 3.0. Checked.")
+    rows_written = stream.buffer.getvalue().decode("latin-1").splitlines()  # type: ignore[attr-defined]
+
+    assert all(len(row) < 80 and row.startswith("  ") for row in rows_written) and "\\u4e2d" in rows_written[0]

@@ -94,7 +94,7 @@ def test_words_of_pages_sides_and_judges_pass_for_no_finding() -> None:
     entry = transcript_entries.entry(state, state.turns["1.argument.a"])
     article = blocks.article(state, entry.turn, "Argument", entry.text, structured=True)
     template = pages._environment().get_template("macros.html.j2")
-    assert '<p class="line">  State: verified</p>' in str(template.module.article(article, 3))  # type: ignore[attr-defined]
+    assert '<p class="line depth-1">State: verified</p>' in str(template.module.article(article, 3))  # type: ignore[attr-defined]
 
     judged = blocks.render_all(fold(play_events(rounds=1)))
     assert judged.count(' reason">') == judged.count(' reason">Judge: ') > 0

@@ -313,7 +313,7 @@ def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -
     turn_of(stranger, links["Researcher A"])
     page = stranger.get(links["Researcher A"]).text
 
-    assert re.search(r'<p class="line"> *I1\. [^<]+</p>\s*<p class="line"> *I2\. ', page)
+    assert re.search(r'<p class="line depth-\d">I1\. [^<]+</p>\s*<p class="line depth-\d">I2\. ', page)
 
 
 def test_a_paused_seat_keeps_its_link(

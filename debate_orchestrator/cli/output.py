@@ -35,8 +35,7 @@ class _Redacted:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        name = self._stream.encoding or "utf-8"
-        self._stream.write(redact(text).encode(name, "backslashreplace").decode(name))
+        self._stream.write(_encodable(redact(text), self._stream))
         return len(text)
 
     def write_redacted(self, text: str) -> None:
@@ -184,9 +183,16 @@ def _write(lines: Iterable[str], stream: TextIO, *, broken: bool = False) -> Non
     print(_wrapped("\n".join(map(without_line_breaks, lines)), stream, broken=broken), file=stream)
 
 
+def _encodable(text: str, stream: TextIO) -> str:
+    """`text` with escapes for the characters that the stream's encoding lacks."""
+    name = stream.encoding or "utf-8"
+    return text.encode(name, "backslashreplace").decode(name)
+
+
 def _wrapped(text: str, stream: TextIO, *, broken: bool = False) -> str:
     """Sanitized text without secrets, wrapped if it goes to a terminal or is to be broken anyway."""
-    text = redact(text)  # before the wrap, which could split a secret that has spaces
+    # Before the wrap: it could split a secret that has spaces, and escapes are wider than their characters.
+    text = _encodable(sanitize(redact(text)), stream)
     if broken and not stream.isatty():
         return wrap(text, USUAL_SIZE[0])
     return wrap(text, terminal_size(stream)[0], whole_paths=True) if stream.isatty() else text

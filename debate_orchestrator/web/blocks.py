@@ -155,10 +155,21 @@ def article(
         "side": side(debate, turn),
         "heading": heading,
         "body": "" if structured else html.speech(text),
-        "lines": text.split("\n") if structured else [],
+        "lines": [_line(line) for line in text.split("\n")] if structured else [],
         "floor": floor,
         "findings": quote_findings(quotes),
     }
+
+
+_MAX_DEPTH = 8
+"""The deepest indentation that the style sheet knows."""
+
+
+def _line(text: str) -> tuple[int, str]:
+    """The depth of a line, of two spaces each, and its words. On the page its rows after the first are deeper than the
+    line, so that no value passes for a field."""
+    words = text.lstrip(" ")
+    return min((len(text) - len(words)) // 2, _MAX_DEPTH), words
 
 
 def _structured(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> dict[str, Any]:

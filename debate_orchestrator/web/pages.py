@@ -28,7 +28,7 @@ from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import few_combining_marks, quoted, without_line_breaks
+from debate_orchestrator.util.sanitize import few_combining_marks, quoted
 from debate_orchestrator.util.threads import in_own_thread
 from debate_orchestrator.web.guard import DASHBOARD, Scope
 
@@ -73,7 +73,6 @@ _environment = cache(
             "line": html.line,
             "literal": lambda text: html.literal_html(few_combining_marks(text)),
             "quoted": lambda text: quoted(few_combining_marks(text)),
-            "indented": lambda text: without_line_breaks(few_combining_marks(text)),
             "path": lambda name: quote(name, safe=""),
             "model": model_spec.public_name,
         },
