@@ -293,3 +293,20 @@ def test_hostile_rows_are_told_or_left_out(debate: Run, here: Path, row: tuple[s
 
     assert (ran.code, "not valid JSON" in ran.err) in ((0, False), (2, True)), ran.err
     assert ran.code or debate("tournament", "report", "in", "--to", "page").code in (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("debate,pro,con,judge,winner\nd1,m,n,j,pro\nd2,m,n,j,7,5,con\n", "r.csv:3: a row of another number of cells"),
+        ("debate,pro,con,judge,winner\nd1,m,n,j\n", "r.csv:2: a row of another number of cells"),
+        ("debate,pro,con,judge,winner,winner\nd1,m,n,j,pro,con\n", "r.csv has the column `winner` more than once"),
+    ],
+)
+def test_cells_that_belong_to_no_column(debate: Run, here: Path, text: str, problem: str) -> None:
+    """Nothing is read from a row whose cells may be another column's: a decimal comma would turn a winner round."""
+    Path("r.csv").write_text(text)
+    Path("map.yaml").write_text("{debate: debate, pro: pro, con: con, judge: judge, winner: winner}")
+    ran = debate("tournament", "import", "r.csv", "--map", "map.yaml", "--to", "t")
+
+    assert ran.code == 2 and problem in ran.err and not Path("t").exists()

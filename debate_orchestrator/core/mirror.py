@@ -166,7 +166,8 @@ def _pattern(
     ]
     turn_id = rf"\b(?P<id>(?:\d+|start|final)\.[a-z][a-z0-9-]*\.(?:{'|'.join(sides)}))\b"
     tag = rf"\[(?P<tag>{'|'.join(map(re.escape, tags))}) - (?=[A-Z])"
-    name = rf"(?<!\w)(?P<name>{'|'.join(name_patterns) or '(?!)'})(?!\w)"
+    # `Debater A/B` is the name of both, and means the same in either text.
+    name = rf"(?<!\w)(?P<name>{'|'.join(name_patterns) or '(?!)'})(?!\w|/[A-Z]\b)"
     letter = rf"(?<![\w.&/+-])(?P<letter>{'|'.join(letters) or '(?!)'})(?![\w&/+-]|\.\w)"
     return re.compile(f"{quote}|{turn_id}|{tag}|{name}|{letter}")
 
@@ -191,12 +192,14 @@ _NAME_BEFORE = re.compile(
     r"[*_]*\s+(?:[a-z]+ly\s+)?(?!(?:means|news|lens|bias|series|species)\b)(?:"
     r"again|also|and|are|as|at|but|can(?:not)?|could|did|from|gave|had|has|however|in|instead|is|itself|may|might|must|"
     r"never|nor|now|on|only|or|said|saw|shall|should|since|so|still|than|that|then|therefore|though|thus|to|was|went|"
-    r"were|where|whereas|which|while|who|whose|will|with|won|would|yet|does|goes|says|[a-z]*(?:argu|valu|continu)es|"
-    r"[a-z]+[^aiosu']s|(?:[a-z]+ed|found|held|kept|made|put)\s+(?:an?|all|for|her|his|it|its|my|no|only|our|that|the|their|this|to|your)"
+    r"versus|vs|were|where|whereas|which|while|who|whose|will|with|won|would|yet|does|goes|says|"
+    r"[a-z]*(?:argu|valu|continu)es|[a-z]+[^aiosu']s|(?!one|once|eu)[aeio][a-z]+|"
+    r"(?:[a-z]+ed|beat|broke|built|chose|drew|found|held|kept|left|lost|made|met|paid|put|ran|sent|spoke|told|took|wrote)"
+    r"\s+(?:[A-Z]|an?|all|for|her|his|it|its|my|no|on|only|our|that|the|their|this|to|your)"
     r")(?![\w'])"
 )
 """Words that follow a name at the beginning of a sentence, mostly verbs. An article has a noun or an adjective after
-it, which is seldom one of these."""
+it, which is seldom one of these, and no vowel."""
 
 
 def _names_a_side(match: re.Match[str]) -> bool:

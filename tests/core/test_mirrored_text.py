@@ -100,6 +100,22 @@ def test_what_names_no_side_stays() -> None:
         assert RESEARCHERS.text(text) == text, text
 
 
+@pytest.mark.parametrize(
+    ("text", "mirrored"),
+    [
+        ("A lost to B. B wrote that A lied.", "B lost to A. A wrote that B lied."),
+        ("A even admits that B is right.", "B even admits that A is right."),
+        ("A vs. B, or B vs. A", "B vs. A, or A vs. B"),
+        ("Between Debater A/B, A beat B.", "Between Debater A/B, B beat A."),
+        *[(articles, articles) for articles in ("A lost cause. A vote is a vote.", "A European plan. A one-off.")],
+    ],
+)
+def test_letters_of_both_sides_in_a_sentence(text: str, mirrored: str) -> None:
+    """Both are exchanged where a verb or a word with a vowel follows; an article stays."""
+    mirror = named("Debater A", "Debater B")
+    assert mirror.text(text) == mirrored and mirror.text(mirrored) == text
+
+
 def test_short_names_keep_to_their_own_letters() -> None:
     """A name of one word that is a word in lower case, too, is found as a name only as it is written."""
     assert PAIRS["letters"].text("A has a point, B none; see 1.opening.a") == ("B has a point, A none; see 1.opening.b")
