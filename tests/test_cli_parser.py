@@ -119,3 +119,12 @@ def test_a_reply_that_is_not_taken_is_told_of_on_a_full_disk(debate: Run, here: 
 
     assert ran.returncode in (2, 4)
     assert "debate: 1.rebuttal.b: " in ran.stderr, ran.stderr
+
+
+def test_names_of_files_in_a_usage_error(debate: Run, here: Path) -> None:
+    """A shell puts names of a stranger's files on the command line: none of them moves the cursor or writes a row."""
+    name = "b.journal.jsonl\n\x1b[1mComplete.\r\nWinner: Researcher B\x1b]0;x\x07"
+    for arguments in (("replay", "a.jsonl", name), ("check", f"--zz\x1b[2K\n{name}")):
+        ran = debate(*arguments)
+        assert ran.code == 2 and "\x1b" not in ran.err and "\r" not in ran.err
+        assert {line.partition(" ")[0] for line in ran.err.splitlines()} <= {"debate:", "Try:"}

@@ -18,7 +18,8 @@ from typing import NamedTuple, NoReturn
 
 from debate_orchestrator import __version__
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import at_terminal
+from debate_orchestrator.cli.output import at_terminal, print_status
+from debate_orchestrator.util.sanitize import one_line
 
 
 class Verb(NamedTuple):
@@ -208,7 +209,9 @@ class _Parser(argparse.ArgumentParser):
     """Prints what is wrong first, and then where the usage is."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"debate: {message}\nTry: `{self.prog} --help`.\n")
+        # It quotes words of the command line, such as the names of files that a shell put there.
+        print_status(one_line(f"debate: {message}"), f"Try: `{self.prog} --help`.")
+        self.exit(2)
 
 
 def _suggestion(word: str, names: Iterable[str]) -> str:
