@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import puppets
@@ -12,10 +14,13 @@ from debates import CONCEDE, DECLINE, answers, hostile_script, opened_event, pla
 from hostile_texts import NASTY
 from test_briefs import ESCAPES, MARKER, block_of, fences, shown, with_one_marker
 
-from debate_orchestrator.core.events import ContextFile, Event
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import ContextFile, Event, Rejected
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import QuoteRules
-from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.host.turns_folder import TurnsFolder
+from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 
 NAMES = {"a": "Researcher A", "b": "Researcher B"}
 VERDICT = "1.verdict.judge"
@@ -101,6 +106,20 @@ def test_no_judge_is_told_which_presentation_it_is() -> None:
     for turn, text in made.items():
         assert "mirror" not in text.lower(), turn
     assert f"<<< BALLOT {MARKER} 2.verdict.judge\n" in made["final.verdict.judge.mirrored"]
+
+
+def test_no_judge_of_a_host_is_told_either(tmp_path: Path) -> None:
+    """Nor by the file of its brief, the name of that, or what was wrong with a reply that is asked for again."""
+    debate = fold(mirrored(until="1.verdict.judge.mirrored"))
+    turn = schedule.turn(debate, "1.verdict.judge.mirrored")
+    reply = Reply(text="no ballot", brief_digest="0" * 64, by="host")
+    problem = "1.verdict.judge.mirrored: the reply has no JSON object."
+    again = brief(debate, turn, Rejected(turn_id=turn.id, problems=(problem,), reply=reply))
+    files = TurnsFolder(str(tmp_path)).turn_files(turn.id, "json")
+    text = brief_file(again, debate, turn, os.path.basename(files.reply))
+
+    assert "1.verdict.judge: the reply has no JSON object." in text and "mirror" not in text.lower()
+    assert "mirror" not in os.path.basename(files.brief) + os.path.basename(files.reply)
 
 
 def test_earlier_ballots_are_those_of_the_presentation() -> None:

@@ -176,7 +176,10 @@ def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | 
     else:
         text = without_reasoning_around(sanitize.sanitize(former.reply.text), code)
     return {
-        "complaints": (*former.problems, *([_ASKED_ONCE] if former.could_be_better else [])),
+        "complaints": (
+            *(problem.replace(f"{turn.id}: ", f"{_shown_id(turn)}: ") for problem in former.problems),
+            *([_ASKED_ONCE] if former.could_be_better else []),
+        ),
         "former": text[:MAX_FORMER_LENGTH],
         "cut": len(text) > MAX_FORMER_LENGTH,
         "wants": "text" if is_speech else "json",
@@ -204,7 +207,7 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     """The brief as one self-contained file for an agent that reads nothing else; its reply belongs
     into the file `reply_name` beside it."""
     values = {"brief": rendering.plain_data(brief), "turn": _turn(debate, turn), "reply_name": reply_name}
-    values |= {"names": _names(debate), "form": None}
+    values |= {"shown_id": _shown_id(turn), "names": _names(debate), "form": None}
     values["parts"] = [
         earlier_speech(brief, debate.opened.nonce, part) if message.role == "assistant" else part
         for message in brief.messages
@@ -428,8 +431,13 @@ def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> d
 
 
 def _own_ballot(debate: DebateState, turn: Turn) -> ReplyEvent:
-    """A ballot as its judge is shown it: no judge is told whether it sees the debate mirrored."""
-    return debate.replies[turn.id].model_copy(update={"turn_id": turn.id.removesuffix(MIRRORED)})
+    """A ballot as its judge is shown it."""
+    return debate.replies[turn.id].model_copy(update={"turn_id": _shown_id(turn)})
+
+
+def _shown_id(turn: Turn) -> str:
+    """The id of a turn as its seat is shown it: no judge is told whether it sees the debate mirrored."""
+    return turn.id.removesuffix(MIRRORED)
 
 
 def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:

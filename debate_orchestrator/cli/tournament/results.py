@@ -85,7 +85,8 @@ def _table(rated: Ratings, min_games: int) -> Iterator[str]:
         yield f"{hidden} with fewer than {min_games} games not shown (--min-games)."
     if rated.fit is None or not rows_to_show:
         return
-    yield "\nBradley-Terry strength in log odds, 95 % interval; models whose intervals overlap share a rank"
+    yield ""
+    yield "Bradley-Terry strength in log odds, 95 % interval; models whose intervals overlap share a rank"
     rows = [("rank", "strength", "low", "high", "votes", "model")]
     for strength in rated.fit.strengths:
         if games.get(strength.model, 0) >= min_games:
