@@ -197,8 +197,8 @@ def test_no_speech_leaves_its_place(text: str) -> None:
 
 
 def line(story: ReportModel, turn_id: str) -> str:
-    """A turn of a debate in a line."""
-    return gist(next(turn for turn in story.turns if turn.id == turn_id), story.judging.scales)
+    """A turn of a debate in a line, the program's words first."""
+    return " ".join(filter(None, gist(next(turn for turn in story.turns if turn.id == turn_id), story.judging.scales)))
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ _UNREACHED_SECONDS = 20.0
 """Seconds after which a server that never answered is likely not to be there."""
 _HTTP_PARSER = "aiohttp.http_exceptions"
 """The module of the exceptions with which the parser of HTTP fails."""
+_NO_CONNECTION = ("ClientConnectorError", "ConnectionTimeoutError")
+"""The exceptions of aiohttp for a connection that was not made."""
 _UNREACHABLE_SIGNS = (
     "connection refused", "connect call failed", "name or service not known", "no address", "getaddrinfo",
     "nodename nor servname", "name resolution",
@@ -138,9 +140,8 @@ def describe(error: BaseException, reason: BaseException) -> str:
 def is_without_connection(error: BaseException) -> bool:
     """Whether no connection was made, so that nothing was sent, whatever the reason: also one of this machine's, such
     as too many open files."""
-    from aiohttp import ClientConnectorError, ConnectionTimeoutError
-
-    return any(isinstance(inner, ClientConnectorError | ConnectionTimeoutError) for inner in _chain(error))
+    names = {kind.__name__ for inner in _chain(error) for kind in type(inner).__mro__}
+    return not names.isdisjoint(_NO_CONNECTION)
 
 
 def is_refused_connection(error: BaseException) -> bool:
