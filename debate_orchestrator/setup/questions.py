@@ -353,7 +353,7 @@ class SetupQuestions:
             case "rounds":
                 return self._take_rounds(state, text, origin)
             case "insist":
-                return self._take_insist(state, text, origin)
+                return self._take_more_rounds(state, text, origin)
             case "rapporteur":
                 return self._take_rapporteur(state, text, origin)
         raise AssertionError(f"a question without an answer: {key}")
@@ -487,7 +487,7 @@ class SetupQuestions:
         cast.pop(RAPPORTEUR, None)
         return with_answers(state, origin, cast=cast if text.lower() == JUDGE else {**cast, RAPPORTEUR: text})
 
-    def _take_insist(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
+    def _take_more_rounds(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
         if _yes("insist", text):
             return with_answers(state, origin, insist=True)
         return without_answers(state, "rounds", "insist")

@@ -77,7 +77,7 @@ def without_quotation_marks(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """One line of text of somebody else in quotation marks, for a sentence of this program."""
+    """One line of what others wrote in quotation marks, for a sentence of this program."""
     return f"“{without_quotation_marks(text)}”"
 
 
