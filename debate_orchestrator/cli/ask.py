@@ -79,7 +79,6 @@ def _read_answers(pairs: list[str], piped: Piped) -> dict[str, str | bytes]:
 
 
 def _hand_in(file: str, key: str, path: str) -> str:
-    """The command that hands in an answer from a file."""
     return (
         f"{command('ask', file)} {key}={path}"
         if is_moderator_reply(key)

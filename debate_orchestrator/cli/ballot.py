@@ -98,7 +98,6 @@ def _text_for_review(reviewed: ReviewedDebate) -> str:
 
 
 def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
-    """Writes the debate as reviewers read it."""
     path_kept = write_over(
         arguments.read, _text_for_review(reviewed), markdown.TO_REVIEW.encode(), "a debate to be reviewed"
     )
@@ -114,7 +113,6 @@ def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -
 
 
 def _print_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
-    """Prints the empty form."""
     text = form_text(reviewed.form, reviewed.digest, reviewed.path, date.today().isoformat(), arguments.name or "")
     if arguments.json:
         shape = json_schema(reviewed.form.shape, reviewed.form.shape_context)

@@ -83,7 +83,6 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
 
 
 def _print_format(arguments: argparse.Namespace, name: str) -> int:
-    """Prints a format with its turns."""
     from debate_orchestrator.engine import format_check
 
     format = format_check.load(name)

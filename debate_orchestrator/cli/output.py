@@ -154,7 +154,6 @@ def print_problems(problems: Iterable[str]) -> None:
 
 @contextmanager
 def printing_problems(problems: Iterable[str]) -> Iterator[None]:
-    """Prints problems after the results, also where these can't be printed."""
     try:
         yield
     finally:

@@ -79,7 +79,6 @@ class BilledCall(NamedTuple):
     turn: Turn | None
     """None for a call before the first turn."""
     spec: str
-    """The spec that was called."""
     reply: Reply | None
     """None for a call without any reply."""
     estimated_cost: float | None

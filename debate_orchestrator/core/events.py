@@ -95,8 +95,6 @@ class IssuesChanged(FrozenModel):
 
 
 class EarlierQuestion(FrozenModel):
-    """A question from the floor of an earlier debate."""
-
     asked: QuestionAsked
     before: str
     """The slot id of the first turns that could hear it."""
@@ -173,7 +171,6 @@ class Opened(JournaledModel):
     version: str
     """The version of this package that opened it."""
     settings: Settings = Field(alias="setup")
-    """The settings of the debate."""
     context: tuple[ContextFile, ...] = ()
     """The files of the setup's `context`, with their text."""
     format: Format
@@ -216,7 +213,6 @@ class Opened(JournaledModel):
         return self.settings.cast
 
     def with_settings(self, **changes: Any) -> Opened:
-        """The same event with changes of its settings."""
         return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
 
     def mirrors(self, phase: Phase) -> bool:

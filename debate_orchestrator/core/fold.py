@@ -245,7 +245,6 @@ def _initial_state(opened: Opened) -> DebateState:
 
 
 def _state_after(debate: DebateState, event: Event) -> DebateState:
-    """The state after an event that fits and changes it."""
     match event:
         case Noted():
             return replace(debate, notes=(*debate.notes, event))

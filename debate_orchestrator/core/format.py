@@ -148,7 +148,6 @@ class Format(FrozenModel):
         return len(self.sides) > 1 and len(speaking) != 1 and any(map(self.is_vote, self.phases()))
 
     def is_vote(self, phase: Phase) -> bool:
-        """Whether judges vote in a phase."""
         return JUDGE in phase.seats and bool(VOTE_FIELDS & set(self.shapes.get(phase.reply, {})))
 
     def phases(self) -> tuple[Phase, ...]:

@@ -80,7 +80,6 @@ def _schema(field: Field, context: ShapeContext) -> dict[str, Any]:
 
 
 def _value_schema(field: Field, context: ShapeContext) -> dict[str, Any]:
-    """The schema of a field's value for one side, when it is filled in."""
     match field.kind:
         case "text" | "url" | "turn":
             return {"type": "string"}

@@ -49,7 +49,6 @@ class Mirror:
         return {name: swapped[name] for name in (*(side for side in self._other if side in swapped), *swapped)}
 
     def turn_id(self, turn_id: str) -> str:
-        """The id that a turn has in the mirrored debate."""
         stem, dot, seat = turn_id.rpartition(".")
         return f"{stem}{dot}{self.side(seat)}"
 
@@ -158,7 +157,6 @@ def _letters(first: str, second: str) -> dict[str, str]:
 def _pattern(
     names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...], letters: tuple[str, ...], verified: str
 ) -> re.Pattern[str]:
-    """A pattern for verified quotes, turn ids, tags, names and single letters in a text."""
     quote = f"(?P<quote>{f'<{verified}>[^<]*+</{verified}>' if verified else '(?!)'})"
     same_word_count = len({len(name.split()) for name in names}) < 2
     name_patterns = [

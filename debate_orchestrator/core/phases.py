@@ -137,7 +137,6 @@ class Criterion(FrozenModel):
     title: Line
     about: Text
     weight: float = PydanticField(default=1, gt=0, le=MAX_SCORE)
-    """Its weight in the mean."""
     minimum: float | None = PydanticField(default=None, le=MAX_SCORE, alias="least")
     maximum: float | None = PydanticField(default=None, le=MAX_SCORE, alias="most")
     """A scale of its own; the rubric's if it has none."""
@@ -264,7 +263,6 @@ class Turn(FrozenModel):
 
     @property
     def slot_id(self) -> str:
-        """The id of the slot that it belongs to."""
         return self.id.removesuffix(self.seat + (MIRRORED if self.mirrored else ""))
 
     @property
@@ -330,7 +328,6 @@ class Slot(FrozenModel):
 
 
 def judge_seats(panel_size: int) -> tuple[str, ...]:
-    """The seats of a panel of that size."""
     if not panel_size:
         return ()
     return (JUDGE,) if panel_size == 1 else tuple(f"{JUDGE}-{i}" for i in range(1, panel_size + 1))

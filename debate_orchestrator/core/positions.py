@@ -31,7 +31,6 @@ _DOUBTFUL = re.compile(
 _VERB_FORM = re.compile(r"\w*(?:ing|ed|[^s]s)", re.IGNORECASE)
 """A word that is no plain verb: `selling`, `owns`."""
 _MAX_SUBJECT = 4
-"""Words of a subject."""
 _YES_OR_NO = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|might|must|need)\b", re.IGNORECASE
 )

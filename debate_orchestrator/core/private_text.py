@@ -77,7 +77,6 @@ class PublicText(NamedTuple):
 
     text: str
     private: bool = False
-    """Whether the reply also had private text."""
     restarted: bool = False
     """Whether a closing tag without an opening tag made the text before it private."""
     left_open: bool = False
@@ -211,7 +210,6 @@ class _Tags(NamedTuple):
     either: re.Pattern[str]
     """A pattern for a tag that opens or closes private reasoning."""
     closing: dict[str, re.Pattern[str]]
-    """Kind to what closes it."""
 
     def closing_of(self, opening: re.Match[str]) -> re.Pattern[str]:
         """A pattern for the end of the reasoning that a tag opens."""

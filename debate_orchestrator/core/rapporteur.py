@@ -132,12 +132,10 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
 
 
 def decision_brief_findings(debate: DebateState) -> list[Any]:
-    """The findings of the check of the decision brief, in its order."""
     return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
 
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
-    """The rows of the dissent record."""
     slots = [slot for slot in debate.plan.sections.get(AFTER_ROUNDS, ()) if JUDGE in slot.phase.seats]
     replies = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
     return [row for reply in replies if reply is not None for row in reply.data.get("rows") or ()]

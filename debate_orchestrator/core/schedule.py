@@ -325,7 +325,6 @@ def turns_heard(debate: DebateState, listener: Turn) -> list[Turn]:
 
 
 def _hears(debate: DebateState, seat: str, turn: Turn) -> bool:
-    """Whether a seat hears of a turn that is taken."""
     phase = turn.phase
     return seat in phase.heard_by and (
         seat in phase.declines_heard_by or not speech_rules.has_declined(debate, turn.id)

@@ -167,7 +167,6 @@ class Settings(JournaledModel):
     """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False
     origins: dict[str, AnswerOrigin] = Field(default={}, alias="sources")
-    """The origins of some of the answers."""
 
     @property
     def as_of(self) -> str | None:

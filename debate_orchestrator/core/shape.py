@@ -110,7 +110,6 @@ class Field(FrozenModel):
 
     @property
     def single(self) -> Field:
-        """The field of one of these values."""
         return self.model_copy(update={"per_side": False, "per_issue": False})
 
 
@@ -155,7 +154,6 @@ class ShapeContext(FrozenModel):
 
 
 def names_turns(shape: Mapping[str, Field]) -> bool:
-    """Whether a reply of this shape names turns."""
     return any(field.kind in ("turn", "turns") or names_turns(field.fields) for field in shape.values())
 
 

@@ -25,8 +25,6 @@ LocatedProblem = tuple[Keys, str]
 
 
 class ReservedField(NamedTuple):
-    """The rules for a field of a reserved name."""
-
     kind: str
     nullable: bool = False
     """Whether its value may be null."""
@@ -90,22 +88,18 @@ JUDGE_FIELDS: Mapping[str, ReservedField] = {
     "unresolved_questions": ReservedField("list", may_be_left_out=True, items="texts"),
     "follow_up": ReservedField("text", nullable=True, may_be_left_out=True),
 }
-"""Reserved fields of a judge's replies."""
 SIDE_FIELDS: Mapping[str, ReservedField] = {
     "refused": ReservedField("flag", nullable=True, may_be_left_out=True),
     "url": ReservedField("url", nullable=True, may_be_left_out=True),
     "quote": ReservedField("text", nullable=True, may_be_left_out=True),
 }
-"""Reserved fields of a side's replies."""
 CLERK_FIELDS: Mapping[str, ReservedField] = {"checks": ReservedField("list", may_be_left_out=True, items="records")}
-"""Reserved fields of a clerk's replies."""
 RAPPORTEUR_FIELDS: Mapping[str, ReservedField] = {
     "cases": ReservedField("list", may_be_left_out=True, items="texts"),
     "issues": ReservedField("list", may_be_left_out=True, items="texts"),
     "unknowns": ReservedField("list", may_be_left_out=True, items="texts"),
     "findings": ReservedField("list", may_be_left_out=True),
 }
-"""Reserved fields of the rapporteur's replies."""
 DECISION_BRIEF_FIELDS: Mapping[str, ReservedField] = {
     "recommendation": ReservedField(
         "record",
@@ -215,7 +209,6 @@ def size_problem(name: str, shape: Shape, sides: int, criteria: int) -> LocatedP
 
 
 def _problem_within(shape: Shape, where: Keys, shape_name: str, depth: int, sides: int = 1) -> LocatedProblem | None:
-    """The first problem of a field of a shape by itself, or of one within it."""
     for key, field in shape.items():
         field_keys, name = (*where, key), f"{shape_name}.{key}"
         if depth > MAX_DEPTH:

@@ -41,7 +41,6 @@ _SHOWING_TAG = re.compile(r"<(/?)(blockquote|code|details|pre|q|quote|samp|templ
 
 
 def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
-    """The speech of a turn as others hear it."""
     visible = debate.speeches.get(turn.id)
     return visible_text(debate, debate.reply(turn).text, turn.phase) if visible is None else visible
 
@@ -72,7 +71,6 @@ def visible_as_quoted(debate: DebateState, text: str, phase: Phase) -> VisibleTe
 
 
 def without_private_reasoning(debate: DebateState, text: str) -> str:
-    """A reply without its private reasoning."""
     return without_private(sanitize(text), debate.format.private)
 
 

@@ -45,7 +45,6 @@ class DebatePlan:
     a debate share one."""
 
     slots: tuple[Slot, ...]
-    """Every slot that the debate may have, in order."""
     slot_indexes: Mapping[str, int]
     """Slot id to its index in `slots`."""
     sections: Mapping[Section, Sequence[Slot]]
@@ -66,11 +65,8 @@ class DebatePlan:
 
 
 class SlotPosition(NamedTuple):
-    """The position in the slots."""
-
     slot_index: int = 0
     stages_reached: int = 0
-    """The number of stages reached in that slot."""
     ended: bool = False
     """Whether the rounds are over."""
 
@@ -99,7 +95,6 @@ class DebateState:
     retry_for: float
     """Seconds that a turn's calls may be silent or retried now before the debate is paused."""
     reopened: int = 0
-    """The number of times the debate was reopened."""
     ended_after: str | None = None
     """The id of the slot after which only the last turns follow, where the debate was ended early."""
     turn_events: Mapping[str, Sequence[TurnEvent]] = field(default_factory=dict)
@@ -108,7 +103,6 @@ class DebateState:
     """Turn id to its last reply: the one that counts, or the one with which its judge is absent."""
     notes: Sequence[Noted] = ()
     questions: Sequence[QuestionAsked] = ()
-    """The questions from the floor."""
     earlier_question_count: int = 0
     """The number of them from the earlier debate that is judged again."""
     question_counts: Mapping[str, int] = field(default_factory=dict)
@@ -166,7 +160,6 @@ class DebateState:
 
     @property
     def criteria(self) -> tuple[str, ...]:
-        """The criteria that apply in this debate."""
         return tuple(self.plan.weights)
 
     @property
@@ -188,7 +181,6 @@ class DebateState:
         return [event for event in self.turn_events.get(turn_id, ()) if isinstance(event, Rejected)]
 
     def reply(self, turn: Turn) -> Reply:
-        """The reply of a turn that is taken."""
         return self.replies[turn.id].reply
 
     def shape(self, turn: Turn) -> Shape | None:

@@ -36,7 +36,6 @@ def ballots(debate: DebateState, round: int) -> list[StructuredReplyGiven]:
 
 
 def final_ballots(debate: DebateState) -> list[StructuredReplyGiven]:
-    """The same of the final ballots."""
     return _ballots(debate, final_votes(debate))
 
 
@@ -76,7 +75,6 @@ def votes(debate: DebateState, round: int) -> list[Vote]:
 
 
 def final_votes(debate: DebateState) -> list[Vote]:
-    """Each judge's vote on the debate."""
     return _votes(debate, debate.plan.sections.get(AFTER_ROUNDS, ()))
 
 
@@ -153,7 +151,6 @@ def convergence(debate: DebateState, round: int) -> Convergence:
 
 
 def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
-    """The sides that answer the intervention of a round."""
     earlier_debate = debate.opened.earlier_debate
     return convergence(debate, round).sides if earlier_debate is None else earlier_debate.interventions.get(round, ())
 
@@ -212,12 +209,10 @@ def has_no_usable_ballot(debate: DebateState, round: int) -> bool:
 
 
 def has_vote_planned(debate: DebateState, round: int) -> bool:
-    """Whether a vote is scheduled for a round."""
     return round in debate.plan.voting_turn_ids
 
 
 def results(debate: DebateState) -> list[RoundResult]:
-    """The rounds that were judged."""
     return [judged for n in range(1, debate.rounds + 1) if (judged := result(debate, n)) is not None]
 
 

@@ -245,7 +245,6 @@ def words_of(text: str) -> list[str]:
 
 
 def word_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The start and end of each word between two places of a text."""
     runs = _RUN.finditer(text, start, min(end, len(text)))
     return [run.span() for run in runs if _OF_WORD.search(run[0])]
 

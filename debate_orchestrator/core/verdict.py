@@ -73,7 +73,6 @@ class Vote(FrozenModel):
 
     @property
     def parsed_ballots(self) -> list[ParsedBallot]:
-        """The ballots that count."""
         return [parsed_ballot for parsed_ballot in (self.original, self.mirrored) if parsed_ballot is not None]
 
     @property
@@ -131,7 +130,6 @@ def score(points: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fract
 def read_ballot(
     ballot: Mapping[str, Any], sides: Sequence[str], weights: Mapping[str, Fraction], winner_of: Mapping[str, str]
 ) -> ParsedBallot:
-    """Reads a ballot of any shape."""
     scores = {side: score(ballot["scores"][side], weights) for side in sides} if "scores" in ballot else {}
     label = ballot.get("label")
     winner = ballot.get("winner") or (leader(scores) if scores else winner_of.get(str(label), NO_DECISION))
@@ -213,8 +211,6 @@ def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
 
 
 class RoundResult(FrozenModel):
-    """One judged round."""
-
     round: int
     """0 for ballots on the debate as a whole."""
     scores: dict[str, Fraction]

@@ -114,7 +114,6 @@ def without_marked_tags(text: str, quotes: QuoteRules, marker: str) -> tuple[str
 
 
 def with_quotation_marks(text: str, checked_tags: Iterable[str]) -> str:
-    """The heard text with quotation marks in place of the tags of quotes that were looked up."""
     for tag in checked_tags:
         text = text.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
     return text
@@ -137,7 +136,6 @@ def _with_plain_tags(text: str, quotes: QuoteRules) -> str:
 
 
 def _with_open_quote_closed(text: str, quotes: QuoteRules) -> str:
-    """A text that was cut short, with the quote closed in which it was cut."""
     slashes = re.findall(rf"<(/?){quotes.tag}>", text)
     return text if not slashes or slashes[-1] else f"{text}</{quotes.tag}>"
 

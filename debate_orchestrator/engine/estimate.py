@@ -75,7 +75,6 @@ class CostEstimate(FrozenModel):
         return self.bill.total.cost
 
     def sentence(self) -> str:
-        """The estimate as one line."""
         first = ""
         if self.positions_by:
             first = f"1 or 2 calls of {model_spec.public_name(self.positions_by)} to derive the positions; then "
@@ -151,8 +150,6 @@ def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = 
 
 
 class _PlannedCall(NamedTuple):
-    """A call that would be made."""
-
     turn: Turn
     spec: str
     usage: Usage

@@ -188,7 +188,6 @@ class ProbeRun:
             self._shared_budget.freeze(task.path)
 
     def pending(self) -> list[BallotTask]:
-        """The ballots that are missing."""
         finished_paths = {path for path, current in self._debates.items() if current.state.complete}
         return [task for task in self.tasks if task.path not in finished_paths]
 

@@ -243,7 +243,6 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
 
 
 def _weaknesses(debate: DebateState) -> list[str]:
-    """The weaknesses of the speeches of a debate, in sentences."""
     weaknesses = []
     if any(note.note == "one agent" for note in debate.notes):
         weaknesses.append("In it one agent played both sides and the judge, so the two sides were not independent.")
@@ -369,7 +368,6 @@ def output_path(source: str) -> str:
 
 
 def panel_problems(judges: Sequence[str]) -> list[str]:
-    """The problem with the size of a panel."""
     if 1 <= len(judges) <= MAX_JUDGES:
         return []
     hint = "Name them as in anthropic:claude-opus-5-5; `debate models` lists who can judge."

@@ -133,7 +133,6 @@ async def opened_with_positions(
 
 
 def with_positions_of(settings: Settings, opened: Opened) -> Settings:
-    """The settings with the positions with which their debate was opened."""
     opened_settings = opened.settings
     return settings.model_copy(update={"positions": opened_settings.positions, "origins": opened_settings.origins})
 

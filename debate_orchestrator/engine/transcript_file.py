@@ -119,7 +119,6 @@ def _too_many(actual: str) -> str:
 
 
 def _speech_problems(transcript: Transcript) -> Iterator[str]:
-    """The problems of the speeches as a whole."""
     speeches = transcript.speeches
     if not speeches:
         yield "no heading names a speaker with a side."

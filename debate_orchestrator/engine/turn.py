@@ -312,7 +312,6 @@ class _TurnRun:
 
 
 def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:
-    """The error that stops a debate whose turn has no usable reply."""
     if not turn.judging:
         return ProviderFailed(event.problems)
     problem = f"{turn.id}: none of the judge's {STRUCTURED_ATTEMPTS} replies can be used, so the debate stops here."

@@ -36,8 +36,6 @@ _HEADERS = {
 
 
 class Response(NamedTuple):
-    """A server's response."""
-
     status: int
     content_type: str
     location: str

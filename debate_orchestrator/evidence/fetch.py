@@ -46,8 +46,6 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNO
 
 
 class FetchedPage(NamedTuple):
-    """A fetched page."""
-
     url: str
     """Its address after redirects."""
     kind: Kind

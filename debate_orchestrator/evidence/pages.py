@@ -97,7 +97,6 @@ class Page(NamedTuple):
 
 
 def plain(body: bytes, charset: str) -> Page:
-    """A page of plain text."""
     return Page(text=paragraphs(sanitize.sanitize(decode(body, charset)[:MAX_LENGTH])))
 
 

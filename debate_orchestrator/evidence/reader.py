@@ -22,8 +22,6 @@ _LINE = 1_000
 
 
 class PageReading(FrozenModel):
-    """The result of the reader process for a page."""
-
     state: Literal["verified", "near match", "not found"]
     similarity: Annotated[float, Field(ge=0, le=1)] | None
     passage: str
@@ -31,7 +29,6 @@ class PageReading(FrozenModel):
     title: str
     date: str
     text: str
-    """The text that is on the page."""
 
 
 async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> PageReading:

@@ -21,8 +21,6 @@ _NOT_COPIED = ("extends", "name")
 
 
 class CopiedFormat(NamedTuple):
-    """A copied format."""
-
     shown_path: str
     """The path of its folder, as `--format` takes it."""
     files: tuple[str, ...]

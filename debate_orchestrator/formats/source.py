@@ -35,8 +35,6 @@ Locations = dict[tuple[str, ...], str]
 
 
 class FormatFolder(NamedTuple):
-    """The folder of a format."""
-
     name: str
     path: Path
     shown_path: str
@@ -45,8 +43,6 @@ class FormatFolder(NamedTuple):
 
 
 class FormatSource(NamedTuple):
-    """A format as it was read."""
-
     folders: tuple[FormatFolder, ...]
     """Its own first, then that of the format it extends, and so on."""
     data: dict[str, Any]
@@ -81,7 +77,6 @@ def location(locations: Locations, keys: Sequence[str | int]) -> str:
 
 
 def is_path(name: str) -> bool:
-    """Whether a format is given by its path, not by its name."""
     return "/" in name or os.sep in name or name.startswith((".", "~")) or name.endswith(".yaml")
 
 

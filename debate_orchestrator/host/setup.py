@@ -115,7 +115,6 @@ def setup_folder(path: str) -> str:
 
 
 def is_moderator_reply(key: str) -> bool:
-    """Whether the answer to this key is a moderator's reply."""
     return key.startswith("setup.")
 
 

@@ -38,8 +38,6 @@ _LAST_LINE = re.compile(r"[ \t\ufeff]*agentId: ?[\w-]+", re.IGNORECASE)
 
 
 class DueTurn(FrozenModel):
-    """One turn that is due at the host."""
-
     turn: str
     seat: str
     title: str

@@ -34,11 +34,8 @@ _PLAIN_NAME = re.compile(r"\w[\w.-]{0,99}")
 
 
 class TurnFiles(NamedTuple):
-    """The files of one turn."""
-
     turn: str
     brief: str
-    """Path of the brief."""
     reply: str
     """Path where its reply belongs."""
 

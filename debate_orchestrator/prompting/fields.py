@@ -36,8 +36,6 @@ _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 
 
 class FormQuestion(NamedTuple):
-    """One question of a form."""
-
     field_path: FieldPath
     field: Field
     """The field asked for, alone: of one side, regardless of other entries. Of kind `scores` it is a line of numbers,
@@ -81,7 +79,6 @@ FormGenerator = Generator[FormQuestion, None, Any]
 
 
 def form_questions(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> list[FormQuestion]:
-    """The questions of a form, as far as they are known from what was entered."""
     questions = _Form(shape_context, entries).record(shape, ())
     return [question._replace(titles=tuple(_titles(shape, question.field_path))) for question in questions]
 
@@ -101,7 +98,6 @@ def form_value(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswer
 
 
 def with_defaults(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> dict[FieldPath, str]:
-    """The entries, with the defaults of all unanswered questions that have one."""
     full = dict(entries)
     while missing := {
         question.field_path: question.default
@@ -190,7 +186,6 @@ def parse_answer(question: FormQuestion, shape_context: ShapeContext, text: str)
 
 
 def has_valid_answer(question: FormQuestion, shape_context: ShapeContext, entries: EnteredAnswers) -> bool:
-    """Whether a question has a valid answer."""
     try:
         return (
             question.field_path in entries
@@ -201,7 +196,6 @@ def has_valid_answer(question: FormQuestion, shape_context: ShapeContext, entrie
 
 
 def answer_text(answer: Any) -> str:
-    """An answer as it would be typed."""
     if isinstance(answer, bool):
         return "yes" if answer else "no"
     if isinstance(answer, Mapping):

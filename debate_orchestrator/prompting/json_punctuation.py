@@ -26,7 +26,6 @@ _IN_NO_KEY = re.compile(r"""[\\"'{}\[\]:,\n]""")
 _KEY_LENGTH = 100
 """Characters that a key has at most."""
 _WORDS_IN_KEY = 8
-"""Words that a key has at most."""
 
 
 class _Token(NamedTuple):

@@ -24,7 +24,6 @@ from debate_orchestrator.util.errors import short_repr
 
 _DROPPED = "dropped, since there is no such turn"
 MAX_CHANGES = 40
-"""Changes that are told one by one."""
 _SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
 """Option of a choice to what it is called otherwise."""
 _SEVERAL = re.compile(r"""["“”,]""")
@@ -94,7 +93,6 @@ class _Normalizer:
         self.changes: list[str] = []
         """The first of the changes, a line each."""
         self.changed = 0
-        """The number of changes."""
 
     def note(self, where: str, what: str, *values: Any) -> None:
         """Counts a change, and words it if it is one of the first; `what` has braces for the values."""
@@ -103,7 +101,6 @@ class _Normalizer:
             self.changes.append(f"{where or 'the reply'}: {what.format(*map(_quoted, values))}")
 
     def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
-        """A record with its fields by their names, and empty if they must be."""
         if not isinstance(value, dict):
             return value
         fields = fields_asked(shape, self.shape_context)
@@ -141,7 +138,6 @@ class _Normalizer:
         return self._single(field, value, where)
 
     def _each(self, keys: tuple[str, ...], value: Any, where: str, read_value: Callable[[Any, str], Any]) -> Any:
-        """A value for each key."""
         if not isinstance(value, dict):
             return value
         keyed = self._keyed(value, keys)
@@ -215,7 +211,6 @@ class _Normalizer:
         return turn_id if turn_id in self.shape_context.turn_ids else None
 
     def _option(self, field: Field, value: Any) -> str | None:
-        """The option that a value can only mean."""
         if not isinstance(value, str):
             return None
         options = field.options or self.shape_context.sides

@@ -176,7 +176,6 @@ def _check_speech(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
 
 
 def _only_private_reasoning(where: str, tag: str = "") -> BadReply:
-    """The error for a reply that is all private reasoning; `tag` is the format's own tag for that, if it has one."""
     tags, them = (f"<{tag}> tag", "it") if tag else ("tags of the reasoning", "them")
     hint = f"close the {tags}, and write the reply after {them}"
     return BadReply(f"{where}: the reply has no text outside private reasoning.", hint=hint)

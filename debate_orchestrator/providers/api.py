@@ -31,7 +31,6 @@ from debate_orchestrator.util.coroutines import cancel_later
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 CONNECT_SECONDS = 15.0
-"""Seconds in which a server must accept a connection."""
 MAX_FIELD_LENGTH = 10_000
 """Characters of what a server says of itself and of how a reply ended, and of a page that it found."""
 ResponseListener = Callable[[int, Mapping[str, str]], None]
@@ -89,11 +88,9 @@ class ApiReply:
         raise NotImplementedError
 
     def ended(self) -> Literal["whole", "cut", "refused"]:
-        """The way it ended."""
         return "cut" if self.was_cut_off else self.endings.get(self.stop_reason or "", "whole")
 
     def pages(self) -> tuple[FoundPage, ...]:
-        """The pages that a search found."""
         return ()
 
     def reply(self, spec: str, unsupported: tuple[str, ...] = (), *, batch: bool = False) -> Reply:

@@ -58,8 +58,6 @@ class HasId(VendorModel):
 
 
 class ResultLine(VendorModel):
-    """A line of results."""
-
     custom_id: str
 
 

@@ -75,7 +75,6 @@ def http_error(name: str, status: int, message: str, headers: Mapping[str, str],
 
 
 def broken_reply(name: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
-    """The error for a reply that broke off; `partial` is the part that had come."""
     problem = f"{name} gave no complete answer: {what}."
     return TransientError(f"{problem} {hint}" if hint else problem, maybe_billed=True, partial=partial)
 

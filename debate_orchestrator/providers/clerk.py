@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 class Clerk(Provider):
-    """The clerk of one debate."""
-
     def __init__(self, spec: str, current: CurrentState, fetcher: Callable[[], Fetcher] | None = None):
         """`fetcher` makes what fetches the pages of a round; by default it reaches the public web only."""
         self.name = spec
@@ -57,7 +55,6 @@ class Clerk(Provider):
 
 
 def offline_reply(debate: DebateState, turn: Turn) -> str:
-    """The reply of an offline clerk."""
     shape = debate.shape(turn)
     schema = json_schema(shape, schedule.shape_context(debate, turn)) if shape is not None else None
     return _to_json(_skip_checks(evidence(debate, turn)), schema)

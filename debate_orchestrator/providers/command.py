@@ -54,7 +54,6 @@ class Command(Provider):
         return ProviderFailed(f"{self.name} can't be run: {reason}. Try: {call_errors.REASSIGN}.")
 
     def _read(self, run: ProgramRun) -> Reply:
-        """The reply of a program that has ended."""
         if len(run.stdout) > LIMITS.max_reply_chars:
             raise self._broken(f"more than {LIMITS.max_reply_chars:,} bytes", run)
         if run.stderr_length > LIMITS.max_stderr_bytes:

@@ -157,8 +157,6 @@ class Completions(api.ApiModel):
 
 
 class CompletionsReply(api.ApiReply):
-    """A reply of Chat Completions."""
-
     endings = {"stop": "whole", "length": "cut", "content_filter": "refused"}
 
     def __init__(self) -> None:

@@ -146,7 +146,6 @@ def price_of(spec: str) -> ModelPrice | None:
 
 
 def _table_price(spec: str) -> ModelPrice | None:
-    """The prices in the table."""
     spec = model_spec.real_spec(spec)
     kind, model = model_spec.kind(spec), model_spec.rest(spec)
     api = api_of(spec)

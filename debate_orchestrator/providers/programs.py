@@ -42,8 +42,6 @@ _STDERR_KEPT = 64 * 1024
 
 
 class NotRun(Exception):
-    """A program can't be run."""
-
     def __init__(self, error: OSError | ValueError):
         self.error = error
         """Why."""
@@ -51,8 +49,6 @@ class NotRun(Exception):
 
 
 class ProgramRun(asyncio.SubprocessProtocol):
-    """One run of a program, and its output."""
-
     def __init__(self, on_text: Callable[[str], object] = str):
         self._on_text, self._loop = on_text, asyncio.get_running_loop()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

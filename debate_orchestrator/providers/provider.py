@@ -70,8 +70,6 @@ class Provider:
 
 
 class TurnTaker(Protocol):
-    """A person who takes turns."""
-
     one_at_a_time: bool
     """Whether turns that are due together are asked for one after the other, since all share a terminal."""
 
@@ -89,9 +87,7 @@ class BatchApi(Protocol):
 
     name: str
 
-    def batch_body(self, brief: Brief) -> dict[str, Any]:
-        """The body of the request for a brief."""
-        ...
+    def batch_body(self, brief: Brief) -> dict[str, Any]: ...
 
     async def upload_batch(self, bodies: Mapping[str, dict[str, Any]]) -> str:
         """Sends the bodies of a batch, by the id of each call, where the vendor wants them beforehand, at no cost.
@@ -139,7 +135,6 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
     pieces, failures = StreamRedactor(on_text, withheld=not watched), list[Exception]()
 
     def show(piece: str) -> None:
-        """Shows the next piece."""
         try:
             pieces.take(piece)
         except Exception as error:

@@ -57,8 +57,6 @@ class Api(NamedTuple):
 
 
 class ProviderEntry(NamedTuple):
-    """One kind of provider."""
-
     kind: str
     """The first word of its specs."""
     example: str

@@ -30,14 +30,11 @@ _AUTHORITY = re.compile(
 
 
 class ModelServer(NamedTuple):
-    """A server of models."""
-
     api: Api
     model: str
     url: str | None
     """The address; None if the vendor's SDK knows it."""
     key_variables: tuple[str, ...]
-    """Environment variables that may hold the key."""
     needs_key: bool
     """Whether a call without a key is useless."""
 

@@ -105,7 +105,6 @@ class Announcer:
 
     def __init__(self) -> None:
         self._announced_stages = 0
-        """Stages whose results were announced."""
         self._has_announced_beginning = False
         """Whether the beginning of the stage after these was announced."""
 
@@ -182,7 +181,6 @@ def _announce_intervention(debate: DebateState, stage: Stage) -> Iterator[Announ
 
 
 def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """The announcements of what a single turn brings."""
     name = debate.format.name_of(turn.seat)
     text = ""
     if speech_rules.has_declined(debate, turn.id):
@@ -289,7 +287,6 @@ def _announce_reasons(debate: DebateState, ballots: Sequence[StructuredReplyGive
 
 
 def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcement]:
-    """Whose votes changed when the sides were exchanged."""
     for vote in votes:
         if vote.stable or vote.absent:
             continue
@@ -312,7 +309,6 @@ def decided_line(debate: DebateState) -> str:
 
 
 def _announce_verdict(debate: DebateState) -> Iterator[Announcement]:
-    """The final verdict."""
     verdict, format = tally.verdict(debate), debate.format
     if verdict is None:
         return

@@ -109,7 +109,6 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
 
 
 def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
-    """The differences between the runs."""
     if len({run.report.topic for run in runs}) > 1:
         yield "The topics differ: winners are side by side and are compared with those of the first topic alone."
         yield from (f"Run {run.number} debates: {quoted(run.report.topic)}" for run in runs)
@@ -329,7 +328,6 @@ def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
 
 
 def _by_winner(what: str, winners_by_run: Mapping[int, str]) -> str:
-    """The winner of something, by run."""
     groups: dict[str, list[str]] = {}
     for run, winner in winners_by_run.items():
         groups.setdefault(winner, []).append(str(run))

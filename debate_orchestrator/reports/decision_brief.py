@@ -195,13 +195,11 @@ def _sanitized(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decision_brief_turns(debate: DebateState) -> Collection[str]:
-    """The turns in which the decision brief is written and checked."""
     slots = [slot for slot in debate.plan.slots if slot.phase.option == DECISION_BRIEF and slot.after_rounds]
     return {slot.turn_id(seat) for slot in slots for seat in slot.phase.seats}
 
 
 def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
-    """The decision brief; None if there is none (yet)."""
     decision_brief = rapporteur.decision_brief(debate)
     if decision_brief is None:
         return None
@@ -286,7 +284,6 @@ def _judges_for(debate: DebateState) -> tuple[int, int] | None:
 
 
 def split_first_sentence(text: str) -> tuple[str, str]:
-    """The first sentence of a text, and the rest of it."""
     line = one_line(text)
     first = _SENTENCE.match(line)
     return (first[0], line[first.end() :].strip()) if first else (line, "")
@@ -304,7 +301,6 @@ def full_stop(text: str) -> str:
 
 
 def recommendation_line(decision_brief: DecisionBriefReport) -> str:
-    """The recommendation as a closing line names it."""
     return recommendation(decision_brief.sure, decision_brief.do)
 
 

@@ -27,7 +27,6 @@ BEFORE, AFTER = "Before Round 1", "After the Last Round"
 TO_REVIEW = "# Debate to Be Reviewed"
 """The beginning of the debate as reviewers read it."""
 COMPARED = "# Debate Comparison"
-"""The beginning of a comparison."""
 
 
 def render(report: ReportModel) -> str:

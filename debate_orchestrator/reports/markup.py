@@ -57,7 +57,6 @@ _HEADING = re.compile(
 """The text before the `#` of a heading, to which links within a report would lead, and the like."""
 _DOLLAR = re.compile(r"(\\*)\$")
 _CODE = re.compile(r"(?<![`\\])(`+)(?!`)[^`|\n]+\1(?!`)")
-"""Code on one line."""
 _LINKED_BARE = re.compile(r"//|www\.|@", re.IGNORECASE)
 """What some programs link without a mark around it. To them the backtick behind it is a part of the address."""
 

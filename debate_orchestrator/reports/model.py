@@ -378,7 +378,6 @@ def _asked_fields(debate: DebateState, slots: Iterable[Slot]) -> frozenset[str]:
 
 
 def _votes(debate: DebateState) -> list[Vote]:
-    """Every vote, in the order of the debate."""
     numbers = _round_numbers(debate)
     return [
         *tally.pre_debate_votes(debate),
@@ -388,7 +387,6 @@ def _votes(debate: DebateState) -> list[Vote]:
 
 
 def _ballot_turns(vote: Vote) -> tuple[str, ...]:
-    """The turns in which a vote was cast."""
     return (vote.turn_id, vote.turn_id + MIRRORED) if vote.shown_mirrored else (vote.turn_id,)
 
 

@@ -159,13 +159,11 @@ def _by_seat(debate: DebateState, values_of: Callable[[Reply], Iterable[str | No
 
 
 def arguing_sides(debate: DebateState) -> tuple[str, ...]:
-    """The sides that have a turn in this debate."""
     seats = {seat for slot in debate.plan.slots for seat in slot.phase.seats}
     return tuple(side for side in debate.format.sides if side in seats)
 
 
 def _order(debate: DebateState) -> str:
-    """The speaking order."""
     name_of, sides = debate.format.name_of, arguing_sides(debate)
     if not sides:
         return "Neither side argued: the judge decides without a debate."
@@ -319,7 +317,6 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
 
 
 def earlier_debate_report(earlier_debate: EarlierDebate) -> EarlierDebateReport:
-    """The earlier debate that is judged again."""
     rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(earlier_debate.rounds.items()))
     fields = {name: getattr(earlier_debate, name) for name in EarlierDebateReport.model_fields}
     return EarlierDebateReport(**{**fields, "speakers": public_speakers(earlier_debate), "rounds": tuple(rounds)})

@@ -54,7 +54,6 @@ class ReportFileType(NamedTuple):
     """One type of report file. The checksum is the last thing in such files, or the last before `end`."""
 
     name: str
-    """Its name for `render`."""
     module: str
     """The module whose `render(report)` makes it; imported only if it is asked for."""
     begins: tuple[bytes, ...]
@@ -72,7 +71,6 @@ class ReportFileType(NamedTuple):
         return re.compile(rf"{pattern}\Z".encode()).search(data, 0, max(0, end))
 
     def with_sentence(self, text: str, sentence: str) -> str:
-        """The rendered text with that sentence inserted."""
         if self.around is None:
             return text
         at = text.rfind(self.end) if self.end else len(text)
@@ -254,7 +252,6 @@ class Verification(NamedTuple):
     path: str
     state: State
     journal_lines: int
-    """The number of lines in the journal now."""
     checksum: Checksum | None = None
 
     @property

@@ -48,8 +48,6 @@ _VOTED = ("scores", "label", "score", "winner", "probability")
 
 
 class ReviewerBallot(FrozenModel):
-    """One reviewer's valid ballot."""
-
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
     reviewer: str
@@ -94,7 +92,6 @@ class ReviewForm:
         }
 
     def _fields_asked(self, slots: Iterable[Slot]) -> Shape:
-        """The fields of some votes that a reviewer is asked for."""
         fields: Shape = {}
         for slot in slots:
             fields |= fields_asked(self.debate.format.shapes[slot.phase.reply], self.shape_context)
@@ -156,7 +153,6 @@ class ReviewForm:
         return problems_found
 
     def ballot(self, value: Mapping[str, Any]) -> ReviewerBallot:
-        """The ballot that a value without problems is."""
         values = {"before": None, "after": None, **_plain(value)}
         parts = {int(n): part for n, part in values.get("rounds", {}).items()}
         return ReviewerBallot(
@@ -219,7 +215,6 @@ def review_texts() -> ReviewTexts:
 
 
 def question_text(form: ReviewForm, field_path: tuple[str, ...], about: str) -> QuestionText:
-    """The question for one field of a ballot, given by its path in the form; `about` describes the field."""
     final, of_round = field_path[0] == "final", field_path[0] == "rounds"
     name = field_path[1] if final else field_path[2] if of_round else field_path[0]
     format = form.debate.format
@@ -266,13 +261,10 @@ _PLAIN = re.compile(r"(?!.*-[0-9a-f]{8}$)[a-z0-9][a-z0-9_-]{0,40}")
 
 
 class ReviewedDebate(NamedTuple):
-    """A finished debate that is reviewed."""
-
     path: str
     entries: Sequence[Entry]
     form: ReviewForm
     folder: str
-    """The folder of its ballots."""
 
     @classmethod
     def from_entries(cls, path: str, entries: Sequence[Entry], debate: DebateState) -> Self:
@@ -293,8 +285,6 @@ class GatheredBallots(FrozenModel):
 
 
 class BallotFolder(NamedTuple):
-    """The content of the files in a folder of ballots."""
-
     files: tuple[tuple[str, dict[str, Any] | BadFile], ...] = ()
     """Name to the ballot, or to the reason that it can't be read."""
     left_out: tuple[str, ...] = ()

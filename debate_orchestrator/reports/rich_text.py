@@ -76,7 +76,6 @@ def _others(text: str, kind: Kind) -> Phrase:
 
 
 def turn(turn_id: str) -> Phrase:
-    """A link to a turn."""
     return (Span(turn_id, "turn"),)
 
 
@@ -210,7 +209,6 @@ class FieldText:
         return FieldPart("line", title, phrase(self._inline(field, value), unit))
 
     def _titled_parts(self, shape: Shape, record: Mapping[str, Any]) -> Iterator[Phrase]:
-        """Each field of a record after its title."""
         for name in present_fields(shape, record):
             if record[name] not in (None, []):
                 yield phrase(f"{title_of(name)}: ", self._inline(shape[name], record[name]), _UNITS.get(name, ""))

@@ -82,7 +82,6 @@ def compare(probe: Probe, side: Side | None, original: RoundResult, changed: Rou
 
 
 def other(side: Side) -> Side:
-    """The opposing side."""
     return "b" if side == "a" else "a"
 
 

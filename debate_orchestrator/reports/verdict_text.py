@@ -277,7 +277,6 @@ class FirstScreen(NamedTuple):
 
 
 def first_screen(report: ReportModel) -> FirstScreen:
-    """The first screen of a report."""
     still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != RESOLVED]
     still_open.sort(key=lambda claim: claim[1].status != "unresolved")
     return FirstScreen(
@@ -333,7 +332,6 @@ def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
 
 
 def _unmirrored_final_ballots(report: ReportModel) -> list[TurnReport]:
-    """The final ballots on the debate as it was."""
     return [turn for turn in report.final_ballots if turn.fields and not turn.mirrored]
 
 
@@ -405,7 +403,6 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
 
 
 def _lead(report: ReportModel, verdict: VerdictReport) -> str:
-    """The leader, the lead, and the maximum of points."""
     ahead = leader(verdict.totals)
     leads = "neither leads"
     if ahead != TIE:

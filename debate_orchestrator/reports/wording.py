@@ -28,7 +28,6 @@ class Scales(FrozenModel):
     score: str = ""
     """The most that a score may be: `10`; empty if there is none."""
     full_probability: Fraction = Fraction(1)
-    """The probability of what is certain."""
 
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
@@ -54,7 +53,6 @@ BEHIND = "The declared winner is behind on points: the judges' declaration decid
 
 
 def scales(format: Format) -> Scales:
-    """The format of the numbers of a format's votes."""
     fields = [format.shapes[phase.reply] for phase in format.phases() if format.is_vote(phase)]
     scores = [shape[SCORE] for shape in reversed(fields) if SCORE in shape]
     most = scores[0].maximum if scores else None

@@ -58,7 +58,6 @@ class SettingText:
     parts: Mapping[str, str] = field(default_factory=dict)
     """For a mapping: each key that has a flag of its own, and the help of that flag."""
     part_flag: str = "--{}"
-    """The flag of such a key."""
     label: str = ""
     """Its name in the block that confirms a setup, which shows it if it is not the default; empty for none."""
 
@@ -360,7 +359,6 @@ def parse_rounds(value: Any, maximum: int) -> int | None:
 
 
 def typed_text(value: Any) -> str:
-    """The value of a setting as a person types it; empty if there is none."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else ", ".join(value) if isinstance(value, list | tuple) else str(value)

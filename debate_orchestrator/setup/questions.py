@@ -155,11 +155,9 @@ class SetupQuestions:
         return self.words.questions[key].choices
 
     def default(self, key: str) -> Any:
-        """The default of a setting."""
         return self.default_output if key == "output" else default_of(key, self.format)
 
     def _values(self, state: SetupState, key: str) -> dict[str, Any]:
-        """The values that the wording of a question names."""
         proposal, limits = state.progress.proposal or {}, self.format.rounds
         match key:
             case "framing":
@@ -216,7 +214,6 @@ class SetupQuestions:
         return self.words.confirmed.format(positions="\n".join(lines), more=more_lines, **one_line_texts)
 
     def risk_lines(self, given: dict[str, Any]) -> list[str]:
-        """A line for each risk of a setup."""
         return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(given)]
 
     def side_name(self, side: str) -> str:
@@ -225,7 +222,6 @@ class SetupQuestions:
         return f"{seat.name} ({seat.side})" if seat.side else seat.name
 
     def position_sentences(self, state: SetupState) -> list[str]:
-        """The positions, a sentence for each side."""
         positions = state.answers.get("positions", {})
         one_line_texts = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.format.sides}
         sentences = [
@@ -302,7 +298,6 @@ class SetupQuestions:
     # Taking answers
 
     def mark_asked(self, state: SetupState, *questions: SetupQuestion) -> SetupState:
-        """The state once the user was really asked these questions."""
         return with_progress(state, asked={question.key: question.text for question in questions})
 
     def answer(self, state: SetupState, key: str, value: str, origin: AnswerOrigin = "user") -> SetupState:
@@ -333,7 +328,6 @@ class SetupQuestions:
         )
 
     def _take(self, state: SetupState, key: str, text: str, origin: AnswerOrigin) -> SetupState:
-        """The state with the answer to one question. Raises BadSettings."""
         if key.startswith("position_"):
             return self._take_position(state, text, origin, key.removeprefix("position_"))
         if key in self.plain_settings:
@@ -423,7 +417,6 @@ class SetupQuestions:
         return self._correct(state, text)
 
     def _with_confirmed_topic(self, state: SetupState, topic: str, origin: AnswerOrigin) -> SetupState:
-        """The state with its topic confirmed."""
         if state.answers.get("topic") != topic:
             state = with_answers(self._without_topic(state, state.progress.proposal), origin, topic=topic)
         return with_progress(state, topic_ok=True)

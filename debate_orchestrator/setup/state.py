@@ -171,8 +171,6 @@ class SetupState(FrozenModel):
 
 
 class SetupQuestion(FrozenModel):
-    """A question for the user."""
-
     key: str
     header: str
     text: str
@@ -189,7 +187,6 @@ class ModeratorTask(FrozenModel):
 
     name: Literal["topic", "positions"]
     values: dict[str, Any]
-    """The values of its brief."""
     json_schema: dict[str, Any]
 
     @property
@@ -209,13 +206,11 @@ def with_progress(state: SetupState, **changes: Any) -> SetupState:
 
 
 def with_answers(state: SetupState, origin: AnswerOrigin, **values: Any) -> SetupState:
-    """The state with these answers."""
     origins = state.origins | dict.fromkeys(values, origin)
     return state.model_copy(update={"answers": state.answers | values, "origins": origins})
 
 
 def without_answers(state: SetupState, *keys: str) -> SetupState:
-    """The state without those answers."""
     return state.model_copy(update={"answers": {key: value for key, value in state.answers.items() if key not in keys}})
 
 
@@ -233,8 +228,6 @@ ANSWERS = ".answers.yaml"
 
 
 class SetupFile:
-    """The file in which the answers of a setup are saved."""
-
     def __init__(self, path: str, *, is_ours: bool):
         self.path = path
         self.is_ours = is_ours
@@ -243,7 +236,6 @@ class SetupFile:
         """The reason that it could not be saved; empty if it could."""
         self.saved = False
         self.moved_files: list[str] = []
-        """A sentence for each file that was moved aside."""
 
     def save(self, state: SetupState) -> None:
         """Writes the answers so far; if that fails, `save_problem` says why, and the conversation continues."""

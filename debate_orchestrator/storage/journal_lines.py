@@ -39,7 +39,6 @@ SCHEMA = 1
 _SUFFIX_LENGTH = len(',"hash":""}') + 64
 """Bytes of the end of a line that states its hash."""
 _FIRST_PREV = "0" * 64
-"""The `prev` of the first line."""
 BEGINNING = b'{"n":1,"at":"'
 """The beginning of every journal."""
 _AT = re.compile(r"[0-9A-Za-z:.+ -]{1,40}")
@@ -168,7 +167,6 @@ def make_line(event: Event, at: str, earlier: Sequence[Entry]) -> tuple[bytes, E
 
 
 def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
-    """The bytes of a line without its hash."""
     try:
         data = event.model_dump_json()
         same = EVENT.validate_json(data) == event

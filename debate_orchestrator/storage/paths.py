@@ -23,8 +23,6 @@ MAX_FOLDERS = 100
 
 
 class DebateFiles(NamedTuple):
-    """The paths of one debate's files."""
-
     report: str
     journal: str
     turns: str
@@ -76,7 +74,6 @@ class DebateFiles(NamedTuple):
 
     @classmethod
     def of_journal(cls, journal: str) -> DebateFiles:
-        """The files of the debate with this journal."""
         if journal.endswith(JOURNAL):
             return cls._from_stem(journal.removesuffix(JOURNAL))
         stem, suffix = os.path.splitext(journal)

@@ -83,12 +83,10 @@ def beside(cells: Sequence[Text | None], width: int) -> Text:
 
 
 def column_width(count: int, width: int) -> int:
-    """The width of each of so many columns in a row of that width."""
     return max(2, (width - (count - 1) * len(SEPARATOR)) // count)
 
 
 def _broken_again(row: Text, width: int) -> list[Text]:
-    """A row as rows of that width, each text in its own column."""
     starts = [span.start for span in row.spans if isinstance(span.style, Style) and _COLUMN in span.style.meta]
     if not starts:
         return paragraph(row.plain, width)

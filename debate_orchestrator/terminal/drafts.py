@@ -37,7 +37,6 @@ class Drafts:
         self.folder = folder
 
     def path_of(self, brief: Brief) -> str:
-        """The path of the draft for this brief."""
         return os.path.join(self.folder, f"{brief.turn_id}.{brief.digest[:_DIGEST_DIGITS]}.{_SUFFIXES[brief.wants]}")
 
     def read_speech(self, brief: Brief) -> str:

@@ -80,7 +80,6 @@ class Form(ABC):
         ]
 
     def asked_questions(self) -> list[FormQuestion]:
-        """The questions that are asked."""
         all_questions = self.questions()
         questions = self.choose_first(all_questions) if self.choose_first else all_questions
         return [question for question in all_questions if question in questions or question.field_path in self.answers]
@@ -120,7 +119,6 @@ class Form(ABC):
         return next(unanswered, None)
 
     def _question_before(self, question: FormQuestion | None) -> FormQuestion:
-        """The question before that one: the last one before all of them are shown."""
         questions = self.asked_questions()
         field_paths = [other.field_path for other in questions]
         index = len(questions)
@@ -213,14 +211,12 @@ class Form(ABC):
         return rows
 
     def answer_text(self, question: FormQuestion) -> str:
-        """An answer as it was understood."""
         try:
             return answer_text(parse_answer(question, self.shape_context, self.answers[question.field_path])) or "none"
         except BadReply:
             return self.answers[question.field_path]
 
     def progress_text(self, question: FormQuestion) -> str:
-        """The progress of the form."""
         field_paths = [other.field_path for other in self.asked_questions()]
         index = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
         return f"Question {index} of {len(field_paths)}"
@@ -355,7 +351,6 @@ class ReviewBallotForm(Form):
 
 
 def reviewer_remarks(form: ReviewForm, reviewer_ballot: ReviewerBallot) -> list[str]:
-    """Remarks on a valid ballot of a reviewer, as a judge at the terminal has them."""
     ballots = {**{f"Round {n}: ": ballot for n, ballot in reviewer_ballot.rounds.items()}, "": reviewer_ballot.final}
     return [
         f"{where}{remark}" for where, ballot in ballots.items() for remark in ballot_remarks(form.debate.format, ballot)
@@ -363,7 +358,6 @@ def reviewer_remarks(form: ReviewForm, reviewer_ballot: ReviewerBallot) -> list[
 
 
 async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
-    """The name that a reviewer signs with."""
     question = Question(texts.questions["name"].text)
     while not (name := await prompter.ask(question)):
         prompter.tell(texts.messages["needed"])

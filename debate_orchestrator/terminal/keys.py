@@ -92,7 +92,6 @@ class TerminalControl:
         self._give_back()
 
     def take_back(self) -> None:
-        """Takes the terminal back."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTSTP, self._stop)
         loop.add_signal_handler(signal.SIGCONT, self._resume)

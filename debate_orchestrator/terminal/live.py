@@ -29,7 +29,6 @@ from debate_orchestrator.util.rows import MAX_WIDTH, padded, shortened, width_of
 from debate_orchestrator.util.sanitize import count_words, one_line, without_line_breaks
 
 _STATUS_ROWS = 3
-"""Rows at most of each part of the status."""
 
 
 class Live:
@@ -328,7 +327,6 @@ def _cost(debate: DebateState) -> list[str]:
 
 
 _MAX_BAR_COLUMNS = 20
-"""Columns of a bar at most."""
 _NUMBER_COLUMNS = 6
 """Columns of a score at most, with the space before it: ` 66.67`."""
 
@@ -340,7 +338,6 @@ def bar(share: Fraction, width: int) -> str:
 
 
 def _side_style(debate: DebateState, side: str) -> str:
-    """The style of a side wherever it is named."""
     return SIDES[debate.format.sides.index(side) % len(SIDES)]
 
 

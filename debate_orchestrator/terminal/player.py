@@ -63,7 +63,6 @@ class Player:
         self.show_keys()
 
     def show_keys(self) -> None:
-        """Shows in the status what the keys do now."""
         running = self._running.is_set()
         self._live.note = "" if running else "paused"
         self._live.keys = (
@@ -93,7 +92,6 @@ class Player:
         return self._pace is None or self._to_verdict
 
     async def _play_before(self, event: Event, batch: Sequence[Event]) -> None:
-        """Plays what is seen before an event is complete."""
         if isinstance(event, Spoke | Declined) and event.turn_id not in self._spoken_turn_ids:
             batch_shown = batch if self._live.shows_columns else [event]
             speeches = [other for other in batch_shown if isinstance(other, Spoke | Declined)]

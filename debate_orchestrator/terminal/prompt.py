@@ -329,7 +329,6 @@ def unknown_choice(question: Question) -> str:
 
 
 def question_lines(question: Question) -> list[Line]:
-    """The lines of a question, its text in bold."""
     text = [Line(part, strong=True) for part in sanitize(question.text).split("\n")] if question.text else []
     return [*text, *(Line(line) for line in question.lines if line)]
 

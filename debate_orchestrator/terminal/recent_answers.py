@@ -30,11 +30,9 @@ class RecentAnswers:
                 self._answers = _RECENT.validate_json(self._path.read_bytes())
 
     def answers_of(self, kind: str) -> tuple[str, ...]:
-        """Answers of that kind, oldest first."""
         return tuple(self._answers.get(kind, ()))
 
     def add(self, kind: str, answer: str) -> None:
-        """Remembers an answer as the latest of its kind."""
         if not answer.strip() or self._path is None:
             return
         others = [earlier for earlier in self.answers_of(kind) if earlier != answer]

@@ -118,7 +118,6 @@ class SetupBase:
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self.seat_answers: dict[SeatSlot, str] = {}
-        """The answers given here for each seat."""
         self.approved_models: set[str] = set()
         """The models that the person named here or consented to."""
         self.require_consent_to_calls: RequireConsentToCalls = _refuse_calls
@@ -256,7 +255,6 @@ class SetupBase:
         return casting.make_provider(spec, CurrentState(debate), self.find_models().permissions)
 
     def cost_line(self) -> str:
-        """The cost of the moderator's calls, in a line; empty if there were none."""
         calls = [reply for reply in self.state.progress.paid if reply.called]
         if not calls:
             return ""

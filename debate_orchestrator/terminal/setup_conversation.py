@@ -62,8 +62,6 @@ class _Change(Exception):
 
 
 class SetupConversation(SetupBase):
-    """One setup conversation."""
-
     def welcome(
         self,
         path: str | None,

@@ -57,7 +57,6 @@ class SpeechView:
             self._blocks.append(Block(f"{self._heading} (asked again)", self._style))
 
     def add_piece(self, piece: str) -> None:
-        """Adds a piece of the speech that has come."""
         self.retry_at, self.has_begun = None, True
         restarts = self._private.restarts
         text = self._private.feed(piece)

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
 
 class PersonTurn(NamedTuple):
-    """A turn that a person is taking."""
-
     debate: DebateState
     turn: Turn
     brief: Brief
@@ -58,12 +56,10 @@ class PersonTurn(NamedTuple):
     drafts: Drafts
 
     def full_text(self) -> str:
-        """All that a model would get for the turn, as a text for a person."""
         debate, turn, brief = self.debate, self.turn, self.brief
         return f"{_heading(debate, turn)}\n\n{full_text(debate, turn, brief, _form(debate, turn))}\n"
 
     def problems(self, text: str) -> list[str]:
-        """The problem with a text as the reply to this turn; empty if it is valid."""
         return reply_problems(self.debate, self.turn, self.brief, text)
 
 
@@ -205,7 +201,6 @@ class TurnForm(Form):
         )
 
     def _issues(self) -> list[str]:
-        """The list of issues in words, as the brief of this turn has them."""
         debate, issue_list = self._person_turn.debate, rapporteur.issue_list(self._person_turn.debate)
         renamed: Callable[[str], str] = debate.mirror.text if self._person_turn.turn.mirrored else str
         return (
@@ -229,15 +224,12 @@ class TerminalPeople:
         self._prompter, self._drafts = prompter, drafts
         self._on_quit: Callable[[], None] = lambda: None
         self.has_quit = False
-        """Whether they have quit."""
         self._due_turn_ids: set[str] = set()
-        """The turns of people that are due in the stage under way."""
         self._seat: str | None = None
         """The seat that had the keyboard last."""
         self._has_written = False
         """Whether something can be seen that was written in the stage under way."""
         self._documents_read: set[Document] = set()
-        """Documents that they were shown."""
 
     @property
     def is_in_other_program(self) -> bool:
@@ -357,7 +349,6 @@ def _task_lines(person_turn: PersonTurn) -> Iterator[Line]:
 
 
 def _form(debate: DebateState, turn: Turn) -> str:
-    """The questions of the form of a turn."""
     if debate.shape(turn) is None or short_form(debate, turn) is None:
         return ALL_ASKED
     return f"A form asks for these: {', '.join(asked_at_first(debate, turn))}. `more` at its end asks for the rest."

@@ -25,14 +25,10 @@ _BEGINNING = b'{"batch": "'
 
 @dataclass
 class Batch:
-    """One batch."""
-
     name: str
     """This program's name for it."""
     model: str
-    """A model spec."""
     calls: tuple[str, ...]
-    """The ids of its calls."""
     codes: dict[str, str]
     """The id of a call to the code that its reply was asked for, if it was: another machine may read it."""
     at: str
@@ -58,7 +54,6 @@ class BatchFile:
         self.path = os.path.join(folder, BATCHES)
         self._batches: dict[str, Batch] = {}
         self._batch_by_call: dict[str, Batch] = {}
-        """The id of a call to its batch."""
         self._pending_lines: list[dict[str, Any]] = []
         """Lines that the disk has not taken yet."""
         try:

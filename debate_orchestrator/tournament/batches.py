@@ -67,8 +67,6 @@ class _Call(NamedTuple):
 
 
 class Batches:
-    """The batches of a run."""
-
     def __init__(
         self,
         folder: str,
@@ -92,7 +90,6 @@ class Batches:
         self._creations: set[asyncio.Task[None]] = set()
         """The task that puts calls into a new batch, from its upload on."""
         self._results: dict[str, asyncio.Task[Results]] = {}
-        """The tasks that take the results of batches, by the batch's name."""
 
     def wrap_providers(
         self, plain: Mapping[str, Provider], limited: Mapping[str, Provider], current: CurrentState
@@ -110,7 +107,6 @@ class Batches:
         return providers
 
     def knows(self, call: str) -> bool:
-        """Whether a call is in a batch that was, or may have been, created."""
         return self._file.batch_of(call) is not None
 
     async def reply(

@@ -49,8 +49,6 @@ _FORMAT_KEYS = {"rules", "templates"}
 
 
 class Tournament(NamedTuple):
-    """A tournament in its folder."""
-
     folder: str
     spec: TournamentSpec
     schedule: tuple[ScheduledDebate, ...]
@@ -58,15 +56,12 @@ class Tournament(NamedTuple):
 
     @classmethod
     def from_spec(cls, folder: str, spec: TournamentSpec) -> Tournament:
-        """The tournament of a spec, with the schedule that follows from it."""
         return cls(folder, spec, make_schedule(spec), {topic.id: topic for topic in spec.topics})
 
     def journal_path(self, debate_id: str) -> str:
-        """The path of the journal of the debate with that id."""
         return os.path.join(self.folder, DEBATES, f"{debate_id}{JOURNAL}")
 
     def make_opened(self, scheduled: ScheduledDebate) -> Opened:
-        """The event that opens a debate."""
         return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic_id])
 
     def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event], name: str = "") -> None:
@@ -213,7 +208,6 @@ def must_hold_no_link(folder: str) -> None:
 
 
 def linked_parts(folder: str) -> list[str]:
-    """The parts of a tournament's folder that are symbolic links."""
     return [name for name in _PARTS if is_link(os.path.join(folder, name))]
 
 

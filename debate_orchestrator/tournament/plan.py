@@ -38,8 +38,6 @@ MAX_DEBATES = 100_000
 
 
 class ScheduledDebate(FrozenModel):
-    """One debate of a tournament."""
-
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     id: str
@@ -51,7 +49,6 @@ class ScheduledDebate(FrozenModel):
     """The name of the model that argues for the topic."""
     con: str
     first: Literal["pro", "con"]
-    """The first speaker."""
     repetition: int
     seed: int
     judges: tuple[str, ...]
@@ -114,7 +111,6 @@ def seatings(
 def first_speakers(
     spec: TournamentSpec, pro: str, con: str, topic: Topic, topic_index: int, repetition: int
 ) -> list[Literal["pro", "con"]]:
-    """The first speakers: one debate for each."""
     orders: list[Literal["pro", "con"]] = ["pro", "con"]
     if spec.first == "both":
         return orders
@@ -180,7 +176,6 @@ def _scheduled(
 
 
 def open_scheduled(spec: TournamentSpec, scheduled: ScheduledDebate, topic: Topic) -> Opened:
-    """The event that opens a scheduled debate on its topic."""
     pro, con = spec.loaded_format.sides
     side_specs = {pro: spec.model_named(scheduled.pro).spec, con: spec.model_named(scheduled.con).spec}
     panel = [spec.model_named(name).spec for name in scheduled.judges]
@@ -206,8 +201,6 @@ SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 
 
 class ModelEstimate(NamedTuple):
-    """The work of one model."""
-
     model: str
     calls: float
     usage: Usage
@@ -222,7 +215,6 @@ class TournamentEstimate(NamedTuple):
 
     debates: int
     models: tuple[ModelEstimate, ...]
-    """One for each model, by its spec."""
     sampled: bool
     """Whether only some of the debates were estimated."""
     seconds: float | None
@@ -300,7 +292,6 @@ def _add(total: dict[str, float], line: CostLine, factor: float) -> None:
 
 
 def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, CostLine]]:
-    """The lines of an estimate, each with the model that it is of."""
     seats = {seat: specs[0] for seat, specs in cast.items() if seat != JUDGE}
     panel = cast.get(JUDGE, ())
     seats |= dict(zip(judge_seats(len(panel)), panel, strict=True))

@@ -130,11 +130,9 @@ class Limiter:
             bucket.take(amounts.get(name, 0.0))
 
     def end_call(self) -> None:
-        """Counts a call as ended."""
         self.in_flight -= 1
 
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
-        """Reads the limits and the status of a response."""
         for name, (limit, remaining) in read_rates(headers).items():
             # It delays calls by a minute at most: the next response may state another limit.
             bucket = self._stated.setdefault(name, Bucket(limit, self._clock(), max_delay=60.0))
@@ -226,8 +224,6 @@ class Gate:
 
 
 class Limiters:
-    """All limiters of a run."""
-
     def __init__(self, spec: TournamentSpec):
         self._spec, self._workers = spec, 1
         self._limiters: dict[str, Limiter] = {}
@@ -254,7 +250,6 @@ class Limiters:
         return [self._limiters[key] for key in keys]
 
     def gate(self, model: str) -> Gate:
-        """The gate that all calls of a model pass."""
         if model not in self._gates:
             retry_for = float(self._spec.settings.get("retry_for") or LIMITS.retry_for)
             self._gates[model] = Gate(self.limiters_of(model), retry_for)
@@ -270,13 +265,10 @@ class Limiters:
 
     @property
     def throttled(self) -> int:
-        """Calls that were throttled."""
         return sum(limiter.throttled for limiter in self._limiters.values())
 
 
 class LimitedProvider(Provider):
-    """A provider whose calls wait for their limits."""
-
     def __init__(self, provider: Provider, gate: Gate):
         self.name, self.caches = provider.name, provider.caches
         self._provider, self._gate = provider, gate

@@ -40,7 +40,6 @@ _OUTCOMES = {"pro": 0, "con": 1, "tie": 2}
 _SECOND_SPEAKER = {"con": 1, "pro": -1, None: 0}
 """The first speaker, relative to s of the model above."""
 _DRAW_COUNT = 200
-"""Draws of the bootstrap."""
 _MIN_DRAWS = 20
 """Draws without which there are no intervals."""
 _MAX_WORK = 200_000_000
@@ -183,7 +182,6 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
 
 
 def _as_numbers(rated_votes: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
-    """The votes, each with its debate, as numbers."""
     import numpy as np
 
     models = sorted({str(name) for debate, _ in rated_votes for name in (debate.pro, debate.con)})

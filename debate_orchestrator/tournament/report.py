@@ -112,8 +112,6 @@ _MAX_DEBATES = 300
 
 
 class _LeaderboardRow(NamedTuple):
-    """A model on the leaderboard."""
-
     elo: EloRow
     strength: ModelStrength | None
 
@@ -202,8 +200,6 @@ _PNG_SCALE = 2
 
 
 class Plot(NamedTuple):
-    """One plot, rendered."""
-
     name: str
     title: str
     how_to_read: str

@@ -58,12 +58,9 @@ class RoleUsage(FrozenModel):
     words: _Total | None = None
     """Words of the speeches; None if they are not known."""
     declined_turns: _Total = Field(default=0, alias="refusals")
-    """Turns in which the side declined to argue."""
 
 
 class DebateRow(FrozenModel):
-    """One debate."""
-
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     kind: Literal["debate"] = "debate"

@@ -60,8 +60,6 @@ its format or cast can't be used. `locked`: another process has locked its journ
 
 
 class DebateStatus(NamedTuple):
-    """The status of one debate."""
-
     status: Status
     winner: str | None = None
     """`pro`, `con`, `tie` or None."""
@@ -97,7 +95,6 @@ class RunCounts(NamedTuple):
     in_flight: int = 0
     failed_calls: int = 0
     throttled: int = 0
-    """Calls that were throttled."""
     calls_a_minute: float = 0.0
     usd: float = 0.0
     max_cost: float | None = None
@@ -207,7 +204,6 @@ class TournamentRun:
                 return
 
     async def _work(self, queue: Iterator[ScheduledDebate], stop: asyncio.Event) -> None:
-        """Runs one debate after another."""
         for scheduled in queue:
             if stop.is_set():
                 return
@@ -246,7 +242,6 @@ class TournamentRun:
         return self.statuses[scheduled.id]
 
     async def _take_turns(self, scheduled: ScheduledDebate, stop: asyncio.Event) -> None:
-        """Takes every turn of one debate. Raises what stops it."""
         openings: list[Opened] = []
 
         def make_opened() -> Opened:
@@ -334,7 +329,6 @@ class TournamentRun:
         return [spec for spec in specs if spec not in panel_specs]
 
     def _record_status(self, scheduled: ScheduledDebate, current: CurrentState) -> None:
-        """Records the status and the cost of a debate that does not run now."""
         debate = current.state
         budget = self.budget.budget(scheduled.id, current)
         self.budget.freeze(scheduled.id)
@@ -358,7 +352,6 @@ def unusable(error: UserError, earlier_status: DebateStatus) -> DebateStatus:
 
 
 def stopped_by_internal_error(error: Exception, earlier_status: DebateStatus) -> DebateStatus:
-    """The status of a debate that an error in this program stopped; others continue."""
     return earlier_status._replace(status="stopped", why=(internal_error(error),), permanent=True)
 
 
@@ -370,7 +363,6 @@ def internal_error(error: Exception) -> str:
 
 
 def _winner(debate: DebateState) -> str | None:
-    """The winner of a complete debate."""
     verdict = tally.verdict(debate) if debate.complete else None
     if verdict is None or verdict.winner == NO_DECISION:
         return None

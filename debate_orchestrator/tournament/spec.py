@@ -37,7 +37,6 @@ _NO_NAME = "must be a name of at most 64 letters, digits, dots, - and _, which b
 _NOT_OFFERED = ("topic", "positions", "output", "context", "cast", "sources", "first", "format", "max_cost", "insist",
         "one_agent", "mirror")  # fmt: skip
 DEBATE_SETTINGS = tuple(name for name in SETTINGS if name not in _NOT_OFFERED)
-"""Settings of a debate that a spec may have too."""
 
 
 class Price(FrozenModel):
@@ -56,7 +55,6 @@ class Model(FrozenModel):
     """Its spec, if it has no name of its own; that of the real model, if a stand-in took its place."""
     spec: str
     price: Price | None = None
-    """For models that are not in the price table."""
 
 
 _Amount = Annotated[int | None, Field(ge=1, le=MAX_COUNT, strict=True)]
@@ -66,7 +64,6 @@ class Limits(FrozenModel):
     """The limits of a provider. None if a limit is not known; then the limit that its responses state counts."""
 
     requests: _Amount = None
-    """Requests a minute."""
     input_tokens: _Amount = None
     """Tokens a minute, without those read from a cache."""
     output_tokens: _Amount = None
@@ -89,8 +86,6 @@ class Topic(FrozenModel):
 
 
 class PhaseLengths(FrozenModel):
-    """The maximum length of the speeches of one phase."""
-
     target_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True, alias="words")
     max_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True, alias="most_words")
     max_tokens: int | None = Field(default=None, ge=1, le=MAX_TOKENS, strict=True, alias="tokens")
@@ -143,7 +138,6 @@ class TournamentSpec(FrozenModel):
 
     @property
     def whole_cast(self) -> dict[str, tuple[str, ...]]:
-        """All model specs, as a cast."""
         specs = {"models": tuple(model.spec for model in self.models)}
         return specs | {"judges": tuple(model.spec for model in self.judges.pool)}
 
@@ -195,7 +189,6 @@ def as_model(line: Any) -> Any:
 
 
 def stand_in(model: Model) -> Model:
-    """The same with a stand-in that calls no model."""
     is_stand_in = model_spec.is_stand_in(model.spec)
     return model if is_stand_in else model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
 
@@ -212,7 +205,6 @@ def _pool(data: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _problems_of(model: Mapping[str, str]) -> list[str]:
-    """The problems of a model that has a name and a spec."""
     name, spec = model["name"], model["spec"]
     if len(spec) > MAX_NAME_LENGTH:
         return [f"{short_repr(spec)}: at most {MAX_NAME_LENGTH:,} characters are allowed."]
@@ -343,7 +335,6 @@ def _with_length(phase: Phase, length: PhaseLengths) -> Phase:
 
 
 def with_lengths(loaded_format: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
-    """A format whose phases have these lengths."""
     if not lengths:
         return loaded_format
     changed = {
@@ -400,7 +391,6 @@ def price_notes(spec: TournamentSpec) -> list[str]:
 
 
 def pair_up(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Every pair of names once."""
     return tuple((one, other) for n, one in enumerate(names) for other in names[n + 1 :])
 
 

@@ -89,7 +89,6 @@ def real_spec(spec: str) -> str:
 
 
 def stand_in(spec: str) -> str:
-    """The spec of the stand-in for this one."""
     return f"{REHEARSE}:{real_spec(spec)}"
 
 

@@ -99,7 +99,6 @@ class Reading(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Reading:
-        """The text as it is searched."""
         if text.isascii():
             places = [place for place, char in enumerate(text) if "!" <= char <= "~"]
             reading = cls("".join([text[place] for place in places]), places, [place + 1 for place in places])

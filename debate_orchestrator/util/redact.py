@@ -161,7 +161,6 @@ class Redactor:
 
     @cached_property
     def _first_escaped(self) -> re.Pattern[str]:
-        """A pattern for the first character of any secret, as it is or escaped."""
         return re.compile("|".join({key.first for key in self._escaped_keys}))
 
     def _holds_escaped(self, text: str) -> bool:

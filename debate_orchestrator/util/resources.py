@@ -36,7 +36,6 @@ def read_yaml(name: str) -> dict[str, Any]:
 
 
 def format_names() -> list[str]:
-    """The names of the shipped formats, sorted."""
     return sorted(path.parent.name for path in (prompts() / "formats").glob("*/format.yaml"))
 
 

@@ -80,7 +80,6 @@ def is_reordered(text: str) -> bool:
 
 
 def padded(text: str, width: int) -> str:
-    """`text` with spaces after it up to that width."""
     return text + " " * (width - width_of(text))
 
 
@@ -110,7 +109,6 @@ def wrap(text: str, terminal_columns: int, *, whole_paths: bool = False) -> str:
 
 
 def rows(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> list[str]:
-    """A line as rows, as `lay_out` breaks it."""
     line = without_tabs(line)
     return [row.begin + line[row.start : row.end] for row in lay_out(line, width, is_whole)]
 

@@ -139,7 +139,6 @@ def block_marker(nonce: str, *place: str) -> str:
 
 
 def without_block_marker(text: str, block_marker: str) -> str:
-    """`text`, sanitized, and without the block_marker that closes its block."""
     return sanitize(text).replace(block_marker, "[...]")
 
 

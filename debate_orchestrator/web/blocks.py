@@ -133,7 +133,6 @@ def _render_block(debate: DebateState, block: Block) -> str:
 
 
 def side(debate: DebateState, turn: Turn | TurnReport) -> str:
-    """The class of a turn: its side, or `judge`."""
     return turn.seat if turn.seat in debate.format.sides else "judge"
 
 
@@ -224,7 +223,6 @@ def outcome(debate: DebateState) -> list[str]:
 
 
 def status(debate: DebateState, *, running: bool, stopping: bool, problems: list[str]) -> str:
-    """The status of the debate, as HTML."""
     stage = debate.stages[-1] if debate.stages else ()
     format = debate.format
     parts = [f"Round {stage[0].round} of {debate.rounds}"] if stage and stage[0].round and debate.due else []

@@ -98,7 +98,6 @@ def _pieces(text: str) -> list[str]:
 
 
 def _fit(pen: ImageDraw.ImageDraw, text: str, size: int, width: int) -> str:
-    """A text that fits one line."""
     text = text[:_MAX_LENGTH]
     if _length(pen, text, size) <= width:
         return text

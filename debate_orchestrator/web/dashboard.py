@@ -52,8 +52,6 @@ _MAX_FORM_SIZE = 2_000_000
 
 
 class Dashboard:
-    """The views of the dashboard."""
-
     def __init__(self, tokens: Tokens, served_debates: ServedDebates):
         self._tokens, self._served_debates = tokens, served_debates
         self._address = f"{DASHBOARD}{tokens.dashboard}"
@@ -75,7 +73,6 @@ class Dashboard:
         return f"{self._address}/debates/{quote(journal.removesuffix(JOURNAL), safe='')}"
 
     async def debates(self, request: Request) -> Response:
-        """The debates of the folder."""
         rows = await in_thread(debate_list.list_debates)
         running = {row.name for row in rows if self._served_debates.running(f"{row.name}{JOURNAL}")}
         return await self._page("list.html.j2", rows=rows, running=running)
@@ -136,7 +133,6 @@ class Dashboard:
         return await self._form(models, form_data, problems)
 
     async def _form(self, models: FoundModels, form_data: Mapping[str, str], problems: list[str]) -> Response:
-        """The form."""
         values = await in_thread(lambda: form_values(models, form_data, problems))
         return await self._page("new.html.j2", 422 if values["problems"] else 200, **values)
 

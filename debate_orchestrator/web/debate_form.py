@@ -26,8 +26,6 @@ _MAX_LISTED = 8
 
 
 class SettingField(NamedTuple):
-    """One field."""
-
     name: str
     label: str
     help: str
@@ -66,7 +64,6 @@ def chosen_format(form_data: Mapping[str, str]) -> Format:
 
 
 def seats_to_fill(format: Format) -> tuple[str, ...]:
-    """The seats for which a person chooses who fills them."""
     return tuple(seat for seat in format.active_seats(format.optional_phases) if seat != CLERK)
 
 

@@ -38,8 +38,6 @@ _MAX_SLUG_LENGTH = 48
 
 
 class ListedDebate(NamedTuple):
-    """A debate as the list shows it."""
-
     name: str
     topic: str
     format: str
@@ -121,7 +119,6 @@ def _first_hash(path: str, changed: int, size: int) -> str | None:
 
 
 def load(path: str) -> tuple[JournalContents, DebateState]:
-    """A journal and its state. Raises BadJournal."""
     return _load(path, file_version(path))
 
 

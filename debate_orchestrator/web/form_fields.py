@@ -19,8 +19,6 @@ NAME = rf"{_PREFIX}.{{1,200}}"
 
 
 class ReplyField(NamedTuple):
-    """One field."""
-
     name: str
     label: str
     about: str

@@ -169,7 +169,6 @@ class LinkedDebate(NamedTuple):
     name: str
     """The name of its journal without the suffix."""
     first_hash: str
-    """The hash of the journal's first line."""
 
 
 class Tokens:
@@ -185,11 +184,9 @@ class Tokens:
         """Stands in every form of the dashboard, so that no other site can send one."""
 
     def seat(self, debate: LinkedDebate, seat: str) -> str:
-        """The token of a seat."""
         return self._derive_token(f"seat {debate.first_hash} {seat} {debate.name}")
 
     def review(self, debate: LinkedDebate) -> str:
-        """The token with which a debate is reviewed."""
         return self._derive_token(f"review {debate.first_hash} {debate.name}")
 
     def reviewer(self, debate: LinkedDebate, stem: str) -> str:

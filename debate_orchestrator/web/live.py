@@ -114,7 +114,6 @@ class LiveBlocks:
     def __init__(self, viewers: Viewers):
         self._viewers = viewers
         self._html_by_id: dict[str, str] = {}
-        """Block id to its HTML, in the order of the page."""
 
     def take(self, debate: DebateState) -> None:
         """Takes the state after an event, and sends the blocks that are new in it. If the debate was ended before a
@@ -130,5 +129,4 @@ class LiveBlocks:
             self._viewers.broadcast("gone", block_id)
 
     def html(self) -> str:
-        """All blocks as they are now."""
         return "".join(self._html_by_id.values())

@@ -24,8 +24,6 @@ class AwaitedTurn(NamedTuple):
 
 
 class BrowserPeople:
-    """The people of one debate."""
-
     one_at_a_time = False
 
     def __init__(self) -> None:

@@ -35,7 +35,6 @@ _BALLOT_PARTS = ("rounds", "final", "why", "after")
 
 
 def link(tokens: Tokens, debate: LinkedDebate) -> str:
-    """The link that reviewers of a debate get."""
     return f"/review/{quote(debate.name, safe='')}/{tokens.review(debate)}"
 
 
@@ -200,7 +199,6 @@ class Reviews:
         )
 
     async def report(self, request: Request) -> Response:
-        """The report, for a reviewer whose ballot is filed."""
         path = self._path(request)
 
         def may_read() -> bool:
@@ -214,7 +212,6 @@ class Reviews:
 
 
 def _linked(request: Request, reviewed: ReviewedDebate) -> LinkedDebate:
-    """The debate as its links name it."""
     return LinkedDebate(request.path_params["name"], reviewed.entries[0].hash)
 
 

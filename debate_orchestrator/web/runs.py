@@ -174,7 +174,6 @@ class ServedDebate:
         return [message("page", self.blocks.html()), message("status", self.status(self.current.state)), *text_messages]
 
     def status(self, debate: DebateState) -> str:
-        """The status of the debate, as HTML."""
         return blocks.status(debate, running=self.running, stopping=self.stopping, problems=self.problems)
 
     async def _run(self) -> None:

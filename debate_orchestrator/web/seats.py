@@ -211,7 +211,6 @@ def _reply_digest(form_data: Mapping[str, str]) -> bytes:
 
 
 def _heard_speeches(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
-    """The speeches that the seat of a turn has heard, as they are shown to all who take it."""
     return [_article(debate, entry) for entry in transcript_entries.entries_for(debate, turn)]
 
 
@@ -252,7 +251,6 @@ def _task(awaited_turn: AwaitedTurn) -> str:
 
 
 def _questions(awaited_turn: AwaitedTurn, form_data: Mapping[str, str], *, with_problems: bool) -> list[ReplyField]:
-    """The fields of a structured reply, as far as they are known from `form_data`."""
     debate, turn = awaited_turn.debate, awaited_turn.turn
     shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
     answers = form_fields.typed_answers(form_data)

@@ -92,7 +92,6 @@ def _listening_socket(port: int) -> Iterator[socket.socket]:
 
 
 End = Callable[[], Awaitable[None]]
-"""Ends what is served."""
 
 
 class _Server(uvicorn.Server):
@@ -102,7 +101,6 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._end_debates = end_debates
         self.end_signal: signal.Signals | None = None
-        """The signal that began its end."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._end_debates()
@@ -179,7 +177,6 @@ _PAGE = """\
 <p><a href="{address}">Open the dashboard</a></p>
 """
 PAGE_SECONDS = 60.0
-"""Seconds in which the browser has to read that page."""
 
 
 def open_dashboard(address: str) -> bool:

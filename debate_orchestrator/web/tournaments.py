@@ -277,7 +277,6 @@ class Tournaments:
         self._reports_under_way: dict[str, asyncio.Task[str]] = {}
 
     async def list_tournaments(self, request: Request) -> Response:
-        """The tournaments of the folder."""
         return await self._page(
             request, "tournaments.html.j2", lambda: {"found": [(name, *_list_entry(name)) for name in names()]}
         )

@@ -10,8 +10,6 @@ from debate_orchestrator.cli.tournament import results, running, specs
 
 
 class TournamentVerb(NamedTuple):
-    """A verb of tournaments."""
-
     summary: str
     example: str
     add_arguments: Callable[[argparse.ArgumentParser], None]

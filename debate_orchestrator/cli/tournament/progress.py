@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 PAINT_SECONDS, LINE_SECONDS = 0.5, 15.0
 """Seconds between two pictures at a terminal, and between two lines in a pipe."""
 WINNERS_SHOWN = 5
-"""Debates whose winners are shown."""
 
 
 class Progress:
@@ -74,7 +73,6 @@ class Progress:
         ]
 
     def numbers(self, run: TournamentRun) -> RunCounts:
-        """The progress of a run: the status of its debates, and the counts."""
         counts = Counter(debate_status.status for debate_status in run.statuses.values())
         debates_left = counts["waiting"] + counts["running"] + counts["stopped"]
         seconds = time.monotonic() - self._began

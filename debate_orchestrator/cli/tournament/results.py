@@ -45,7 +45,6 @@ def import_(arguments: argparse.Namespace) -> int:
 
 
 def _add_arguments(parser: argparse.ArgumentParser, about_games: str) -> None:
-    """Adds the arguments of `rate` and `report`."""
     parser.add_argument("folder", metavar="DIR", help="a tournament's folder, or a folder of journals")
     parser.add_argument("--min-games", metavar="N", type=flags.whole_number, default=5, help=about_games)
     flags.add_json(parser)

@@ -103,7 +103,6 @@ def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[s
 
 
 def _claims_of(report: ReportModel, turn: TurnReport) -> list[str]:
-    """The ids of the disputed claims that a turn is about."""
     return [f"C{n}" for n, row in enumerate(report.dissent or (), start=1) if turn.id in row.turns]
 
 

@@ -39,7 +39,6 @@ class HtmlWriter:
         return speech(with_quotation_marks(text, self._checked_tags))
 
     def line(self, words: Phrase) -> Markup:
-        """A phrase on its line."""
         markup = Markup()
         for strong, runs in groupby(words, key=lambda run: run.strong):
             text = Markup().join(map(self._run, runs))
@@ -188,7 +187,6 @@ def join_html(parts: Iterable[Markup]) -> Markup:
 
 
 def speech(text: str) -> Markup:
-    """A whole speech."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     tokens = layout.of_speech(safe_text)
     if not tokens:

@@ -62,8 +62,6 @@ _COST = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(deba
 
 
 class _Counts(NamedTuple):
-    """A row of `_COUNTS`."""
-
     calls: int
     failed_calls: int
     spent: Dollars
@@ -73,8 +71,6 @@ class _Counts(NamedTuple):
 
 
 class _Cost(NamedTuple):
-    """A row of `_COST`."""
-
     cost: Dollars
 
 
@@ -163,7 +159,6 @@ class Coordinator:
         return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
 
     async def _upload_journal(self, debate_id: str, stored_count: int, debate_status: DebateStatus) -> None:
-        """Uploads what only the folder has of a journal, with what it cost."""
         lines, names, name = self._lines(debate_id), {"id": self.id, "debate": debate_id}, self._name_of(debate_id)
         async with self.database.transaction() as connection:
             spent = 0.0
@@ -233,7 +228,6 @@ class Coordinator:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def _read_progress(self) -> None:
-        """Reads the status and the progress of the debates."""
         for debate_id, *columns in await self.database.rows(_STATUSES, id=self.id):
             if debate_id in self._scheduled:
                 self.statuses[debate_id] = self._status(debate_id, columns)

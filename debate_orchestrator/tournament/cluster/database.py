@@ -152,7 +152,6 @@ class Database:
         self.is_unreachable = True
 
     def note_reached(self) -> None:
-        """Takes note that the database was reached, and says so if it was unreachable."""
         if self.is_unreachable:
             self.tell(f"{self.address} can be reached again.")
         self.is_unreachable = False
@@ -335,7 +334,6 @@ class Requeue(Exception):
 
 
 def _queue_of(tournament: str) -> str:
-    """The name of a tournament's queue."""
     return f"debates-{tournament}"
 
 

@@ -51,8 +51,6 @@ WHERE lines.line IS DISTINCT FROM ours.line
 
 
 class DatabaseJournals:
-    """The journals of one tournament."""
-
     def __init__(self, database: Database, tournament: str):
         self._database, self._tournament = database, tournament
 
@@ -94,7 +92,6 @@ class DatabaseJournal(JournalWriter):
         if [n for n, _ in lines] != [*range(1, len(self.entries) + 1)]:
             raise DamagedJournal(f"{self.path} lacks lines: the last is {lines[-1][0]:,}, and it has {len(lines):,}.")
         self.stored = len(self.entries)
-        """Lines that are in the database."""
         self._writing = asyncio.Lock()
         self._failure: LockedJournal | PermanentFailure | None = None
         """The reason that nothing more can be written."""

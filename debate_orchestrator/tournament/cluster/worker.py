@@ -97,7 +97,6 @@ class Worker:
         """By tournament, what runs here."""
         self._loading = asyncio.Lock()
         self._runs: list[TournamentRun] = []
-        """The runs of all passes."""
         self._taking: dict[str, asyncio.Task[None]] = {}
         """By tournament, what takes its debates."""
         self._checked_passes: dict[str, int] = {}
@@ -285,7 +284,6 @@ class Worker:
         await self._record_status(tournament, debate_id, debate_status)
 
     async def _record_status(self, tournament: str, debate_id: str, debate_status: DebateStatus) -> None:
-        """Writes the status of a debate that no worker runs to the database."""
         values = {**debate_status._asdict(), "why": [redact(problem) for problem in debate_status.why]}
         params = {"tournament": tournament, "debate": debate_id}
         await self._database.retried_until_reached(lambda: self._database.execute(_RECORD_STATUS, **params, **values))

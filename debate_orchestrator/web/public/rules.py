@@ -25,7 +25,6 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _MAX_COUNT = 1_000_000
 Count = Annotated[int, Field(strict=True, ge=1, le=_MAX_COUNT)]
 Dollars = Annotated[float, Field(strict=True, gt=0, le=_MAX_COUNT)]
-"""US dollars."""
 Line = Annotated[str, Field(strict=True, max_length=500)]
 Flag = Annotated[bool, Field(strict=True)]
 
@@ -71,7 +70,6 @@ class SiteRules(FrozenModel):
     title: Line = "Debates"
     offers: dict[str, Offer] = {}
     debates_per_visitor: Count = 3
-    """Debates that one visitor may start in a day."""
     debates_per_model: dict[str, Count] = {}
     """Model spec to the debates a day that may use it."""
     max_cost_per_day: Dollars | None = None

@@ -113,7 +113,6 @@ class Views:
         return rows
 
     def _progress_line(self, path: str, debate: debate_list.ListedDebate) -> str:
-        """The progress of a debate or its decision, in a line."""
         if debate.complete:
             return _result(path, debate.outcome)
         if self._site.served_debates.running(path):
@@ -144,7 +143,6 @@ class Views:
     def _values(
         self, name: str, path: str, debate: DebateState, page_state: PageState, body: str, base: str
     ) -> dict[str, Any]:
-        """The values of the page of a debate."""
         is_waiting = page_state.served is not None or page_state.rank > 0
         format, setup = debate.format, debate.opened.settings
         outcome = debate_list.outcome(debate) if debate.complete else ""
@@ -208,7 +206,6 @@ class Views:
         return live.event_stream(viewers, first, count)
 
     async def report(self, request: Request) -> Response:
-        """The report."""
         path = self._journal(request)
         return self._with_robots_tag(await standalone_page(lambda: _report(path, debate_list.version(path))))
 

@@ -94,7 +94,6 @@ class Limits:
         return None
 
     def count(self, *counters: str) -> None:
-        """Counts one use."""
         self._begin_day()
         self._counts.update(counters)
 
