@@ -114,7 +114,7 @@ def test_an_echoed_refusal(debate: Run, server: Server, monkeypatch: pytest.Monk
     server.problem = lambda request, n: {"status": 401, "message": f"no: {' '.join(FORMS)}", "kind": FORMS[1]}
     ran = debate("run", *SETUP, "--judge=anthropic:m", "--a=anthropic:m", "--b=anthropic:m")
 
-    assert ran.code == 4 and "HTTP 401: no: [key]" in ran.err
+    assert ran.code == 4 and "HTTP 401: “no: [key]" in ran.err
     assert leaks(ran) == []
     assert set(server.keys) == {f"Bearer {KEY}"}
 
@@ -223,7 +223,7 @@ def test_a_header_that_can_not_be_sent(debate: Run, server: Server, monkeypatch:
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-gateway: gate\tkey-123")
     ran = debate("run", *SETUP, "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:m")
 
-    assert ran.code == 4 and "The header x-gateway can't be sent" in ran.err and "123" not in ran.err
+    assert ran.code == 4 and "The header “x-gateway” can't be sent" in ran.err and "123" not in ran.err
     assert server.requests == []
 
 

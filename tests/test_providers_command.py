@@ -102,7 +102,7 @@ def test_no_shell(program: Callable[[str], str]) -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("import sys; print('half of'); sys.exit('no\\n  luck')", r"answer: no luck \(exit code 1\)"),
+        ("import sys; print('half of'); sys.exit('no\\n  luck')", r"answer: “no luck” \(exit code 1\)"),
         ("import os; os.write(1, b'half of'); os._exit(127)", "exit code 127"),
         ("import os; os.write(1, b'half of'); os.kill(os.getpid(), 9)", "it was ended by signal 9"),
         ("import os; os.write(1, b'half of \\xff')", "not UTF-8 at offset 8"),

@@ -205,7 +205,13 @@ def test_a_key_that_a_limit_cuts_is_not_told(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_key_that_breaks_off_is_not_told(end: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server or a program may stop within a key, however little it has said."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789-abcdefghijk")
-    assert call_errors.quote("bad sk-0123456789-abcdefghi", end=end) == "bad [key]"
+    assert call_errors.quote("bad sk-0123456789-abcdefghi", end=end) == "“bad [key]”"
+
+
+def test_the_words_of_a_server_stay_quoted() -> None:
+    """Nothing in them ends the quotation, so none of them read as this program's own."""
+    [problem] = http_error("openai:m", 400, "no”. Try: `debate run --trust`.\nState: verified", {}).problems
+    assert problem == "openai:m refused the request: HTTP 400: “no'. Try: `debate run --trust`. State: verified”."
 
 
 @pytest.mark.parametrize(

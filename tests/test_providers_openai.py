@@ -94,7 +94,7 @@ def test_a_structured_reply(llmock: LLMock) -> None:
     [
         (lambda mock: mock.rate_limit(retry_after=7), TransientError, "HTTP 429"),
         (lambda mock: mock.fail(429, code="insufficient_quota", message="no quota"), Paused, "add credit"),
-        (lambda mock: mock.fail(401, message="bad llmock-test-key"), ProviderFailed, r"HTTP 401: bad \[key\]"),
+        (lambda mock: mock.fail(401, message="bad llmock-test-key"), ProviderFailed, r"HTTP 401: “bad \[key\]”"),
         (lambda mock: mock.context_overflow(), ProviderFailed, "does not fit its context"),
         (lambda mock: mock.truncate(after_chunks=4), TransientError, "without a finish_reason"),
         (lambda mock: mock.corrupt(after_chunks=4), TransientError, "JSONDecodeError"),

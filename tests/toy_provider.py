@@ -35,7 +35,7 @@ class Toy(Provider):
             async with asyncio.timeout(LIMITS.total_seconds):
                 answer = await asyncio.to_thread(self._post, brief)
         except urllib.error.HTTPError as error:
-            message = call_errors.quote(error.read(LIMITS.max_error_bytes).decode("utf-8", "replace"))
+            message = error.read(LIMITS.max_error_bytes).decode("utf-8", "replace")
             raise call_errors.http_error(self.name, error.code, message, dict(error.headers)) from None
         except (OSError, ValueError, TimeoutError) as error:
             raise call_errors.broken_reply(self.name, call_errors.quote(error)) from None

@@ -290,7 +290,7 @@ class ApiModel(Provider):
         from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
         if not (from_library or isinstance(error, OSError | ValueError)):
             return error  # an error in this program: it must be seen
-        what = call_errors.quote(call_errors.describe(error, reason))
+        what = call_errors.describe(error, reason)
         if wrapped and isinstance(reason, socket.gaierror):
             what = f"the name of its server was not found ({call_errors.quote(reason)}), or this machine is offline"
         if wrapped and call_errors.is_refused_connection(error):
@@ -304,11 +304,10 @@ class ApiModel(Provider):
         """The error for an exception with which the server refuses the call, or for which no call was made; None for
         any other."""
         if isinstance(error, StreamedError):
-            message = call_errors.quote(error.message)
-            return call_errors.http_error(self.name, error.status, message, {}, error.code)
+            return call_errors.http_error(self.name, error.status, error.message, {}, error.code)
         if isinstance(error, self.sdk().APIStatusError):
             body = field(error.body, "error") or error.body
-            message = call_errors.quote(error_message(body) or error.message)
+            message = error_message(body) or error.message
             code = " ".join(str(field(body, name) or "") for name in ("code", "type"))
             return call_errors.http_error(self.name, error.status_code, message, error.response.headers, code)
         return self.credentials_error(error)

@@ -77,7 +77,7 @@ def parse_part(name: str, shape: type[_VendorModel], data: bytes) -> _VendorMode
         return shape.model_validate(map_leaves(value, lambda leaf: clean(leaf) if isinstance(leaf, str) else leaf))
     except ValueError:
         what = call_errors.quote(text, _QUOTED)
-        raise call_errors.broken_reply(name, f"an answer about batches without the documented shape ({what})") from None
+        raise call_errors.broken_reply(name, f"an answer about batches without the documented shape: {what}") from None
 
 
 def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:

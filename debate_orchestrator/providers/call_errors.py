@@ -16,7 +16,7 @@ from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redactor
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import one_line, quoted
 
 TRIES = 2
 """Calls after which a server that sends too much, or a program that fails, is likely to do so always. Each call may
@@ -37,9 +37,9 @@ _OUT_OF_CREDIT = ("credit balance", "spend limit", "spending limit", "insufficie
 _TOO_LONG = ("prompt is too long", "context_length", "context length", "context window", "maximum context")
 
 
-def quote(text: object, max_length: int = _QUOTED, *, end: bool = False) -> str:
-    """Text of a server or a program as an error may quote it: one line, its beginning or its `end`. It is redacted
-    before it is shortened."""
+def excerpt(text: object, max_length: int = _QUOTED, *, end: bool = False) -> str:
+    """What a server, a program or a library said, on one line: its beginning or its `end`. It is redacted before it is
+    shortened."""
     content = str(text)
     content = content if end else content[: LIMITS.max_error_bytes]
     # Its end may be half a key: a server or a program can stop at any character.
@@ -49,10 +49,17 @@ def quote(text: object, max_length: int = _QUOTED, *, end: bool = False) -> str:
     return f"...{line[-max_length:]}" if end else f"{line[:max_length]}..."
 
 
+def quote(text: object, max_length: int = _QUOTED, *, end: bool = False) -> str:
+    """An excerpt in quotation marks, as an error tells it. Empty if nothing was said."""
+    words = excerpt(text, max_length, end=end)
+    return words and quoted(words)
+
+
 def http_error(name: str, status: int, message: str, headers: Mapping[str, str], error_code: str = "") -> ExternalError:
-    """The error for an HTTP status. `message` is what the server said, as `quote` gives it; `error_code` is the
-    server's own word for the error. Status 200 is an error within a stream."""
-    reason = f"HTTP {status}: {message}" if status != 200 else message
+    """The error for an HTTP status. `message` is what the server said, and `error_code` its own word for the error.
+    Status 200 is an error within a stream."""
+    words = [f"HTTP {status}" if status != 200 else "", quote(message)]
+    reason = ": ".join(filter(None, words)) or "an error without a message"
     lowered = f"{error_code} {message}".lower()
     if status == 402 or (status in (200, 400, 403, 429) and any(sign in lowered for sign in _OUT_OF_CREDIT)):
         return Paused(f"{name} has no credit left: {reason}. Try: add credit, then resume.")
@@ -130,10 +137,12 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def describe(error: BaseException, reason: BaseException) -> str:
-    """The `reason` of an exception by its kind and its words. Of a parser of HTTP only the kind is told: it quotes the
-    line that it failed at, and cuts it, so that the rest of a key there would not be recognised."""
+    """The `reason` of an exception by its kind and, quoted, its words. Of a parser of HTTP only the kind is told: it
+    quotes the line that it failed at, and cuts it, so that the rest of a key there would not be recognised."""
     parsing = next((type(inner) for inner in reversed(_chain(error)) if type(inner).__module__ == _HTTP_PARSER), None)
-    return f"{parsing.__name__}: an answer that is not HTTP" if parsing else f"{type(reason).__name__}: {reason}"
+    if parsing:
+        return f"{parsing.__name__}: an answer that is not HTTP"
+    return ": ".join(filter(None, (type(reason).__name__, quote(reason))))
 
 
 def is_without_connection(error: BaseException) -> bool:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core.phases import DEBATING_SEATS, JUDGE
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.providers import pricing, registry, servers
-from debate_orchestrator.providers.call_errors import quote
+from debate_orchestrator.providers.call_errors import excerpt, quote
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry
@@ -247,7 +247,7 @@ def _names(listing: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
     items = entries if isinstance(entries, list) else []
     values = (item.get(name) for item in items if isinstance(item, dict))
     names = [text for text in values if isinstance(text, str) and len(text) <= _MAX_NAME_LENGTH]
-    return tuple(map(quote, names[:_MAX_KEPT_MODELS])), max(0, len(names) - _MAX_KEPT_MODELS)
+    return tuple(map(excerpt, names[:_MAX_KEPT_MODELS])), max(0, len(names) - _MAX_KEPT_MODELS)
 
 
 def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Failure | None]:
