@@ -287,6 +287,7 @@ SEEN = [
     ("he <del>never</del><s>did</s> it", "he [struck: never][struck: did] it"),
     ("a <img src=x> b <img alt=''> c <svg><text>d</text></svg>", "a [image] b c [image]"),
     ("a <input> b <input type=hidden> c <iframe>d</iframe>", "a [field] b c [object]"),
+    ("a <meter>b</meter> <progress>c</progress> <i popover>d</i>e", "a [field] [field] e"),
     ("5 <math><mi>x</mi><mn>2</mn></math>", "5 [formula]"),
     ("10<sup>2</sup> and <b>10</b><sub>2</sub>", "10^2 and 10\u02c52"),
     ("n<sup>k</sup>, n<sub>k</sub>, x<sup>n+1</sup>, x<sup>n</sup>+1", "n^k, n\u02c5k, x^n+1^, x^n+1"),

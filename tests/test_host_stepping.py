@@ -150,7 +150,7 @@ def test_the_next_brief_shows_a_refused_ballot(debate: Run, opened: dict[str, An
 
 
 def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply to this turn is not due is refused with the turns that are."""
+    """A reply to a turn that is not due is refused with the turns that are."""
     Path("speech.md").write_text("A speech.", encoding="utf-8")
     early = debate("step", J, "--json", "2.rebuttal.a=speech.md")
     debate("step", J, "1.opening.a=speech.md")
@@ -159,7 +159,7 @@ def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
     other = debate("step", J, "--json", "1.opening.a=speech.md")
 
     assert (early.code, same.code, other.code) == (2, 0, 2)
-    assert "2.rebuttal.a: this turn is not due. Due now: 1.opening.a" in early.json["complaints"][0]
+    assert "“2.rebuttal.a” is not due. Due now: 1.opening.a" in early.json["complaints"][0]
     assert same.json["accepted"] == []
     assert "this turn has a reply already" in other.json["complaints"][0]
 

@@ -198,7 +198,7 @@ def _check_turn_event(debate: DebateState, event: TurnEvent) -> bool:
     if turn is None and event.turn_id in debate.replies:
         raise OutOfTurn(f"{event.turn_id}: this turn has a reply already, and that one counts.")
     if turn is None:
-        raise OutOfTurn(f"{event.turn_id}: this turn is not due. Due now: {schedule.due_names(debate)}.")
+        raise schedule.not_due(debate, event.turn_id)
     _check_reply(debate, turn, event)
     ends_turn = isinstance(event, Spoke | Declined | StructuredReplyGiven) or (
         isinstance(event, Rejected) and event.absent

@@ -17,6 +17,7 @@ from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.core.state import DebateState, SlotPosition, Stage
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.sanitize import quoted
 
 TOO_LATE_FOR_ISSUES = "The list of issues can be changed only right after the rapporteur's turn."
 
@@ -138,7 +139,12 @@ def turn(debate: DebateState, turn_id: str) -> Turn:
     """The turn with that id, due or taken; OutOfTurn if the schedule has none so far."""
     if turn_id in debate.turns:
         return debate.turns[turn_id]
-    raise OutOfTurn(f"{turn_id}: this turn is not due. Due now: {due_names(debate)}.")
+    raise not_due(debate, turn_id)
+
+
+def not_due(debate: DebateState, turn_id: str) -> OutOfTurn:
+    """The error for a turn that is not due. Its id may be any text."""
+    return OutOfTurn(f"{quoted(turn_id)} is not due. Due now: {due_names(debate)}.")
 
 
 def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) -> str | None:

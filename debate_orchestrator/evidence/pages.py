@@ -35,7 +35,8 @@ _TITLE = 300
 _DROPPED = {"datalist", "head", "noembed", "noframes", "noscript", "script", "style", "template", "title"}
 _PLACEHOLDERS = {
     "audio": "audio", "canvas": "image", "embed": "object", "iframe": "object", "img": "image", "input": "field",
-    "math": "formula", "object": "object", "select": "field", "svg": "image", "textarea": "field", "video": "video",
+    "math": "formula", "meter": "field", "object": "object", "progress": "field", "select": "field", "svg": "image",
+    "textarea": "field", "video": "video",
 }  # fmt: skip
 """Elements that show what is not read here, and what stands for them in the text."""
 _INLINE = {
@@ -173,7 +174,7 @@ def _note_mark(label: str, before: str) -> str:
 def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
     """Adds an element's text. Its depth is limited by the parser."""
     tag, style = node.tag, _declarations(node)
-    is_closed = tag == "dialog" and node.get("open") is None
+    is_closed = (tag == "dialog" and node.get("open") is None) or node.get("popover") is not None
     if is_closed or node.get("hidden") is not None or _hides(style):
         pieces.append(_BEGIN)
         return

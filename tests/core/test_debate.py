@@ -63,7 +63,7 @@ OTHER_TURNS = ("1.opening.b", "1.challenge.a", "1.divergence.a", "final.verdict.
 
 
 def test_out_of_turn_changes_nothing() -> None:
-    """Whatever comes for this turn is not due is refused with the names of those that are, and changes nothing."""
+    """Whatever comes for a turn that is not due is refused with the names of those that are, and changes nothing."""
     for turn in OTHER_TURNS:
         for make in [speech_event, decline_event, rejected_event, lambda turn: ballot_event(turn, {}), None]:
             debate = fold([opened()])
