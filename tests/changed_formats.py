@@ -18,8 +18,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.json_schema import json_schema
-from debate_orchestrator.core.shape import Field
+from debate_orchestrator.core.shape import Field, json_schema
 from debate_orchestrator.util.errors import DebateError
 
 SHIPPED = ("adversarial", "claim", "panel", "question", "transcript")

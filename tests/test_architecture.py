@@ -27,7 +27,6 @@ PLACES = {
     "prompt_toolkit": ("terminal/prompt.py",),
     "yaml": ("util/yaml.py",),
     "starlette": (
-        "web/application.py",
         "web/dashboard.py",
         "web/guard.py",
         "web/live.py",
@@ -61,10 +60,10 @@ PLACES = {
     "rich": ("terminal/display.py", "terminal/live.py", "terminal/speeches.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),
-    "aiohttp": ("evidence/connection.py", "providers/api.py"),
+    "aiohttp": ("evidence/fetch.py", "providers/api.py"),
     "protego": ("evidence/fetch.py",),
     "idna": ("evidence/addresses.py",),
-    "certifi": ("evidence/connection.py",),
+    "certifi": ("evidence/fetch.py",),
 }
 """Library to the only files that may import it."""
 

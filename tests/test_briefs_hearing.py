@@ -18,8 +18,8 @@ from debate_orchestrator.core.events import ContextFile, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import dry_run
-from debate_orchestrator.formats import loader, source
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import briefs
 from debate_orchestrator.prompting.briefs import brief, brief_file
 from debate_orchestrator.util import sanitize
@@ -168,9 +168,9 @@ def test_it_can_not_leave_its_block(group: TextGroup) -> None:
 
 def debate(folder: Path) -> DebateState:
     """A debate by the format in that folder, which is not needed any more."""
-    draft = source.read_source(str(folder))
+    draft = loader.read_source(str(folder))
     assert draft.format is not None
-    return fold([dry_run.opening_event(draft.format, loader.carried_templates(draft))])
+    return fold([format_check.opening_event(draft.format, loader.carried_templates(draft))])
 
 
 def first(folder: Path) -> briefs.Brief:

@@ -16,7 +16,7 @@ from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, here, moved,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence import addresses, connection
+from debate_orchestrator.evidence import addresses, fetch
 from debate_orchestrator.evidence.addresses import parse, public
 from debate_orchestrator.evidence.fetch import Fetcher
 from debate_orchestrator.evidence.states import Blocked, Unreachable
@@ -30,14 +30,14 @@ NOT_PUBLIC = "the host resolves to an address that is not public"
 def test_one_private_answer_is_enough(answers: Sequence[str]) -> None:
     """A name with any address that is not public is refused, though others of its addresses are."""
     with pytest.raises(Blocked, match=NOT_PUBLIC):
-        run(connection.resolve(NAME, Names(answers), public))
+        run(fetch.resolve(NAME, Names(answers), public))
 
 
 @pytest.mark.parametrize("answers", [[], ["nonsense"], ["127.1"]])
 def test_an_answer_that_is_none(answers: Sequence[str]) -> None:
     """A name without addresses, or with what is not an address, leads nowhere."""
     with pytest.raises(Unreachable, match="the host has no address"):
-        run(connection.resolve(NAME, Names(answers), public))
+        run(fetch.resolve(NAME, Names(answers), public))
 
 
 def test_a_second_answer_is_checked_too(site: Site) -> None:
@@ -86,7 +86,7 @@ def test_a_port_without_a_listener() -> None:
 
 def test_certificates_and_names_are_checked() -> None:
     """TLS as it is used here takes no certificate that is not vouched for, nor one of another name."""
-    context = connection.trust()
+    context = fetch.trust()
 
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert context.cert_store_stats()["x509_ca"] > 50

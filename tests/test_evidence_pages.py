@@ -16,10 +16,10 @@ from evidence_site import ARTICLE, run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence import pages, reader
+from debate_orchestrator.evidence import check, pages
+from debate_orchestrator.evidence.check import read_page
 from debate_orchestrator.evidence.fetch import FetchedPage
 from debate_orchestrator.evidence.pages import Page, decode, html_page, plain
-from debate_orchestrator.evidence.reader import read_page
 from debate_orchestrator.evidence.states import Unreadable
 
 PAGE = FetchedPage("http://page.example.org/", "html", "utf-8", ARTICLE.encode())
@@ -98,7 +98,7 @@ def test_what_a_reader_says_is_made_safe(stand_in: Any) -> None:
 
 def test_a_reader_that_never_ends_is_ended(stand_in: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that takes too long is ended, and its page unread."""
-    monkeypatch.setattr(reader, "SECONDS", 1.0)
+    monkeypatch.setattr(check, "SECONDS", 1.0)
     stand_in(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)")
     with pytest.raises(Unreadable, match=r"could not be read within 1 s"):
         run(read_page(PAGE, QUOTE))

@@ -10,8 +10,8 @@ from conftest import Run
 from own_formats import EXTENDING, FORMAT, spoil_format, write_format
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.engine import dry_run, format_check
-from debate_orchestrator.formats import loader, source
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.validation import key_path
 from debate_orchestrator.prompting import briefs
 from debate_orchestrator.util import resources
@@ -93,9 +93,9 @@ ADVERSARIAL = loader.load("adversarial")
 
 def told(folder: Path, **files: str) -> list[str]:
     """Complaints about the small format with other texts in some files."""
-    draft = source.read_source(str(write_format(folder, **files)))
+    draft = loader.read_source(str(write_format(folder, **files)))
     assert draft.format is not None
-    return dry_run.find_problems(draft.format, loader.carried_templates(draft), key_path)
+    return format_check.dry_run_problems(draft.format, loader.carried_templates(draft), key_path)
 
 
 def changed_format(**changes: Any) -> Format:
@@ -112,9 +112,9 @@ def changed_format(**changes: Any) -> Format:
 )
 def test_the_debates_that_are_tried(limits: dict[str, int], plain: list[int], unusual: list[int]) -> None:
     """Plain debates of few rounds, the default and the largest number; unusual ones of one round and of several."""
-    tried = dry_run.trials(changed_format(rounds=limits))
-    assert [rounds for rounds, scenario in tried if scenario == dry_run.PLAIN] == plain
-    assert [rounds for rounds, scenario in tried if scenario == dry_run.UNUSUAL[0]] == unusual
+    tried = format_check.trials(changed_format(rounds=limits))
+    assert [rounds for rounds, scenario in tried if scenario == format_check.PLAIN] == plain
+    assert [rounds for rounds, scenario in tried if scenario == format_check.UNUSUAL[0]] == unusual
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(briefs, "_render", spy)
     made = changed_format(rounds={"default": 1, "most": 2, "insist": 2})
-    assert dry_run.find_problems(made, {}, key_path) == []
+    assert format_check.dry_run_problems(made, {}, key_path) == []
     assert {loader.task_template(made, phase) for phase in made.phases()} <= seen
 
 
@@ -264,7 +264,7 @@ def test_a_mistake_is_told_where_it_stands(here: Path, file: str, old: str, new:
 
 def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format whose trials take too long is told so, and no longer tried."""
-    monkeypatch.setattr(dry_run, "MAX_SECONDS", 0)
+    monkeypatch.setattr(format_check, "MAX_SECONDS", 0)
     write_format(here / "mine")
     ran = debate("formats", "./mine")
 
@@ -273,7 +273,7 @@ def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyP
 
 def test_templates_that_compute_long_are_named(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rehearsals end where its templates take too long together; the one that takes the most is named."""
-    monkeypatch.setattr(dry_run, "MAX_TEMPLATE_SECONDS", 0.3)
+    monkeypatch.setattr(format_check, "MAX_TEMPLATE_SECONDS", 0.3)
     write_format(here / "mine")
     slow = next(iter(sorted((here / "mine").glob("*.j2"))))
     rows = "{%- for j in range(2000) -%}{%- if i == j + 5000 -%}x{%- endif -%}{%- endfor -%}"

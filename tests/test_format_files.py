@@ -12,9 +12,8 @@ from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, write_format
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.engine import dry_run
-from debate_orchestrator.formats import loader, source
-from debate_orchestrator.formats import source as source_module
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.scaffold import copy_format
 from debate_orchestrator.prompting import briefs, rendering
 from debate_orchestrator.util import resources
@@ -38,7 +37,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def problems(text: str, folder: Path, **files: str) -> list[str]:
-    return source.read_source(str(write_format(folder, format_yaml=text, **files))).problems
+    return loader.read_source(str(write_format(folder, format_yaml=text, **files))).problems
 
 
 # Finding
@@ -49,25 +48,25 @@ def test_a_path_is_a_format(here: Path, given: str, monkeypatch: pytest.MonkeyPa
     """A folder with a format.yaml, or that file, is a format by whatever path leads there."""
     monkeypatch.setenv("HOME", str(here))
     write_format(here / "mine")
-    draft = source.read_source(given.format(here=here.name, cwd=here))
+    draft = loader.read_source(given.format(here=here.name, cwd=here))
     assert (draft.name, draft.shipped, draft.problems) == ("mine", False, [])
 
 
 @pytest.mark.parametrize("name", ["adversarial", "x", "X Y", "rubric"])
 def test_a_bare_name_is_no_path(name: str) -> None:
     """Without a separator, a leading dot or tilde, or .yaml at its end, it is a shipped format's name."""
-    assert not source.is_path(name)
+    assert not loader.is_path(name)
 
 
 def test_a_folder_of_its_own_name_does_not_hide_a_shipped_format(here: Path) -> None:
     """A folder here that has a shipped format's name is not what that name means."""
     write_format(here / "adversarial")
-    assert source.read_source("adversarial").shipped
+    assert loader.read_source("adversarial").shipped
 
 
 def test_a_shipped_folder_is_the_shipped_format() -> None:
     """The path of a shipped format is that format, by its name."""
-    draft = source.read_source(str(resources.format_folder("adversarial")))
+    draft = loader.read_source(str(resources.format_folder("adversarial")))
     assert (draft.shipped, draft.name, draft.problems) == (True, "adversarial", [])
 
 
@@ -87,7 +86,7 @@ def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
     own = "seats: {a: {name: Anna, tag: A}}\nlabels: {final: The End}\nlines: {decline: No.}\n"
     own += "shapes: {final: {winner: {kind: choice}}}\nafter: []\nintervention: {most_in_a_row: 2}\n"
     made, base = (
-        source.read_source(str(write_format(here / "mine", format_yaml=EXTENDING + own))).format,
+        loader.read_source(str(write_format(here / "mine", format_yaml=EXTENDING + own))).format,
         loader.load("adversarial"),
     )
     assert made is not None
@@ -102,7 +101,7 @@ def test_templates_are_inherited_by_their_path(here: Path) -> None:
     """A template that the folder lacks is the extended format's; one that it has is its own."""
     folder = write_format(here / "mine", format_yaml=EXTENDING)
     (folder / "opening.md.j2").write_text("Open.")
-    made = source.read_source(str(folder)).format
+    made = loader.read_source(str(folder)).format
     assert made is not None
     assert [phase.template for phase in made.round[:3]] == ["", "adversarial/constructive", "adversarial/challenge"]
     assert made.after[0].template == "adversarial/final-verdict"
@@ -135,7 +134,7 @@ def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
     (shelf / "last" / "format.yaml").write_text("extends: base\n")
     for name in ("base", "last"):
         made, travelling = loader.load_with_templates(name)
-        debate = fold([dry_run.opening_event(made, travelling)])
+        debate = fold([format_check.opening_event(made, travelling)])
         assert briefs.brief(debate, debate.due[0]).system == "Hello."
         assert "formats/base/system.md.j2" in loader.digests(made, travelling)
 
@@ -158,7 +157,7 @@ def test_no_format_extends_itself(shelf: Path) -> None:
 def test_a_rubric_is_named_or_given(here: Path, said: str, name: str) -> None:
     """A rubric is a shipped one by name, a file beside the format, or is in it; it has a name in each case."""
     text = FORMAT.replace("rubric: rubric.yaml", f"rubric: {said}")
-    draft = source.read_source(str(write_format(here / "mine", format_yaml=text, **{"hard.yaml": RUBRIC})))
+    draft = loader.read_source(str(write_format(here / "mine", format_yaml=text, **{"hard.yaml": RUBRIC})))
     assert draft.format is not None
     assert draft.format.rubric.name == name
 
@@ -179,8 +178,8 @@ def test_templates_that_can_not_be_read(here: Path) -> None:
     folder = write_format(here / "mine")
     (folder / "bad.md.j2").write_bytes(b"\xff")
     for n in range(3):
-        (folder / f"{n}.md.j2").write_text("x" * (source.MAX_TEMPLATES // 2))
-    told = source.read_source("./mine").problems
+        (folder / f"{n}.md.j2").write_text("x" * (loader.MAX_TEMPLATES // 2))
+    told = loader.read_source("./mine").problems
     assert [one.split(": ")[0] for one in told] == ["./mine/bad.md.j2", "./mine/"]
 
 
@@ -189,7 +188,7 @@ def test_templates_with_names_that_will_not_do(here: Path) -> None:
     folder = write_format(here / "mine")
     for name in ("a\nb.md.j2", "a b.md.j2", ".#speech.md.j2"):
         (folder / name).write_text("x")
-    told = source.read_source("./mine").problems
+    told = loader.read_source("./mine").problems
     assert [one.partition(" should have")[0] for one in told] == [
         r"./mine/: the template 'a\nb.md.j2'",
         "./mine/: the template 'a b.md.j2'",
@@ -198,7 +197,7 @@ def test_templates_with_names_that_will_not_do(here: Path) -> None:
 
 def test_everything_has_a_place(here: Path) -> None:
     """A value is placed by its file and line, whatever is missing in it by what it should be in."""
-    draft = source.read_source(str(write_format(here / "mine")))
+    draft = loader.read_source(str(write_format(here / "mine")))
     home = os.path.join(here, "mine")
     assert draft.where(("round", 1, "reply")) == f"{home}/format.yaml:30: round[1].reply"
     assert draft.where(("round", 1, "words")) == f"{home}/format.yaml:25: round[1].words"
@@ -211,7 +210,7 @@ def unnamed(made: Format) -> Format:
     """A format without what its folder gives it: its name, its rubric's, and where its templates lie."""
     data = made.model_dump() | {"name": "x"}
     data["rubric"]["name"] = "x"
-    for section in source_module.SECTIONS:
+    for section in loader.SECTIONS:
         for phase in data[section]:
             phase["template"] = (phase["template"] or phase["name"]).rpartition("/")[2]
     return Format.model_validate(data)
@@ -221,7 +220,7 @@ def unnamed(made: Format) -> Format:
 def test_a_copy_is_what_it_was(here: Path, name: str) -> None:
     """The copy of a shipped format loads, has no mistake that the data show, and differs in its name alone."""
     taken = copy_format(name, "town-hall", "")
-    draft = source_module.read_source(taken.shown_path)
+    draft = loader.read_source(taken.shown_path)
     assert (taken.shown_path, draft.problems) == ("./town-hall", [])
     assert draft.format is not None
     assert unnamed(draft.format) == unnamed(loader.load(name))
@@ -246,9 +245,9 @@ def test_what_it_extends_is_worked_in(here: Path) -> None:
     own = EXTENDING + "# How it is put.\nlabels:\n  final: The End\nlines: {decline: No.}\nname: mine\n"
     folder = write_format(here / "mine", format_yaml=own)
     (folder / "system.md.j2").write_text('{% include "formats/adversarial/opening.md.j2" %}')
-    source = source_module.read_source("./mine").format
+    source = loader.read_source("./mine").format
     taken = copy_format("./mine", "copy", "deep/er")
-    made = source_module.read_source(taken.shown_path).format
+    made = loader.read_source(taken.shown_path).format
     text = Path(taken.shown_path, "format.yaml").read_text("utf-8")
     assert source is not None and made is not None
     assert (taken.shown_path, unnamed(made), made.rubric.name) == ("deep/er/copy", unnamed(source), "copy")

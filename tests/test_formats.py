@@ -11,7 +11,7 @@ from core.folding import play_debate
 from corpus import for_each
 from own_formats import EXTENDING, FILES, write_format
 
-from debate_orchestrator.formats import loader, source
+from debate_orchestrator.formats import loader
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFormat
 
@@ -70,13 +70,13 @@ def test_an_inherited_system_text_is_led_to(here: Path) -> None:
     folder = write_format(here / "mine")
     base = write_format(here / "base") / "system.md.j2"
     base.write_text("Hello.")
-    draft = source.read_source("./mine")
-    inheriting = draft._replace(folders=(*draft.folders, source.find("./base")))
+    draft = loader.read_source("./mine")
+    inheriting = draft._replace(folders=(*draft.folders, loader.find("./base")))
     assert (
         loader.carried_templates(inheriting)["formats/mine/system.md.j2"] == '{% include "formats/base/system.md.j2" %}'
     )
     (folder / "system.md.j2").write_text("Mine.")
-    assert loader.carried_templates(source.read_source("./mine"))["formats/mine/system.md.j2"] == "Mine."
+    assert loader.carried_templates(loader.read_source("./mine"))["formats/mine/system.md.j2"] == "Mine."
 
 
 def _setting(name: str, chosen: bool) -> str:

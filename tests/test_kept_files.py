@@ -17,7 +17,7 @@ from debate_orchestrator.setup import state as saving
 from debate_orchestrator.setup.state import SetupFile, SetupProgress, SetupState
 from debate_orchestrator.storage import files
 from debate_orchestrator.terminal.drafts import Drafts
-from debate_orchestrator.terminal.recent_answers import RecentAnswers
+from debate_orchestrator.terminal.setup_base import RecentAnswers
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadReply
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.shape import Field, Shape, ShapeContext
+from debate_orchestrator.core.shape import Field, Shape, ShapeContext, json_schema
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import fields
 from debate_orchestrator.prompting.fields import WHETHER_ANY, FieldPath, FormQuestion

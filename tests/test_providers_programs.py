@@ -14,8 +14,8 @@ from test_providers_command import ask, gone
 
 from debate_orchestrator.providers import programs
 from debate_orchestrator.util.errors import TransientError
-from debate_orchestrator.web.public import moderation
-from debate_orchestrator.web.public.moderation import ModerationFailed, TopicScreener
+from debate_orchestrator.web.public import site
+from debate_orchestrator.web.public.site import ModerationFailed, TopicScreener
 
 
 def screen(command: str) -> str:
@@ -121,7 +121,7 @@ def test_a_child_that_holds_the_output_open_ends(
 
 def test_a_screening_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an answer in time the program and its children end, and the debate does not start."""
-    monkeypatch.setattr(moderation, "MODERATION_SECONDS", 0.5)
+    monkeypatch.setattr(site, "MODERATION_SECONDS", 0.5)
     pid = tmp_path / "pid"
     with pytest.raises(ModerationFailed, match="no answer within"):
         screen(f"sh -c {shlex.quote(f'sleep 60 & echo $! > {shlex.quote(str(pid))}; wait')}")

@@ -29,7 +29,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.web import live
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
-from debate_orchestrator.web.public.sentences import public_reasons
+from debate_orchestrator.web.public.site import public_reasons
 from debate_orchestrator.web.public.views import Views, create_app
 
 

@@ -19,8 +19,8 @@ from own_formats import write_format
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import dry_run
-from debate_orchestrator.formats import loader, source
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import briefs, rendering, templates
 from debate_orchestrator.prompting.templates import Function, FunctionContext, Sandbox
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -99,15 +99,15 @@ def test_a_template_in_a_journal_runs_nothing(debate: Run, ran: Path, hostile: s
 
 def debates(folder: Path) -> Iterator[DebateState]:
     """Debates by shipped formats and by one of a user's own, begun and halfway."""
-    draft = source.read_source(str(write_format(folder)))
+    draft = loader.read_source(str(write_format(folder)))
     assert draft.format is not None
     own = draft.format, loader.carried_templates(draft)
     for made, texts in (
         own,
         *(loader.load_with_templates(name) for name in ("adversarial", "claim")),
     ):
-        for scenario in (dry_run.PLAIN, *dry_run.UNUSUAL):
-            yield fold([dry_run.opening_event(made, texts, 2, scenario=scenario)])
+        for scenario in (format_check.PLAIN, *format_check.UNUSUAL):
+            yield fold([format_check.opening_event(made, texts, 2, scenario=scenario)])
 
 
 def reached(value: object) -> Iterator[object]:

@@ -18,7 +18,7 @@ from debate_orchestrator.core.events import CallIntended, ContextFile, Event, Qu
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import dry_run, stand_in_debate
+from debate_orchestrator.engine import estimate, format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import person_turns
 from debate_orchestrator.prompting.briefs import brief
@@ -286,9 +286,9 @@ def test_what_was_found_of_quotes_is_below_a_document() -> None:
 def test_nothing_of_a_brief_is_left_out(name: str) -> None:
     """In every shipped format each line of a brief is in the text for people, but for what marks documents, the schema
     and ballots, which they read as text."""
-    opened = dry_run.opening_event(loader.load(name), {}, rounds=2, scenario=dry_run.UNUSUAL[0])
+    opened = format_check.opening_event(loader.load(name), {}, rounds=2, scenario=format_check.UNUSUAL[0])
     how_to_read = (resources.prompts() / "shared/documents.md.j2").read_text("utf-8").splitlines()
-    for debate in stand_in_debate.play(fold([opened])):
+    for debate in estimate.play(fold([opened])):
         for turn in debate.due:
             made = brief(debate, turn)
             text = " ".join(person_turns.full_text(debate, turn, made).split())

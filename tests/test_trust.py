@@ -12,7 +12,7 @@ from debates import opened_event
 from own_formats import write_format
 
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.engine import dry_run
+from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import command
 from debate_orchestrator.reports.filing import read_draft
@@ -181,7 +181,7 @@ def test_a_clerk_of_a_journal(here: Path) -> None:
 def test_shipped_formats_need_no_consent() -> None:
     """A debate by a format that comes with the program puts no words of a stranger before a seat."""
     for name in resources.format_names():
-        assert risks.of_debate(dry_run.opening_event(*loader.load_with_templates(name)), {}) == (), name
+        assert risks.of_debate(format_check.opening_event(*loader.load_with_templates(name)), {}) == (), name
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from web_visitor import HOST, TOKENS, Visitor, visiting
 
 from debate_orchestrator.web import guard
-from debate_orchestrator.web.application import create_app
+from debate_orchestrator.web.dashboard import create_app
 from debate_orchestrator.web.guard import LinkedDebate, load_tokens
 
 FORM = "application/x-www-form-urlencoded"

@@ -22,7 +22,7 @@ from web_visitor import HOST, TOKENS, Visitor, plain, visiting
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.web import tournaments
-from debate_orchestrator.web.application import create_app
+from debate_orchestrator.web.dashboard import create_app
 from debate_orchestrator.web.tournaments import Filters, chosen_debates, games, standings
 
 pytestmark = pytest.mark.usefixtures("few_draws")

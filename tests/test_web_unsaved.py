@@ -31,7 +31,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import log
 from debate_orchestrator.util.errors import JournalWriteError, Paused, PermanentFailure
 from debate_orchestrator.web import runs as web_runs
-from debate_orchestrator.web.public.sentences import public_reasons
+from debate_orchestrator.web.public.site import public_reasons
 from debate_orchestrator.web.runs import ServedDebate, ServedDebates, consent_already_given, error_sentences
 
 J = "r.journal.jsonl"

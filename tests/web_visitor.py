@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from debate_orchestrator.web.application import create_app
+from debate_orchestrator.web.dashboard import create_app
 from debate_orchestrator.web.guard import Tokens
 
 HOST = "127.0.0.1:8642"

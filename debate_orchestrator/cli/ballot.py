@@ -17,8 +17,7 @@ from debate_orchestrator.cli.answers_and_flags import read_standard_input
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_status, say
-from debate_orchestrator.core.json_schema import json_schema
-from debate_orchestrator.core.shape import Field, Shape
+from debate_orchestrator.core.shape import Field, Shape, json_schema
 from debate_orchestrator.reports import filing, markdown, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm

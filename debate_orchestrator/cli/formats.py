@@ -12,7 +12,6 @@ from debate_orchestrator.cli.output import format_name, next_step, print_json, s
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader, scaffold
-from debate_orchestrator.formats import source as source_module
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, short_repr
 
@@ -73,7 +72,7 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
         fields = {"format": name, "folder": copy.shown_path, "files": list(copy.files), "from": source}
         print_json({**fields, "next": list(commands)})
         return 0
-    templates = [file for file in copy.files if file.endswith(source_module.SUFFIX)]
+    templates = [file for file in copy.files if file.endswith(loader.SUFFIX)]
     others = [file for file in copy.files if file not in templates]
     say(f"{copy.shown_path}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
     say("Change what you like, then:")

@@ -8,26 +8,53 @@ they answer, and what a search brings, is not in the estimate.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import CostLine, Costs, cost_line
 from debate_orchestrator.core.events import Event, Opened, Reassigned
-from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Phase, Turn
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.settings import MAX_COST
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.engine import stand_in_debate
+from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import code_for
-from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.caching import cache_key
 from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import reason
 from debate_orchestrator.util.numbers import duration, plural
+
+
+class StandInFailed(Exception):
+    """A turn that a stand-in can't take. The cause is the format, which may come from anyone."""
+
+    def __init__(self, turn: Turn, cause: Exception):
+        super().__init__(f"a stand-in can't take the turn {turn.id} ({reason(cause)})")
+        self.turn, self.cause = turn, cause
+
+
+def play(
+    debate: DebateState, text_for: Callable[[DebateState, Turn], str] = rehearse.reply_for
+) -> Iterator[DebateState]:
+    """Plays a debate to its end in memory with stand-ins: the debate before each stage, and at its end. Raises
+    StandInFailed."""
+    while True:
+        yield debate
+        if not debate.due:
+            return
+        for turn in debate.due:
+            try:
+                reply = Reply(text=text_for(debate, turn), brief_digest="", spec=rehearse.KIND)
+                debate = apply(debate, replies.parse_reply(debate, turn, reply, None))
+            except Exception as error:
+                raise StandInFailed(turn, error) from error
+
 
 BALLOT_WORDS = 800
 """Words of a structured reply; those of the shipped debates have 500 to 1,300."""
@@ -185,7 +212,7 @@ def estimate_debate(
         return estimate_so_far.model_copy(update={"not_estimated_because": f"more than {MAX_TURNS} turns are left"})
     try:
         calls, seconds, host_turns = _play(debate)
-    except stand_in_debate.StandInFailed as error:
+    except StandInFailed as error:
         return estimate_so_far.model_copy(update={"not_estimated_because": str(error)})
     lines: list[CostLine] = []
     unpriced_specs: dict[str, None] = {}
@@ -221,7 +248,7 @@ def _play(start: DebateState) -> tuple[list[_PlannedCall], float, int]:
     host_turns = 0
     cached: dict[Hashable, int] = {}
     seconds = 0.0
-    for debate in stand_in_debate.play(start):
+    for debate in play(start):
         host_turns += sum(spec_in(debate, turn.seat) == model_spec.HOST for turn in debate.due)
         stage = [turn for turn in debate.due if model_spec.is_called(spec_in(debate, turn.seat))]
         shared: dict[Hashable, int] = {}

@@ -23,19 +23,90 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import itertools
+import json
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+from pydantic import Field, ValidationError
+
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.evidence import match, reader
+from debate_orchestrator.evidence import match
 from debate_orchestrator.evidence.fetch import FetchedPage, Fetcher, Kind
-from debate_orchestrator.evidence.states import EXTRA, NotFetched, State
+from debate_orchestrator.evidence.states import EXTRA, NotFetched, State, Unreadable
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_bytes_atomic, write_new
-from debate_orchestrator.util import coroutines, sanitize
+from debate_orchestrator.util import confine, coroutines, sanitize
 from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.redact import truncate
 from debate_orchestrator.util.sanitize import one_line
+
+SECONDS = 30.0
+"""Seconds that a page may take to be read."""
+_PASSAGE = 20_000
+_LINE = 1_000
+
+
+class PageReading(FrozenModel):
+    state: Literal["verified", "near match", "not found"]
+    similarity: Annotated[float, Field(ge=0, le=1)] | None
+    passage: str
+    why: str
+    title: str
+    date: str
+    text: str
+
+
+async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> PageReading:
+    """Looks for a quote in a page, in a worker process. `requested_url` is the address that redirects began at. Raises
+    Unreadable if the process fails or times out."""
+    addresses = (requested_url, *page.redirected_from, page.url)
+    task = {"kind": page.kind, "charset": page.charset, "quote": quote, "addresses": addresses}
+    reader = await asyncio.create_subprocess_exec(
+        *confine.command("debate_orchestrator.evidence.reader_process"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd=os.sep,
+        env=confine.environment(),
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(SECONDS):
+            out, _ = await reader.communicate(json.dumps(task).encode() + b"\n" + page.body)
+    except TimeoutError:
+        raise Unreadable(f"it could not be read within {SECONDS:g} s", page.url) from None
+    finally:
+        if reader.returncode is None:
+            reader.kill()  # it alone: a confined process has started no other
+            await reader.wait()
+    if reader.returncode:
+        raise Unreadable(_why(out), page.url)
+    return _parse_result(out, page.url)
+
+
+def _why(out: bytes) -> str:
+    """The reason that the process failed: its output in place of a result, if there was any."""
+    try:
+        return _line(str(json.loads(out)["unreadable"]), _LINE)
+    except (ValueError, KeyError, TypeError):
+        return "it is too large for the page reader"
+
+
+def _parse_result(out: bytes, url: str) -> PageReading:
+    try:
+        reading = PageReading.model_validate_json(out)
+    except ValidationError:
+        raise Unreadable("the page reader returned an invalid result", url) from None
+    lines = {name: _line(getattr(reading, name), _LINE) for name in ("why", "title", "date")}
+    return reading.model_copy(update={**lines, "passage": _line(reading.passage, _PASSAGE)})
+
+
+def _line(text: str, maximum: int) -> str:
+    """A text of the reader process, on one line, redacted here: the process is given no secret to redact."""
+    return truncate(sanitize.one_line(text), maximum)
+
 
 _NEEDED = ("rapidfuzz", "lxml", "idna", "certifi", "protego")
 _SUFFIXES: dict[Kind, str] = {"html": ".html.txt", "plain": ".plain.txt", "pdf": ".pdf"}
@@ -89,7 +160,7 @@ async def _compare_page(url: str, quote: str, page: FetchedPage, folder: Path | 
         return _outcome(url, "not checked", "it is a PDF, which is not read here", None, **fields)
     try:
         async with fetcher.reading_slots:
-            reading = await reader.read_page(page, quote, url)
+            reading = await read_page(page, quote, url)
     except NotFetched as error:
         return _outcome(url, error.state, error.why, None, **fields)
     if folder:
@@ -148,7 +219,7 @@ def save_page_text(address: str) -> str:
 
 async def _page_text(address: str) -> str:
     try:
-        return (await reader.read_page(await Fetcher().fetch(address), "")).text
+        return (await read_page(await Fetcher().fetch(address), "")).text
     except NotFetched as error:
         problem = f"context: {one_line(address)} can't be read: {error.why}."
         raise BadSettings(problem, hint="save the page, and name the file") from None

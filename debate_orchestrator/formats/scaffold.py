@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.phases import NAME_PATTERN
-from debate_orchestrator.formats import source
+from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import error_text, name_of, read_mapping, read_text, to_yaml
@@ -29,13 +29,13 @@ class CopiedFormat(NamedTuple):
 def copy_format(name_or_path: str, name: str, to: str) -> CopiedFormat:
     """Copies the format `name_or_path` into a new folder `name` inside `to`, or here if `to` is empty.
     BadFormat if the format has errors or the name can't be used, BadFile if the folder can't be made."""
-    format_source = source.read_source(name_or_path)
+    format_source = loader.read_source(name_or_path)
     if format_source.problems:
         raise BadFormat(format_source.problems)
     path = os.path.join(to or ".", name)
     if not re.fullmatch(NAME_PATTERN, name):
         raise BadFormat(
-            f"formats new: {short_repr(name)} should be {source.NAME_RULE}. Try: `debate formats new town-hall`."
+            f"formats new: {short_repr(name)} should be {loader.NAME_RULE}. Try: `debate formats new town-hall`."
         )
     if name in resources.format_names():
         raise BadFormat(f"formats new: {short_repr(name)} is the name of a shipped format. Use another.")
@@ -52,42 +52,42 @@ def copy_format(name_or_path: str, name: str, to: str) -> CopiedFormat:
     return CopiedFormat(path, tuple(files))
 
 
-def _files(folders: Sequence[source.FormatFolder], name: str) -> dict[str, str]:
+def _files(folders: Sequence[loader.FormatFolder], name: str) -> dict[str, str]:
     """The files of the copy: format.yaml, the rubric and the templates."""
     text = _data(folders)
     text = re.sub(r"^name:.*$", f"name: {name}", text, flags=re.MULTILINE)
-    files = {source.FILE: text}
+    files = {loader.FILE: text}
     rubric = _rubric(folders)
     if rubric is not None:
-        files[source.FILE] = re.sub(r"^rubric:.*$", f"rubric: {RUBRIC}", text, flags=re.MULTILINE)
+        files[loader.FILE] = re.sub(r"^rubric:.*$", f"rubric: {RUBRIC}", text, flags=re.MULTILINE)
         files[RUBRIC] = rubric
     homes = "|".join(source_folder.name for source_folder in folders)
     for folder in reversed(folders):
         for path in sorted(folder.path.glob("[!.]*.j2")):
-            own = read_text(path, source.MAX_TEMPLATES)
+            own = read_text(path, loader.MAX_TEMPLATES)
             files[path.name] = re.sub(rf"""(["'])formats/(?:{homes})/""", r"\1./", own)
     return files
 
 
-def _rubric(folders: Sequence[source.FormatFolder]) -> str | None:
+def _rubric(folders: Sequence[loader.FormatFolder]) -> str | None:
     """The text of the rubric's file; None if the rubric is in format.yaml itself."""
     for folder in folders:
-        rubric = read_mapping(folder.path / source.FILE).get("rubric")
+        rubric = read_mapping(folder.path / loader.FILE).get("rubric")
         if isinstance(rubric, dict):
             return None
         if rubric is not None:
             path = (
                 folder.path / rubric if rubric.endswith(".yaml") else resources.prompts() / "judges" / f"{rubric}.yaml"
             )
-            return read_text(path, source.MAX_TEMPLATES)
+            return read_text(path, loader.MAX_TEMPLATES)
     return None
 
 
-def _data(folders: Sequence[source.FormatFolder]) -> str:
+def _data(folders: Sequence[loader.FormatFolder]) -> str:
     """The text of format.yaml as it is; of one that extends another, what both say."""
     if len(folders) == 1:
-        return read_text(folders[0].path / source.FILE, source.MAX_TEMPLATES)
+        return read_text(folders[0].path / loader.FILE, loader.MAX_TEMPLATES)
     merged: dict[str, Any] = {}
     for folder in reversed(folders):
-        merged, _ = source.merge(merged, {}, read_mapping(folder.path / source.FILE), {})
+        merged, _ = loader.merge(merged, {}, read_mapping(folder.path / loader.FILE), {})
     return to_yaml({key: value for key, value in merged.items() if key not in _NOT_COPIED})

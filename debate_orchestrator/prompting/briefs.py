@@ -28,8 +28,8 @@ from pydantic import AfterValidator
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, QuoteRules, Turn
+from debate_orchestrator.core.shape import json_schema
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.shape import json_schema
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief, evidence
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider

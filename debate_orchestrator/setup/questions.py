@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.settings import (
@@ -26,7 +25,7 @@ from debate_orchestrator.core.settings import (
     line_problems,
     value_problem,
 )
-from debate_orchestrator.core.shape import ShapeContext
+from debate_orchestrator.core.shape import ShapeContext, json_schema
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.setup.state import (

@@ -19,7 +19,7 @@ from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.formats import loader, source
+from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.paths import MAX_PATH_LENGTH, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import real_path
@@ -160,7 +160,7 @@ def of_settings(
         if target := _outside(report) or (real if gives_orders(real) else ""):
             risks.append(Risk(kind="output", where="output", what=target))
     format = typed_format or values.get("format")
-    if not typed_format and isinstance(format, str) and source.is_path(format):
+    if not typed_format and isinstance(format, str) and loader.is_path(format):
         risks.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
     return _merge(risks)
 

@@ -4,11 +4,15 @@ the moderator's calls."""
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cache
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
@@ -30,13 +34,44 @@ from debate_orchestrator.setup.state import (
     SetupState,
     with_progress,
 )
-from debate_orchestrator.storage.paths import REPORT, DebateFiles
+from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.paths import REPORT, DebateFiles, state_folder
 from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, unknown_choice
-from debate_orchestrator.terminal.recent_answers import RecentAnswers
 from debate_orchestrator.util import coroutines, model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
+
+_MAX_REMEMBERED = 50
+"""Answers of one kind that are remembered."""
+_RECENT = TypeAdapter(dict[str, list[str]])
+"""Kind of question to its answers, oldest first."""
+
+
+class RecentAnswers:
+    """The answers of earlier setups, by kind of question. If the file can't be read or written, nothing is
+    remembered."""
+
+    def __init__(self) -> None:
+        folder = state_folder()
+        self._path = folder / "answered-lately.json" if folder else None
+        self._answers: dict[str, list[str]] = {}
+        if self._path is not None:
+            with suppress(OSError, ValueError):
+                self._answers = _RECENT.validate_json(self._path.read_bytes())
+
+    def answers_of(self, kind: str) -> tuple[str, ...]:
+        return tuple(self._answers.get(kind, ()))
+
+    def add(self, kind: str, answer: str) -> None:
+        if not answer.strip() or self._path is None:
+            return
+        others = [earlier for earlier in self.answers_of(kind) if earlier != answer]
+        self._answers[kind] = [*others, answer][-_MAX_REMEMBERED:]
+        with suppress(DebateError, OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomic(self._path, json.dumps(self._answers, indent=1))
+
 
 _NOTICE_DELAY = 0.5
 """Seconds after which the person is told what is waited for."""

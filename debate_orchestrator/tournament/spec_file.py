@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import line_problems
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
-from debate_orchestrator.formats.source import is_path
+from debate_orchestrator.formats.loader import is_path
 from debate_orchestrator.tournament.spec import (
     DEBATE_SETTINGS,
     MAX_CATEGORY_LENGTH,

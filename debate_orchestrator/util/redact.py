@@ -19,8 +19,15 @@ from operator import is_
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from debate_orchestrator.util.escaped_key import EscapedKey
-from debate_orchestrator.util.readings import AS_READ, MAX_NESTED, Reading, has_escapes, readings, searchable
+from debate_orchestrator.util.readings import (
+    AS_READ,
+    MAX_NESTED,
+    EscapedKey,
+    Reading,
+    has_escapes,
+    readings,
+    searchable,
+)
 
 KEY = "[key]"
 """The text that replaces a secret."""

@@ -1,17 +1,18 @@
 """The dashboard: the pages on which this user lists, starts, watches, steers, compares and searches debates; and the
-form of a new debate, with every problem beside its field."""
+form of a new debate, with every problem beside its field. `create_app` says which view answers which address."""
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Mount, Route, Router
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import can_end_early
@@ -38,10 +39,22 @@ from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.threads import to_its_end
 from debate_orchestrator.web import blocks, debate_list, pages, reviewing
 from debate_orchestrator.web.debate_form import Prepared, expected_cost, form_values, prepare, spec_label
-from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, form, of_this_machine
+from debate_orchestrator.web.guard import (
+    DASHBOARD,
+    Guard,
+    LinkedDebate,
+    Scope,
+    Tokens,
+    form,
+    is_same_token,
+    of_this_machine,
+)
 from debate_orchestrator.web.live import event_stream, message
 from debate_orchestrator.web.pages import go_to, html_response, in_thread, standalone_page
+from debate_orchestrator.web.reviewing import Reviews
 from debate_orchestrator.web.runs import ServedDebates, consent_already_given, must_be_among
+from debate_orchestrator.web.seats import Seats
+from debate_orchestrator.web.tournaments import Tournaments
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
@@ -321,3 +334,47 @@ def expected_judging(path: str, judges: list[str]) -> str:
     start.must_be_callable({JUDGE: tuple(judges)})
     judging = rejudge.rejudging_from_file(path, judges)
     return estimate_debate(judging.opened, judging.speeches).sentence()
+
+
+_WITHOUT_DASHBOARD_TOKEN = ("/static/", "/seat/", "/review/")
+"""Paths that do not need the token of the dashboard: seats and reviews have tokens of their own."""
+
+
+def create_app(tokens: Tokens, hosts: Iterable[str], served_debates: ServedDebates | None = None) -> Guard:
+    """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
+    their ports; `served_debates` are ended with it."""
+    served_debates = served_debates or ServedDebates()
+    dashboard, seats = Dashboard(tokens, served_debates), Seats(tokens, served_debates)
+    reviews, tournaments = Reviews(tokens), Tournaments()
+    dashboard_routes = [
+        Route("/", dashboard.debates),
+        Route("/new", dashboard.new, methods=["GET", "POST"]),
+        Route("/search", dashboard.search),
+        Route("/compare", dashboard.compare),
+        Route("/tournaments", tournaments.list_tournaments),
+        Route("/tournaments/{name}", tournaments.tournament),
+        Route("/tournaments/{name}/report", tournaments.report),
+        Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
+        Route("/debates/{name}", dashboard.debate),
+        Route("/debates/{name}/stream", dashboard.stream),
+        Route("/debates/{name}/report", dashboard.report),
+        Route("/debates/{name}/{action}", dashboard.act, methods=["POST"]),
+    ]
+    routes = [
+        Route(f"{DASHBOARD}{{key}}", dashboard.with_slash),
+        Mount(f"{DASHBOARD}{{key}}", app=Router(dashboard_routes, redirect_slashes=False)),
+        Route("/static/{name}", pages.static_file),
+        Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
+        Route("/review/{name}/{token}/report", reviews.report),
+        Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
+        Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
+        Route("/seat/{name}/{seat}/{token}/report", seats.report),
+    ]
+
+    def admit(scope: Scope) -> None:
+        if not scope["path"].startswith(_WITHOUT_DASHBOARD_TOKEN) and not is_same_token(
+            f"{DASHBOARD}{tokens.dashboard}", pages.dashboard_of(scope)
+        ):
+            raise HTTPException(401, "Open the dashboard with the link that `debate serve` printed at its start.")
+
+    return Guard(pages.application(routes, pages.failed, served_debates.shutdown), hosts=hosts, admit=admit)

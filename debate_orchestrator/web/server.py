@@ -25,7 +25,7 @@ from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted, s
 from debate_orchestrator.util.log import take_records, tell_line
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.signals import terminating
-from debate_orchestrator.web.application import create_app
+from debate_orchestrator.web.dashboard import create_app
 from debate_orchestrator.web.guard import DASHBOARD, App, load_tokens
 from debate_orchestrator.web.public import views
 from debate_orchestrator.web.public.rules import SiteRules

@@ -22,8 +22,8 @@ from core.folding import (
 from corpus import for_each
 
 from debate_orchestrator.core import rapporteur, schedule, transcript_entries
-from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.reply_check import check
+from debate_orchestrator.core.shape import json_schema
 from debate_orchestrator.core.state import DebateState
 
 QUESTIONS = ["What does it cost?", "2. Who is on call?", "Can it be undone?"]

@@ -12,9 +12,8 @@ from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH, beyond_limits, check
-from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext
+from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext, json_schema
 
 SHAPES = ADVERSARIAL.shapes
 CONTEXT = ShapeContext(

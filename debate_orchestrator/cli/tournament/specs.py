@@ -56,7 +56,7 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
 def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
     """Reads the spec from the file and the flags, after the user's consent to what the file names. Raises BadSettings
     with every problem."""
-    from debate_orchestrator.formats.source import is_path
+    from debate_orchestrator.formats.loader import is_path
     from debate_orchestrator.tournament.spec_file import parse_spec
 
     from_file = read_mapping(arguments.spec)

@@ -1,10 +1,18 @@
-"""The debates of a public site: started for visitors within its rules, found by their addresses, run in a queue."""
+"""The debates of a public site: started for visitors within its rules, found by their addresses, run in a queue.
+
+Messages for visitors say what happened, what to try, and whether to try again. Details are the owner's. A program of
+the owner may be asked about each topic.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import re
 import secrets
+import shlex
+import shutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,20 +22,157 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.library import find_risks, open_debate
+from debate_orchestrator.providers.programs import NotRun, ProgramRun, environment
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import is_link
-from debate_orchestrator.util.errors import DebateError
+from debate_orchestrator.util.errors import (
+    BadSettings,
+    DebateError,
+    ExternalError,
+    JournalWriteError,
+    LockedJournal,
+    OverBudget,
+    Paused,
+    with_hint,
+)
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import debate_list
-from debate_orchestrator.web.public import sentences
-from debate_orchestrator.web.public.moderation import ModerationFailed, TopicScreener
 from debate_orchestrator.web.public.queue import StartQueue
 from debate_orchestrator.web.public.rules import Offer, SiteRules, risks_of
-from debate_orchestrator.web.public.sentences import FormError, not_started
-from debate_orchestrator.web.public.visitor_limits import MODEL, OFFER, TRIES, VISITOR, Costs, Limits
+from debate_orchestrator.web.public.visitor_limits import (
+    ALL_COST,
+    DAY_COST,
+    MODEL,
+    OFFER,
+    TRIES,
+    VISITOR,
+    Costs,
+    Limits,
+    seconds_to_midnight,
+)
 from debate_orchestrator.web.runs import ServedDebate, ServedDebates
+
+
+class FormError(Exception):
+    """A debate that is not started: its HTTP status, and sentences by the field that they are beside."""
+
+    def __init__(self, status: int, problems: dict[str, list[str]], *, retry_after: float | None = None):
+        super().__init__(" ".join(sentence for sentences in problems.values() for sentence in sentences))
+        self.status, self.problems = status, problems
+        self.retry_after = None if retry_after is None else max(1, round(retry_after))
+        """Seconds after which the same form may be taken; None if something in it has to change."""
+
+
+def public_reasons(error: Exception) -> list[str]:
+    """The reason that a debate is paused, without the files, keys and addresses that the errors name to the owner."""
+    if isinstance(error, LockedJournal):
+        return [with_hint("Another server of this site runs this debate.", "load this page again to follow it")]
+    if isinstance(error, JournalWriteError):
+        return ["This site can't save anything at the moment. What was saved until now is kept."]
+    if isinstance(error, OverBudget):
+        hint = "start a debate with fewer rounds"
+        return [with_hint("This debate has reached the most that one debate may cost. What was said is kept.", hint)]
+    if isinstance(error, Paused):
+        return ["A model did not answer in time. Nothing that was said is lost."]
+    sentence = "A model can't be asked until the owner of this site has looked at it. What was said is kept."
+    return [with_hint(sentence, "come back later, or start a debate with another offer")]
+
+
+def not_started(status: int, sentence: str, hint: str, retry_after: float | None = None) -> FormError:
+    """The error for a debate that is not started for a reason that is in none of the fields."""
+    return FormError(status, {"": [with_hint(sentence, hint)]}, retry_after=retry_after)
+
+
+def limit_reached(name: str, per_visitor: int) -> FormError:
+    """The error for a debate that is not started because of a limit."""
+    if name == ALL_COST:
+        hint = "choose an offer that costs nothing, if there is one; trying again won't help"
+        return not_started(503, "This site has reached its limit of costs.", hint)
+    hint = "choose another offer, or come back tomorrow"
+    if name == DAY_COST:
+        sentence = "This site has reached its limit of costs for today."
+    elif name.startswith((VISITOR, TRIES)):
+        hint = "come back tomorrow; days begin at 00:00 UTC"
+        debates = plural(per_visitor, "debate")
+        sentence = f"Your network has started {debates} today, and that is the most for one visitor."
+        if name.startswith(TRIES):
+            sentence = "Your network has tried too many topics today."
+    else:
+        sentence = "The models of this offer have reached their limit of debates for today."
+    return not_started(429, sentence, hint, seconds_to_midnight())
+
+
+def queue_full(waiting: int, seconds: float | None) -> FormError:
+    """The error for a debate that is not started because too many wait already."""
+    when = f"in about {minutes(seconds)}" if seconds else "in some minutes"
+    wait = "One debate waits" if waiting == 1 else f"{waiting} debates wait"
+    return not_started(503, f"{wait} already, and no more are taken now.", f"the same again {when}", seconds or 300)
+
+
+def minutes(seconds: float) -> str:
+    """A time in words, for people who wait."""
+    if seconds < 90:
+        return "a minute"
+    return f"{round(seconds / 60)} minutes" if seconds < 5_400 else f"{round(seconds / 3600)} hours"
+
+
+MODERATION_SECONDS = 20.0
+"""Seconds that the answer may take, with the wait for those that are asked for before it."""
+_CONCURRENCY = 4
+"""Topics that are screened at the same time."""
+_MAX_REASON_LENGTH = 500
+"""Characters of a reason that are shown."""
+_UNEXPLAINED = "This topic is not debated on this site."
+
+
+class ModerationFailed(ExternalError):
+    """The screening gave no answer, so the debate must not be started."""
+
+
+class TopicScreener:
+    """Runs the program of a `moderation` setting. It gets the `topic`, `positions` and `offer` as one JSON object on
+    standard input, accepts with exit code 0 and refuses with 1; the first line that it prints is the reason."""
+
+    def __init__(self, command: str):
+        """BadSettings where the command line names no program; an empty one accepts every topic."""
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise BadSettings(f"moderation: the command line can't be read ({error}).") from None
+        if self._words and shutil.which(self._words[0]) is None:
+            raise BadSettings(f"moderation: there is no program {self._words[0]!r}.")
+        self._slots = asyncio.Semaphore(_CONCURRENCY)
+
+    async def reason(self, request: Mapping[str, Any]) -> str:
+        """The reason that a topic is refused; empty if it is accepted. Raises ModerationFailed."""
+        if not self._words:
+            return ""
+        deadline = asyncio.get_running_loop().time() + MODERATION_SECONDS
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._slots.acquire()
+            try:
+                return await self._ask(json.dumps(request).encode(), deadline)
+            finally:
+                self._slots.release()
+        except TimeoutError:
+            raise ModerationFailed(f"moderation: no answer within {MODERATION_SECONDS:g} s.") from None
+
+    async def _ask(self, request: bytes, deadline: float) -> str:
+        run, seconds = ProgramRun(), deadline - asyncio.get_running_loop().time()
+        try:
+            await run.run(self._words, environment(), request, seconds, stderr=False)
+        except NotRun as failure:
+            raise ModerationFailed(f"moderation: the program can't be run ({failure.error}).") from None
+        code = run.code
+        if code not in (0, 1):
+            raise ModerationFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
+        reason = one_line(redact(run.stdout.decode("utf-8", "replace")).strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
+        return (reason or _UNEXPLAINED) if code else ""
+
 
 SUFFIXES = (".public", ".public.rehearsed")
 """The text between the address of a public debate and `.journal.jsonl`. No other debate of the folder is shown."""
@@ -51,7 +196,7 @@ class Site:
         self.rules, self.log = rules, log
         self.limits = Limits(rules, earlier_costs())
         self._topic_screener = TopicScreener(rules.moderation)
-        self.served_debates = ServedDebates(sentences.public_reasons, log)
+        self.served_debates = ServedDebates(public_reasons, log)
         self.queue = StartQueue(self.served_debates, rules.at_once, rules.queue, self._ended)
 
     # Starting
@@ -80,7 +225,7 @@ class Site:
 
     def _must_have_room(self) -> None:
         if self.queue.full:
-            raise sentences.queue_full(self.rules.queue, self.queue.wait_seconds(1))
+            raise queue_full(self.rules.queue, self.queue.wait_seconds(1))
 
     async def _moderate(self, visitor: str, offer: Offer, answers: dict[str, Any]) -> None:
         """Raises FormError for a topic that the owner's check refuses, and for a visitor who tries or has started too
@@ -114,7 +259,7 @@ class Site:
 
     def _must_be_below(self, counters: dict[str, int], cost: float = 0.0) -> None:
         if reached := self.limits.full(counters, cost):
-            raise sentences.limit_reached(reached, self.rules.debates_per_visitor)
+            raise limit_reached(reached, self.rules.debates_per_visitor)
 
     def _answers(self, form_data: Mapping[str, str]) -> tuple[Offer, dict[str, Any]]:
         """The offer that a form chooses, and the answers that it makes; nothing but the visitor's own fields is taken
