@@ -115,6 +115,42 @@ def test_unreadable_winners_are_said(debate: Run) -> None:
     assert not Path("other").exists()
 
 
+def test_an_abstention_is_no_vote(debate: Run) -> None:
+    """A ballot that says so is none, whatever its scores, and neither is one whose winner can be read in two ways."""
+    words = ("abstain", "Invalid", "no decision", "con", "pro")
+    printed = import_rows(
+        debate, [row(f"d{n}", "con", "b", word, **judged(9, 1, 9, 1)) for n, word in enumerate(words)], SCORES
+    )
+
+    assert [one["winner"] for one in table("debates")] == ["", "", "", "", "pro"]
+    assert "which are no votes whatever their scores: 3 (the first: line 2)" in notes(printed)
+    assert "a word for one side and the model of another, taken as missing: 1 (the first: 'con', line 5)" in notes(
+        printed
+    )
+
+
+def test_a_judge_votes_once(debate: Run) -> None:
+    """A judge's ballot without a turn is on the whole debate; one after the last turn is then none. No row stands for
+    two votes of one judge."""
+    ballots = [row("d1", "a", "b", "pro", turn=2), row("d1", "a", "b", "pro"), row("d1", "a", "b", "con", "z", turn=2)]
+    import_rows(debate, ballots)
+    assert [one["winner"] for one in table("debates")] == ["tie"]
+
+    lines = Path("t/rows.jsonl").read_text(encoding="utf-8")
+    Path("t/rows.jsonl").write_text(lines.replace('"final":false', '"final":true'), encoding="utf-8")
+    ran = debate("tournament", "rate", "t")
+    assert ran.code == 2 and "a ballot on the debate 'd1' appears twice" in ran.err
+
+
+def test_exchanged_sides_are_read_in_each_form(debate: Run) -> None:
+    """Yes and no may be written in many ways; what is neither is taken as no and said."""
+    cells = ("Y", "0", "on", "", "maybe")
+    printed = import_rows(debate, [row(f"d{n}", "a", "b", "pro", mirrored=cell) for n, cell in enumerate(cells)])
+
+    assert [one.mirrored for one in read_rows("t").ballots] == [True, False, True, False, False]
+    assert "`mirrored` that is neither yes nor no, taken as no: 1 (the first: 'maybe', line 6)." in notes(printed)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -23,6 +23,7 @@ from debate_orchestrator.providers.anthropic import Messages
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import Tournament
+from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, TournamentRun
 from debate_orchestrator.util.errors import BadFile
@@ -258,6 +259,20 @@ def test_a_strangers_seat_is_refused(here: Path) -> None:
     run = contests.run_tournament(held)
 
     assert statuses(run) == ["unusable"] and not Path("marker").exists()
+
+
+def test_programs_with_other_arguments_are_other_models(here: Path) -> None:
+    """They are told apart by their names in the tournament, and by a number in a mere folder of journals, although
+    reports show no arguments."""
+    models = [{"name": name, "spec": f"command:cat {name}"} for name in ("strong", "weak")]
+    held = contests.tournament(
+        **{**PAIR, "models": models, "pairs": "round robin", "sides": "swapped", "rehearse": True}
+    )
+    contests.run_tournament(held)
+    named, bare = (read_rows(name) for name in (held.folder, str(Path(held.folder, "debates"))))
+
+    assert {row.pro for row in named.debates} == {"stand-in for strong", "stand-in for weak"}
+    assert {row.pro for row in bare.debates} == {"stand-in for command:cat", "stand-in for command:cat (2)"}
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,11 @@ MAX_SIZE = 100_000_000
 """Bytes of a file that is imported."""
 MAX_ROWS = 200_000
 """Rows of a file that is imported, one for each judge of each debate."""
-_MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", "invalid", "abstain", "no decision"}
+_NO_VOTE = {"abstain", "abstained", "abstains", "abstention", "invalid", "no decision"}
+_MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", *_NO_VOTE}
 _WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
 _SIDES: dict[str, Side] = {"pro": "pro", "con": "con", "pro-first": "pro", "con-first": "con"}
+_YES, _NO = {"1", "1.0", "true", "t", "yes", "y", "on"}, {"0", "0.0", "false", "f", "no", "n", "off"}
 _DEBATE_KEYS = ("topic", "motion", "category", "pro", "con", "created", "first")
 """The keys whose values belong to the debate, and should be the same in each of its rows."""
 _LATEST_SECONDS = 1e11
@@ -278,7 +280,7 @@ class _Collector:
             self._note("Rows without a judge, which cast no vote", f"line {row.line}")
             return
         number = self._number(row, "round", MAX_COUNT, integer=True)
-        mirrored = _text(row.values.get("mirrored")).casefold() in {"1", "true", "yes"}
+        mirrored = self._mirrored(row)
         key = (debate_id, judge, number, mirrored, self._name(row, "repeat"))
         if key in self._ballots:
             kind = "Second ballots of a judge on one debate, left out (map `repeat` if they are repeats)"
@@ -295,6 +297,13 @@ class _Collector:
             label=self._name(row, "label") or None,
             score=self._number(row, "score", rows.MAX_NUMBER),
         )
+
+    def _mirrored(self, row: _JudgeRow) -> bool:
+        text = _text(row.values.get("mirrored")).casefold()
+        if text in _YES or text in _NO or _is_missing(text):
+            return text in _YES
+        self._note("`mirrored` that is neither yes nor no, taken as no", _case(text, row.line))
+        return False
 
     def _note(self, kind: str, case: str) -> None:
         self._problem_cases.setdefault(kind, []).append(case)
@@ -364,10 +373,20 @@ class _Collector:
     ) -> Winner | None:
         value = row.values.get("winner")
         text, pro, con = _text(value), debate.get("pro"), debate.get("con")
-        if text and pro != con and text in (pro, con):
-            return "pro" if text == pro else "con"
-        if winner := _WINNERS.get(text.casefold()):
+        by_model: Winner | None = (
+            ("pro" if text == pro else "con") if text and pro != con and text in (pro, con) else None
+        )
+        by_word = _WINNERS.get(text.casefold())
+        if by_model and by_word and by_model != by_word:
+            self._note(
+                "Winners that are a word for one side and the model of another, taken as missing", _case(text, row.line)
+            )
+            return None
+        if winner := by_model or by_word:
             return winner
+        if text.casefold() in _NO_VOTE:
+            self._note("Abstentions and invalid ballots, which are no votes whatever their scores", f"line {row.line}")
+            return None
         if not _is_missing(value):
             kind = "Winners that are neither pro, con, tie nor a side's model, taken as missing"
             self._note(kind, _case(value, row.line))
@@ -382,7 +401,7 @@ class _Collector:
         notes = [f"{kind}: {len(cases):,} (the first: {cases[0]})." for kind, cases in self._problem_cases.items()]
         if not any(ballot.winner for ballot in self._ballots.values()):
             raise BadFile([f"{self._file_name}: no row has a winner that can be read.", *notes])
-        ballots = rows.mark_flipped(_finals(self._ballots))
+        ballots = rows.mark_flipped(_with_final_ballots_marked(self._ballots))
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
         for ballot in ballots:
             if ballot.is_vote:
@@ -405,19 +424,24 @@ class _Collector:
         )
 
 
-def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
-    """The ballots, of which the last of each debate judge the whole of it, with repeats numbered from 0."""
+def _with_final_ballots_marked(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
+    """The ballots, with `final` on each judge's ballot on the whole debate, and with repeats numbered from 0. It is the
+    judge's ballot without a turn, if there is one, or else the one after the debate's last turn."""
     last: dict[str, int] = {}
-    for ballot in ballots.values():
-        last[ballot.debate] = max(last.get(ballot.debate, 0), ballot.round or 0)
-    numbers: dict[tuple[Any, ...], dict[str, int]] = {}
-    finals = []
-    for (*key, repeat), ballot in ballots.items():
-        numbers_of_debate = numbers.setdefault((key[0], key[1]), {})
-        final = ballot.round is None or ballot.round == last[ballot.debate]
-        number = numbers_of_debate.setdefault(repeat, len(numbers_of_debate))
-        finals.append(ballot.model_copy(update={"repeat": number, "final": final}))
-    return finals
+    without_turn = set()
+    for debate, judge, number, mirrored, repeat in ballots:
+        last[debate] = max(last.get(debate, 0), number or 0)
+        if number is None:
+            without_turn.add((debate, judge, mirrored, repeat))
+    numbers: dict[tuple[str, str], dict[str, int]] = {}
+    marked = []
+    for (debate, judge, number, mirrored, repeat), ballot in ballots.items():
+        numbers_of_judge = numbers.setdefault((debate, judge), {})
+        is_last = number == last[debate] and (debate, judge, mirrored, repeat) not in without_turn
+        final = number is None or is_last
+        repeat_number = numbers_of_judge.setdefault(repeat, len(numbers_of_judge))
+        marked.append(ballot.model_copy(update={"repeat": repeat_number, "final": final}))
+    return marked
 
 
 def _text(value: Any) -> str:

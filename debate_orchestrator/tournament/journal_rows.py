@@ -9,10 +9,11 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import CallIntended, Declined, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import CallIntended, Declined, Opened, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import TIE, judge_seats
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
@@ -75,9 +76,9 @@ def read_rows(folder: str) -> Rows:
         [debate for debate in debates_read if debate.report.earlier_debate is not None]
     )
     scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
-    names = _names(tournament)
+    names = _names(tournament, debates_read)
     debates = [_debate_row(folder, debate, scheduled.get(debate.name), names) for debate in run_debates]
-    ballots = [row for debate in run_debates for row in _ballot_rows(debate.name, debate.report, names, 0)]
+    ballots = [row for debate in run_debates for row in _ballot_rows(debate.name, debate, names, 0)]
     ballots += _repeated(run_debates, rejudged, names)
     missing = _missing_notes(scheduled, run_debates, rejudged)
     return Rows(debates, ballots, [*left_out, *copies, *more_copies, *notes, *missing])
@@ -164,21 +165,39 @@ def _without_copies(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str
     return list(first.values())[::-1], notes
 
 
-def _names(tournament: Tournament | None) -> dict[str, str]:
-    """Model spec, as reports show it, to the name that the tournament gives it."""
+def _names(tournament: Tournament | None, debates: Sequence[_Debate]) -> dict[str, str]:
+    """Every real model spec of these debates to its name: the one that the tournament gives it, or the spec as reports
+    show it, with a number if it is a program that was run with other arguments too."""
     models = (*tournament.spec.models, *tournament.spec.judges.pool) if tournament else ()
-    return {model_spec.public_name(model_spec.real_spec(model.spec)): model.name for model in models}
+    names = {model_spec.real_spec(model.spec): model.name for model in models}
+    specs = (spec for debate in debates for specs in _cast(debate).values() for spec in specs)
+    for spec in dict.fromkeys(map(model_spec.real_spec, specs)):
+        if spec not in names:
+            shown, taken = model_spec.public_name(spec), set(names.values())
+            numbered = (f"{shown} ({number})" for number in count(2))
+            names[spec] = next(name for name in chain([shown], numbered) if name not in taken)
+    return names
+
+
+def _cast(debate: _Debate) -> dict[str, tuple[str, ...]]:
+    """Seat to its model specs at the end of a debate, whole."""
+    cast: dict[str, tuple[str, ...]] = {}
+    for entry in debate.entries:
+        if isinstance(entry.event, Opened):
+            cast |= entry.event.cast
+        elif isinstance(entry.event, Reassigned):
+            cast[entry.event.seat] = entry.event.specs
+    return cast
 
 
 def _name(spec: str, names: Mapping[str, str]) -> str:
     """The model behind a spec; of a stand-in, that it is one and for which model."""
-    real = model_spec.public_name(model_spec.real_spec(spec))
-    name = names.get(spec, names.get(real, real))
+    name = names[model_spec.real_spec(spec)]
     return f"stand-in for {name}" if model_spec.is_stand_in(spec) else name
 
 
 def _debate_row(folder: str, debate: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, str]) -> DebateRow:
-    report, cast = debate.report, debate.report.run.cast
+    report, cast = debate.report, _cast(debate)
     page = DebateFiles.of_journal(debate.path).html
     first = debate.entries[0].event.settings.first if hasattr(debate.entries[0].event, "settings") else None
     return DebateRow(
@@ -242,11 +261,11 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     return durations
 
 
-def _ballot_rows(debate_id: str, report: ReportModel, names: Mapping[str, str], repeat: int) -> Iterator[BallotRow]:
+def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, str], repeat: int) -> Iterator[BallotRow]:
     """Every ballot of a journal that is valid, save those cast before the first word."""
-    turns = {turn.id: turn for turn in report.turns}
-    seats = _judge_names(report, names)
-    for vote in report.votes:
+    turns = {turn.id: turn for turn in debate.report.turns}
+    seats = _judge_names(debate, names)
+    for vote in debate.report.votes:
         if vote.place == "start":
             continue
         for turn_id, result in zip(vote.turns, (vote.original, vote.mirrored), strict=False):
@@ -276,9 +295,9 @@ def _scores(turn: TurnReport) -> dict[str, tuple[float, float]]:
     }
 
 
-def _judge_names(report: ReportModel, names: Mapping[str, str]) -> dict[str, str]:
+def _judge_names(debate: _Debate, names: Mapping[str, str]) -> dict[str, str]:
     """A judge's seat to its model; a model that sits twice on a panel is two judges."""
-    specs = report.run.cast.get("judge", ())
+    specs = _cast(debate).get("judge", ())
     judge_names: dict[str, str] = {}
     for seat, spec in zip(judge_seats(len(specs)), specs, strict=True):
         name = _name(spec, names)
@@ -298,7 +317,7 @@ def _repeated(
         if earlier_debate is not None and earlier_debate.speeches_digest in last_hashes:
             name = last_hashes[earlier_debate.speeches_digest]
             repeats[name] += 1
-            yield from _ballot_rows(name, debate.report, names, repeats[name])
+            yield from _ballot_rows(name, debate, names, repeats[name])
 
 
 def _missing_notes(

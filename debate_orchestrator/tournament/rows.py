@@ -184,7 +184,9 @@ def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:
     for ballot in ballots:
         votes[ballot.debate] += ballot.is_vote
         dimensions.update(ballot.scores)
-        key = (*ballot.mirrored_with, ballot.final, ballot.mirrored)
+        # A judge has one ballot on the whole debate, and one on each round.
+        number = "whole" if ballot.final else ballot.round
+        key = (ballot.debate, ballot.judge, ballot.repeat, number, ballot.mirrored)
         if votes[ballot.debate] > MAX_VOTES:
             allowed = f"more than the {MAX_VOTES} votes that are allowed"
             raise BadFile(f"{file_name}: the debate {short_repr(ballot.debate)} has {allowed}.")
