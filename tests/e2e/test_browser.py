@@ -28,7 +28,7 @@ from .tmux import missing
 pytestmark = pytest.mark.slow
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 EXAMPLES = ("postgres-queue", "standing-desks", "free-transit")
 """Shipped debates: no page of another has an element, or a class of one, or one within another, that theirs lack."""
