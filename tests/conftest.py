@@ -190,8 +190,9 @@ def place_finished_debate(debate: Run) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are cores: while one waits for a server or for a process, another goes on."""
-    return (os.cpu_count() or 1) + 1
+    """One worker more than there are cores, and four at most: while one waits for a server or for a process, another
+    goes on."""
+    return min(4, (os.cpu_count() or 1) + 1)
 
 
 def pytest_configure() -> None:
