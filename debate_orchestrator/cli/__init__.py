@@ -18,8 +18,8 @@ from debate_orchestrator.util.signals import Interrupts, handled_by, in_main_thr
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Runs one verb and exits: 0 done, 2 the user's mistake, 3 stopped with work left, 4 a provider failed for good,
-    130 interrupted."""
+    """Runs one verb and exits: 0 done, 2 the user's mistake, 3 work left, 4 a provider failed for good, 130
+    interrupted."""
     interrupts, code = Interrupts(), 130
     signs = [*interrupting(), *terminating()]
     if argv is None and in_main_thread():  # this process ends with the verb

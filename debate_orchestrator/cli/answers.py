@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
-    """The answers that make the same debate again; of a rehearsal, the debate that was rehearsed. Settings that few
-    debates have appear only if they differ from the default."""
+    """The answers that make the same debate, or the one that was rehearsed; rare settings only if they are not
+    defaults."""
     opened = debate.opened
     cast = opened.cast
     if model_spec.is_rehearsal(cast) or any(note.note == "estimate" for note in debate.notes):

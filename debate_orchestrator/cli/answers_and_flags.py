@@ -106,8 +106,7 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
 
 
 def _locations_of_keys(path: str | None) -> Callable[[str], str]:
-    """Returns a function from a key of an answers file to its place, `PATH:LINE`. The file is read for the first
-    key."""
+    """Returns a function from a key of an answers file to its place, `PATH:LINE`. The first key reads the file."""
 
     @cache
     def lines() -> dict[tuple[str, ...], int]:
@@ -126,8 +125,7 @@ def _locations_of_keys(path: str | None) -> Callable[[str], str]:
 
 
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The content of the file that --answers names; empty without the flag. It is read once and kept in the arguments:
-    the user consents to what was read then. Raises BadFile."""
+    """The content of the file of --answers, read once, since that is what consent is for; empty without it. BadFile."""
     if not hasattr(arguments, "answers_read"):
         arguments.answers_read = _read_answers(arguments.answers)
     return dict(arguments.answers_read)
@@ -180,9 +178,8 @@ def setup_questions(format_name: str = DEFAULT_FORMAT, default_output: str = REP
 
 
 def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
-    """The setup conversation of a file, in its format. If that is a folder, its prompts may be a stranger's: it is
-    used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, and a line printed
-    that says so."""
+    """The setup conversation of a file, in its format. A folder, whose prompts may be a stranger's, is used only if the
+    user agreed to it, or if it is the `used_format`; otherwise the default is, and a line says so."""
     name = format_of(_read_file(path) if os.path.exists(path) else {})
     if name != used_format and consent.open_risks(consent.source_of_file(path), risks.of_settings({"format": name})):
         problem = f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}."
@@ -192,8 +189,7 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
 
 
 def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:
-    """The setup as confirmed. If the answers hold a conversation that settled the positions, it was shown there; then
-    only its risks, since another user may have had that conversation."""
+    """The setup as confirmed; only its risks where a conversation, perhaps of another user, has shown the rest."""
     values, questions = settings.model_dump() | {"output": files.report}, setup_questions(settings.format)
     answers = read_answers(arguments)
     is_confirmed = "setup" in answers and not _has_auto_positions(answers)
@@ -224,8 +220,7 @@ def file_cast(answers: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
-    """Raises BadSettings if a file holds a setup conversation that is not finished. Positions that are `derived` when
-    the debate opens are not confirmed before."""
+    """Raises BadSettings for a setup conversation that is not finished; `derived` positions need not be confirmed."""
     questions, state = setup_questions_of(path, format_name), load(path)
     if derived:
         positions = dict.fromkeys(questions.format.sides, "not derived yet")

@@ -61,8 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read_answers(pairs: list[str], piped: Piped) -> dict[str, str | bytes]:
-    """The answers of KEY=VALUE arguments by key. A moderator's reply from standard input is bytes. Raises BadSettings
-    for arguments that are not answers."""
+    """The answers of KEY=VALUE arguments by key; a moderator's reply from standard input is bytes. BadSettings."""
     answers, problems = dict[str, str | bytes](), list[str]()
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -87,8 +86,7 @@ def _hand_in(file: str, key: str, path: str) -> str:
 
 
 def _check_opening(result: AskResult) -> None:
-    """Raises the errors that `debate open` would raise, so that `ready` is said only of a debate that can be opened.
-    Answers that the user has still to agree to are not checked, since that may read files that they name."""
+    """Raises what `debate open` would, so that `ready` is true. Not before consent, since files may be read for it."""
     answers = {**result.answers, "sources": result.origins}
     settings = make_settings(answers, format_check.load(format_of(answers)), REPORT)
     start.check_settings(settings, DebateFiles.of_output(settings.output))

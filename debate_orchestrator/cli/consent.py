@@ -61,8 +61,7 @@ def source_of_file(path: str) -> ConsentSubject:
 
 
 def source_of_tournament(path: str, identity: str) -> ConsentSubject:
-    """The spec in a tournament's folder, identified by its tournament and its path: the folder of another one may take
-    its place, and bring journals along."""
+    """The spec in a tournament's folder, by tournament and path: another folder may take its place."""
     return ConsentSubject(name_of(path), _key(f"tournament {identity}", path))
 
 
@@ -107,8 +106,7 @@ def require_consent_to_answers(
     trusted: bool,
     ask: AskConsent | None = None,
 ) -> None:
-    """Does the same as `require_consent` for the answers in the file at a path, used with the format that was typed,
-    if any, and for the `calls` that its setup makes."""
+    """As `require_consent`, for the answers in a file, with the format that was typed, if any, and its `calls`."""
     risks = (*risks_module.of_settings(answers, typed_format), *calls)
     require_consent(source_of_file(path), risks, trusted=trusted, ask=ask)
 
@@ -158,8 +156,8 @@ def new_debate(
 def existing_debate(
     path: str, changes: ChangeEvents, *, trusted: bool, lock_seconds: float = 0
 ) -> Iterator[OpenDebate]:
-    """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
-    remembered as agreed to. A journal that another process has locked is tried again for `lock_seconds`."""
+    """Continues a debate as `continue_debate`, and remembers what the changes bring as agreed to. A journal that
+    another process has locked is tried again for `lock_seconds`."""
     deadline = time.monotonic() + lock_seconds
 
     def ask_consent(journal: JournalWriter, risks: Sequence[Risk]) -> None:

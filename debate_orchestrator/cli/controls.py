@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 _OFFER_SECONDS = 120
 """Seconds for which the list of issues may be changed before the debate continues by itself."""
 _CANCEL_DELAY = 0.1
-"""Seconds between SIGTERM and the cancellation of the loop, in which a wait for room on the disk can report what is
-lost."""
+"""Seconds from SIGTERM to the loop's cancellation, in which a wait for the disk can report what is lost."""
 
 
 class Mode(Enum):
@@ -233,8 +232,7 @@ class Controls:
             self._message("Not on record: " + " ".join(error.problems))
 
     def _offer_issues(self, *, print_list: bool = False) -> None:
-        """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to. Not
-        in a rehearsal, whose list means nothing."""
+        """Holds the debate once, so that the list of issues can be changed before it is argued to."""
         is_wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
         if not is_wanted or self.user_quit or not schedule.can_change_issues(self._debate):
             return
@@ -254,8 +252,7 @@ class Controls:
     # Signals
 
     def interrupt(self) -> None:
-        """Handles Ctrl-C: quits; a second one cancels the calls under way, and the wait for room on a full disk. While
-        a person's editor is open, Ctrl-C is for the editor."""
+        """Handles Ctrl-C outside of a person's editor: quits; the second cancels calls, and the wait for a full disk."""
         if self._person_input is not None and self._person_input.is_in_other_program:
             return
         if self.user_quit and self._task is not None:
@@ -263,8 +260,7 @@ class Controls:
         self.quit()
 
     def terminate(self) -> None:
-        """Handles SIGTERM and SIGHUP, which a system sends seconds before it kills: cancels the calls under way, and
-        keeps the part of each reply that has come."""
+        """Handles SIGTERM and SIGHUP: cancels the calls under way, and keeps the part of each reply that has come."""
         self._leave()
         if self._task is not None:
             asyncio.get_running_loop().call_later(_CANCEL_DELAY, self._task.cancel)

@@ -203,9 +203,8 @@ def _take_turns(session: OpenDebate, arguments: argparse.Namespace, estimate_tex
 
 
 def tell_estimate(session: OpenDebate, estimate_text: str = "") -> None:
-    """Prints on stderr what the turns that are left are expected to take. Every verb does so before its first call,
-    since a file from elsewhere may name expensive models, many judges and much context. `estimate_text` is that of
-    `drive_to_report`."""
+    """Prints on stderr what the turns left are expected to take, before the first call: a file may ask for much.
+    `estimate_text` is that of `drive_to_report`."""
     rehearsal = estimate_text or model_spec.is_rehearsal(session.state.cast)
     text = estimate_text or estimate_debate(session.state.opened, session.journal.events[1:]).sentence()
     print_status(f"No model is called. With models it would take {text}." if rehearsal else text)
@@ -239,8 +238,7 @@ async def _drive(session: OpenDebate, arguments: argparse.Namespace) -> None:
 
 
 def terminal_people(cast: Mapping[str, tuple[str, ...]], drafts: str) -> TerminalPeople | None:
-    """The person at this terminal, whose unfinished replies are kept in the folder `drafts`; None if the cast has no
-    seat for a person."""
+    """The person at this terminal, with their drafts in the folder `drafts`; None if no seat is a person's."""
     if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
     from debate_orchestrator.terminal.drafts import Drafts
@@ -261,8 +259,7 @@ class WrittenReports(NamedTuple):
 
 
 def write_reports(session: OpenDebate) -> WrittenReports:
-    """Writes the report and its page. If the page can't be written, that is printed as an error; the debate has ended
-    all the same. Raises Paused if turns are left that only an agent host can take."""
+    """Writes the report, and its page if it can be. Raises Paused if turns are left that only an agent host can take."""
     report, problems = finish(session, print_status)
     print_problems(problems)
     again = wording.asking_again(session.state, session.files.journal)

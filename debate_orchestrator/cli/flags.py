@@ -17,8 +17,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_journal(parser: argparse.ArgumentParser, which: str = "") -> None:
-    """The journal that a verb works on, which `journals.find_journal` finds; `which` says what it must be by
-    default."""
+    """The journal that `journals.find_journal` finds for a verb; `which` says what it is by default."""
     about = f"by default the newest of the folder{which and f' that {which}'}"
     parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=about)
 
@@ -50,8 +49,7 @@ def _seconds(text: str) -> float:
 
 
 def add_answers(parser: argparse.ArgumentParser) -> None:
-    """The answers file, the topic, and the flags that override the file; `answers_and_flags.settings_with_consent`
-    reads them."""
+    """The answers file, the topic, and the flags over the file, for `answers_and_flags.settings_with_consent`."""
     parser.add_argument("words", metavar="TOPIC", nargs="?", help="the topic, in quotation marks")
     parser.add_argument(
         "--answers", metavar="FILE", help="a YAML or JSON file, - for standard input; `debate answers` prints a sample"

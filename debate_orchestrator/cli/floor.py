@@ -50,8 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def record(arguments: argparse.Namespace, make: Callable[[DebateState], Event]) -> DebateState:
-    """Writes an event that calls no model to the journal that is named, or the newest that is not finished. Returns the
-    state after it. Raises LockedJournal if the debate runs right now."""
+    """Writes an event to the named, or the newest unfinished, journal; the state after it. Raises LockedJournal."""
     path = arguments.journal = find_journal(arguments.journal, unfinished=is_unfinished)
     try:
         return record_alone(path, make)

@@ -74,8 +74,7 @@ def _newest(unfinished: Unfinished | None) -> str:
 
 
 def _journals() -> list[tuple[float, str]]:
-    """The regular files of this folder that are named like journals, with the times at which they were written. An
-    empty one is what a process left that was killed before its debate began."""
+    """The regular files here that are named like journals, with their times; none that a crash left empty."""
     journals = []
     for path in Path().glob(f"*{JOURNAL}"):
         status = path.lstat()

@@ -52,9 +52,8 @@ class _Redacted:
 
 
 def redact_streams() -> None:
-    """From here on this process prints no secret of the environment: not in results, errors, usage messages, logs of
-    libraries or tracebacks. Warnings of libraries are hidden, unless Python is told to show them: they may quote a part
-    of a secret, which redaction can't find."""
+    """From here on this process prints no secret of the environment, in results, errors, logs or tracebacks. Warnings
+    of libraries, which may quote a part of a secret, are hidden unless Python is told to show them."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     for name in ("stdout", "stderr"):
@@ -64,8 +63,7 @@ def redact_streams() -> None:
 
 
 def unwritten_output() -> OSError | None:
-    """Flushes standard output. Returns why what was printed could not be written, as on a full disk; None if it was.
-    What is left is dropped: Python would tell the same fault again at its end."""
+    """Flushes standard output; returns why what was printed can't be written, as on a full disk, and drops it."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -75,8 +73,7 @@ def unwritten_output() -> OSError | None:
 
 
 def at_terminal(stream: TextIO) -> bool:
-    """Whether a person can be asked: standard input, and the stream on which questions are shown, are a terminal whose
-    cursor can be moved."""
+    """Whether a person can be asked: standard input and `stream` are a terminal whose cursor can be moved."""
     try:
         return moves(os.environ) and sys.stdin.isatty() and stream.isatty()
     except ValueError:  # one of them is closed
@@ -84,8 +81,7 @@ def at_terminal(stream: TextIO) -> bool:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """Prints one JSON object on stdout, with the version of its schema. It is ASCII, so that any terminal shows
-    it, and compact, since agents pay for every character."""
+    """Prints a JSON object with the version of its schema, in ASCII for any terminal, and compact, since agents pay."""
     _print_json(value, sys.stdout, separators=(",", ":"))
 
 
@@ -108,8 +104,8 @@ def say(*lines: str) -> None:
 
 
 def say_broken(*lines: str) -> None:
-    """Prints a result that quotes what was said, with its lines broken into a file or a pipe too: a pipe may end at a
-    terminal, where the rest of a long line would begin in the first column, as this program's own lines do."""
+    """Prints a result that quotes what was said, with its lines broken in a pipe too: it may end at a terminal, where
+    the rest of a long line would look like a line of this program."""
     _write(lines, sys.stdout, broken=True)
 
 
@@ -144,8 +140,7 @@ def name_flags_of(arguments: Namespace) -> None:
 
 
 def print_problems(problems: Iterable[str]) -> None:
-    """Prints problems on stderr, one line each. A setting that a hint names in backquotes is printed as its flag, if
-    the verb has that flag."""
+    """Prints problems on stderr, a line each. A setting in backquotes in a hint is printed as the verb's flag for it."""
     for problem in problems:
         sentence, tries, hint = str(problem).rpartition(" Try: ")
         hint = re.sub(r"`([\w.]+)`", lambda match: _flag(match[1]) or match[0], hint) if tries else hint
@@ -161,8 +156,7 @@ def printing_problems(problems: Iterable[str]) -> Iterator[None]:
 
 
 def _flag(setting: str) -> str:
-    """The verb's flags for a setting (`cast`) or for a part of one (`cast.judge`). Empty if there is no flag, or if the
-    setting is on by default, since its flag turns it off."""
+    """The verb's flags for a setting (`cast`) or a part (`cast.judge`); empty if it has none, or is on by default."""
     from debate_orchestrator.core.settings import Settings
     from debate_orchestrator.setup.answers import SETTING_TEXTS
 

@@ -102,8 +102,7 @@ class Piped:
     """The replies or answers from standard input that are not taken yet, by name."""
 
     def __init__(self, noun: str, hand_in: Callable[[str, str], str]):
-        """`noun` says what they are, in a word; `hand_in` makes the command that hands in the one of that name from
-        that file, both quoted for a shell."""
+        """`noun` says what they are; `hand_in` makes the command for a name and a file, both quoted for a shell."""
         self.folder = os.curdir
         """The file that holds them."""
         self.hand_in = hand_in
@@ -173,8 +172,7 @@ class Piped:
 
 
 def _save(piped_input: _Input, about: str, *, wait: bool) -> None:
-    """Writes it to its file, if it is not there yet, and waits for room where the disk is full. Raises BadFile or
-    OSError if it can't be written."""
+    """Writes it to its file, waiting for room on a full disk. Raises BadFile or OSError if it can't be written."""
     is_announced = False
     while True:
         try:

@@ -70,8 +70,7 @@ def checked_pace(arguments: argparse.Namespace) -> float | None:
 
 
 def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None, again: str) -> bool:
-    """Plays a journal and writes its report to --to; returns whether it was played to its end. `again` is the command
-    that plays it again."""
+    """Plays a journal and writes its report to --to; whether to its end. `again` is the command that plays it again."""
     to, entries = arguments.to, read(journal).entries
     report = report_of(journal, entries)
     finished = True

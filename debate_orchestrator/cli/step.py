@@ -98,8 +98,7 @@ def _step(replies: dict[str, str], piped: Piped, problems: list[str], arguments:
 def _take(
     session: OpenDebate, replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace
 ) -> Stepper:
-    """A step of the debate that has taken the replies. The problems with the others are added. What of `piped` is not
-    taken is kept as files."""
+    """A step that has taken the replies. Problems with others are added; what of `piped` is not taken stays in files."""
     folder = TurnsFolder(session.files.turns, print_status)
     stepper = Stepper(session, folder, flags.permissions_of(arguments), tell_estimate)
     try:
@@ -116,8 +115,7 @@ def _take(
 
 
 def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
-    """The changed list of issues and the changed cap. Raises BadSettings if a person has a seat, since a step asks
-    nothing, and for a cap that can't be kept."""
+    """The changed list of issues and cap. BadSettings if a person has a seat, or for a cap that can't be kept."""
     cast_left = {seat: specs for seat, specs in debate.cast.items() if seat in schedule.seats_left(debate)}
     people = [seat for seat, specs in cast_left.items() if model_spec.HUMAN in specs]
     if debate.due and people:
@@ -171,8 +169,7 @@ def _read_replies(pairs: list[str], piped: Piped, problems: list[str]) -> dict[s
 def print_step(
     result: StepResult, session: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()
 ) -> int:
-    """Prints what a step did and the turns that are due, after the lines of the `setup`; writes the reports if it was
-    the last. Returns the exit code."""
+    """Prints what a step did and what is due, after the lines of the `setup`; at the end, the reports. The exit code."""
     with printing_problems(result.problems):
         _print_results(result, session, arguments, setup)
     if result.turns and not arguments.json:

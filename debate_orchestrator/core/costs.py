@@ -86,8 +86,7 @@ class BilledCall(NamedTuple):
 
 
 def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
-    """Every such call, in the order of the schedule. Turns that are no longer in it, since the debate was reopened or
-    ended early, come last."""
+    """Every such call, in the order of the schedule; turns that are no longer in it come last."""
     yield from (
         BilledCall(None, reply.spec, reply, reply.estimated_cost) for reply in debate.opened.derived if reply.called
     )

@@ -110,8 +110,7 @@ class EarlierDebate(JournaledModel):
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
     root: str = ""
-    """The digest of the debate that was really held, however often it was judged since; empty if a version that
-    did not note it opened the judging."""
+    """The digest of the debate that was really held; empty if a version that did not note it opened the judging."""
     interventions: dict[int, tuple[str, ...]] = {}
     """Round to the sides that answered an intervention after it."""
     conceded: dict[int, str] = {}
@@ -391,8 +390,7 @@ class EndedEarly(FrozenModel):
 
 
 class Reopened(FrozenModel):
-    """A debate that ended without a usable ballot, or without its dissent record or decision brief, goes on: those who
-    gave no usable reply in its last turns are asked again."""
+    """A complete debate goes on: those who gave no usable ballot, dissent record or decision brief are asked again."""
 
     kind: Literal["reopened"] = "reopened"
 

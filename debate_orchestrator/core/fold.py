@@ -63,16 +63,13 @@ def fold(events: Iterable[Event]) -> DebateState:
 
 
 def apply(debate: DebateState, event: Event) -> DebateState:
-    """The state after one more event; the same state for a reply that is recorded already, word for word.
-
-    Raises OutOfTurn for an event that is not due, or that is not what its brief asks for.
-    """
+    """The state after one more event; the same state for a reply that is recorded already, word for word. OutOfTurn for
+    an event that is not due, or that is not what its brief asks for."""
     return _state_after(debate, event) if would_change(debate, event) else debate
 
 
 class CurrentState:
-    """The state of a debate that is under way. All who take part in running it share one, and `state` in it is replaced
-    with each event."""
+    """The state of a debate under way, shared by all who run it; `state` is replaced with each event."""
 
     def __init__(self, state: DebateState):
         self.state = state
@@ -356,8 +353,7 @@ def _advanced(debate: DebateState) -> DebateState:
 
 
 def _with_earlier_questions(debate: DebateState) -> DebateState:
-    """The state with the questions from the floor that the earlier debate had before the stage that was reached
-    last."""
+    """The state with the floor questions that the earlier debate had before the stage that was reached last."""
     earlier, slot_indexes = debate.opened.earlier_debate, debate.plan.slot_indexes
     if earlier is None:
         return debate

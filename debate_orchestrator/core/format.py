@@ -53,8 +53,7 @@ from debate_orchestrator.core.shape_rules import (
 from debate_orchestrator.core.values import FrozenModel, PrintableKey, Text
 
 _TRIGGER_FIELDS = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
-"""The triggers of phases, each with the field of a reply that reports it and the section of the format in which both
-must be."""
+"""Trigger of a phase to the field of a reply that reports it, and the section of the format that both must be in."""
 
 
 class InvalidFormat(ValueError):
@@ -76,8 +75,7 @@ class Format(FrozenModel):
     seats: dict[str, Seat]
     rounds: RoundLimits = RoundLimits()
     history: Literal["transcript", "dialogue"] = "transcript"
-    """The form in which earlier turns are shown: as one growing transcript, or the seat's own ones as an assistant's
-    messages."""
+    """Earlier turns are shown as one growing transcript, or the seat's own ones as an assistant's messages."""
     context_heard_by: tuple[str, ...] = DEBATING_SEATS
     """The seats that may read the context files."""
     tells_rounds: bool = True

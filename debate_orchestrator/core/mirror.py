@@ -57,9 +57,7 @@ class Mirror:
         return turn.model_copy(update={"id": self.turn_id(turn.id), "seat": self.side(turn.seat)})
 
     def text(self, text: str) -> str:
-        """A text in which each side goes by the other's name, turn ids and tags among them, but for verified quotes,
-        which are as they were. (Where one name is a part of the other, no text can tell them apart, and this may not
-        lead back.)"""
+        """A text in which each side goes by the other's name, in turn ids and tags too, but for verified quotes."""
         return self._pattern.sub(self._word, text)
 
     def _word(self, match: re.Match[str]) -> str:
@@ -82,8 +80,7 @@ class Mirror:
     def structured_reply(
         self, shape: Shape, fields: Mapping[str, Any], source_fields: Collection[str] = ()
     ) -> dict[str, Any]:
-        """A structured reply of that shape, mirrored. Fields of the names in `source_fields`, in its records too, hold
-        what a source says, and stay as they are."""
+        """A structured reply, mirrored; fields named in `source_fields` hold what a source says, and stay."""
         swapped = {
             name: self._field(shape[name], value, source_fields)
             if name in shape and name not in source_fields
@@ -144,8 +141,7 @@ def _names(first: str, second: str) -> dict[str, str]:
 
 
 def _letters(first: str, second: str) -> dict[str, str]:
-    """The letters in which two names differ, each to the other: `A` and `B` of `Debater A` and `Debater B`; empty if
-    they differ in more."""
+    """The letters in which two names differ, each to the other: `A`, `B` of `Debater A`, `Debater B`; or none."""
     (stem, _, letter), (other_stem, _, other) = (" ".join(name.split()).rpartition(" ") for name in (first, second))
     differ_in_letter = (
         stem == other_stem and letter != other and all(len(word) == 1 and word.isupper() for word in (letter, other))

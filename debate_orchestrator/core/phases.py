@@ -21,8 +21,7 @@ JUDGE = "judge"
 CLERK = "clerk"
 """Looks up what the sides cite; takes no part in the argument and has no vote."""
 RAPPORTEUR = "rapporteur"
-"""Draws up the list of issues and writes the decision brief; takes no part in the argument and has no vote. It hears
-and reads what the judge does."""
+"""Draws up the list of issues and writes the decision brief, without argument or vote. It hears what the judge does."""
 DEBATING_SEATS = ("a", "b", JUDGE)
 SEATS = (*DEBATING_SEATS, CLERK, RAPPORTEUR)
 ISSUES, DECISION_BRIEF = "issues", "brief"
@@ -114,8 +113,7 @@ class Phase(FrozenModel):
     declines_heard_by: tuple[str, ...] = PydanticField(default=DEBATING_SEATS, alias="refusals_heard_by")
     """Those of `heard_by` that hear the turn where a side declined to argue in it."""
     option: Literal["each round", "blind", "issues", "brief"] | None = None
-    """Only where the setup asks for it: the judges' ballots after each round, or before the first word; the list of
-    issues; the decision brief."""
+    """Only where the setup asks for it: ballots after each round or before the first word, issues, decision brief."""
     target_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS, alias="words")
     """About how many words are asked for."""
     max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT, alias="tokens")
@@ -201,16 +199,14 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{rounds?\}")
 
 
 def filled_announcement(text: str, *, round: int, rounds: int | None = None) -> str:
-    """A text with its numbers filled in, and doubled braces made single; all other text stays as it is. The
-    text may come from an untrusted format, so it is not given to `str.format`, which reads attributes and pads to any
-    width."""
+    """A text with its numbers filled in, and doubled braces made single. `str.format` would let a text of an untrusted
+    format read attributes and pad to any width."""
     values = {"{{": "{", "}}": "}", "{round}": str(round), "{rounds}": "{rounds}" if rounds is None else str(rounds)}
     return _PLACEHOLDER.sub(lambda match: values[match[0]], text)
 
 
 class AnnouncementTexts(FrozenModel):
-    """The announcements, word for word, `labels` in a format; {round} and {rounds} are filled in (see
-    `filled_announcement`)."""
+    """The announcements (`labels` in a format), with {round} and {rounds} for `filled_announcement`."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
@@ -244,8 +240,7 @@ class ReservedLines(FrozenModel):
 
 
 class Turn(FrozenModel):
-    """One thing that a seat must do now. Its id is derived, never random, so the same journal always
-    waits for the same turns."""
+    """One thing that a seat must do now. Its id is derived: the same journal always waits for the same turns."""
 
     id: str
     seat: str

@@ -43,8 +43,7 @@ _QUESTION_MARKS = ("?", "？", "؟")
 
 
 def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
-    """Side to its position on a topic: the first affirms it, the second denies it. Empty if the topic is not a
-    yes-or-no question, or there are not two sides."""
+    """Side to its position: the first affirms, the second denies. Empty if it is no yes-or-no question for two sides."""
     topic, sides = _OR_NOT.sub("?", one_line(topic)), tuple(sides)
     if not topic or _CHOICE.search(topic) or len(sides) != 2:
         return {}
@@ -92,8 +91,7 @@ def positions_for_transcript(topic: str, sides: Sequence[str]) -> dict[str, str]
 
 
 def affirms(topic: str, position: str) -> bool:
-    """Whether a position surely says yes to a topic: it is the topic word for word, or the plain position for it. Case,
-    spaces and the last full stop do not count."""
+    """Whether a position is the topic, or the plain position for it, but for case, spaces and the last full stop."""
     is_question = topic.strip().endswith(_QUESTION_MARKS)
     return _is_plain(topic, position, "a") or (not is_question and _words(position) == _words(topic))
 

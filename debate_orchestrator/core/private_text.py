@@ -134,8 +134,7 @@ class PrivateFilter:
 
 
 def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
-    """The text without its private reasoning. In a text that is not yet complete, everything after an open tag is left
-    out, since the tag may still be closed."""
+    """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
     tags, public, at, position = _tags(tag), list[str](), 0, 0
     private = restarted = False
     unclosed, outside_code, pairings = set[str](), with_code_blanked(text), 0

@@ -120,8 +120,7 @@ def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
 
 
 def is_hidden_advice(debate: DebateState, turn: Turn) -> bool:
-    """Whether a turn must stay hidden: the rapporteur's advice, until the debate is complete. No seat hears it, and a
-    person who sees the debate may hold a seat."""
+    """Whether a turn is the rapporteur's advice in a debate under way: a person who sees it may hold a seat."""
     return turn.phase.option == DECISION_BRIEF and not turn.after_rounds and not debate.complete
 
 
@@ -217,8 +216,7 @@ def unmended_problems(debate: DebateState) -> list[str]:
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
-    """A sentence for each way in which the turns that a consideration cites, or the row of the dissent record that it
-    names, contradict its mark."""
+    """A sentence for each way in which a consideration's turns, or its dissent row, contradict its mark."""
     return [*_citation_problems(debate, reason), *_dissent_problems(debate, reason)]
 
 
@@ -282,8 +280,7 @@ def _other(debate: DebateState, side: str) -> str:
 
 
 def _answering_turns(debate: DebateState, side: str, other: str, among: Collection[str] | None = None) -> set[str]:
-    """The speeches of `other` after it had heard a speech of `side`, in which it could answer. With `among`, only
-    speeches with these ids count as heard."""
+    """The speeches of `other` that could answer `side`: it had heard one of its speeches, of those `among` these."""
     has_heard, answering = False, set()
     for stage in debate.stages:
         answering |= {turn.id for turn in stage if has_heard and turn.speaking and turn.seat == other}

@@ -33,8 +33,7 @@ class FloorQuestion(NamedTuple):
 
 
 def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
-    """The stage after those that were reached, whose turns are all taken, and the cursor after it; an empty stage at
-    the end of the debate."""
+    """The stage after those that were reached, and the cursor after it; an empty stage at the end of the debate."""
     slots, (slot_index, stages_reached, ended) = debate.plan.slots, debate.cursor
     while slot_index < len(slots):
         slot = slots[slot_index]
@@ -84,8 +83,7 @@ def no_new_ground_slot_id(debate: DebateState) -> str | None:
 
 
 def _declined(debate: DebateState, slot_index: int) -> bool:
-    """Whether a declined turn ends the debate with the slot at this index, the last one of a round, or of those
-    before the rounds."""
+    """Whether a declined turn ends the debate with this slot, the last of a round or of those before the rounds."""
     if debate.format.after_decline == "goes on":
         return False
     slot, *after = debate.plan.slots[slot_index : slot_index + 2]
@@ -183,8 +181,7 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
 
 
 def early_end(debate: DebateState) -> EndedEarly:
-    """The event that ends a debate early now. A phase in which a person is writing counts as begun, so that their text
-    is not lost."""
+    """The event that ends a debate now. A phase in which a person writes counts as begun, so their text is not lost."""
     writing = any(brief.spec == model_spec.HUMAN for turn in debate.due for brief in debate.calls_intended(turn.id))
     return EndedEarly(after=last_slot_id(debate, count_uncalled_briefs=writing))
 
@@ -206,8 +203,7 @@ def can_change_issues(debate: DebateState) -> bool:
 
 
 def will_hear(debate: DebateState, seat: str) -> bool:
-    """Whether a seat, `judge` for all judges, still has a turn, by the events so far, in which it would hear a question
-    that is put now."""
+    """Whether a seat (`judge`: any judge) still has a turn in which it would hear a question that is put now."""
     if not debate.due:
         return False
     slots, due = debate.plan.slots, debate.plan.slot_indexes[debate.due[0].slot_id]
@@ -237,8 +233,7 @@ def seats_left(debate: DebateState) -> frozenset[str]:
 
 
 def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
-    """The questions from the floor that a seat hears in a turn: those put to it before the stage of the turn had
-    begun."""
+    """The floor questions that a seat hears in a turn: those put to it before the turn's stage began."""
     counts = debate.question_counts
     begun_before = [
         debate.turns_reached[turn_id] for turn_id in takewhile(lambda reached_id: reached_id != turn.id, counts)
@@ -265,8 +260,7 @@ def turns_taken(debate: DebateState) -> list[Turn]:
 
 
 def turns_without_usable_ballot(debate: DebateState) -> list[Turn]:
-    """The judges' turns without a usable reply after the last speech, in a debate that ended without a decision
-    because of them; empty for any other debate."""
+    """The judges' turns for lack of whose ballots a debate ended undecided; empty for any other debate."""
     if debate.due or not any(vote.absent for vote in tally.final_votes(debate)):
         return []
     verdict = tally.verdict(debate)
@@ -302,8 +296,7 @@ def turns_to_reopen(debate: DebateState) -> list[Turn]:
 
 
 def may_be_absent(debate: DebateState, turn: Turn) -> bool:
-    """Whether the debate may go on without a usable reply to a turn: never without a speech, and without a ballot
-    only while enough other judges can vote for the quorum."""
+    """Whether the debate can do without a reply: never to a speech, to a ballot while a quorum can still vote."""
     if turn.speaking or not turn.judging:
         return not turn.speaking
     if (panel := debate.plan.judge_turns.get(turn.slot_id)) is None:
@@ -338,8 +331,7 @@ def _hears(debate: DebateState, seat: str, turn: Turn) -> bool:
 
 
 def own_ballot_turns(debate: DebateState, turn: Turn) -> list[Turn]:
-    """The turns in which this judge has voted so far, all in the original or all in the mirrored debate, without its
-    vote before the first word."""
+    """The turns in which this judge has voted, all original or all mirrored, without its vote before the debate."""
     return [
         earlier
         for earlier in turns_taken(debate)

@@ -58,8 +58,7 @@ class Setting:
     format_default: Callable[[Format], Any] | None = None
     """Its default, where that depends on the format."""
     rejudge_group: Literal["", "votes", "calls"] = ""
-    """The subject of a setting that may change when a debate is judged again: how judges vote, or how models are
-    called."""
+    """What it is about, if it may change in a new judging: how judges vote, or how models are called."""
     keeps_origin: bool = False
     """Whether the journal says where its value came from."""
 
@@ -242,8 +241,7 @@ def default_of(name: str, format: Format) -> Any:
 
 
 def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = False) -> str:
-    """A sentence that says what is wrong with a setting's value. With `in_setup` it says what to answer, otherwise
-    which setting to give."""
+    """What is wrong with a setting's value; with `in_setup` it says what to answer, else which setting to give."""
     if name == "origins":
         origins = ", ".join(get_args(AnswerOrigin))
         return (

@@ -75,8 +75,7 @@ def without_private_reasoning(debate: DebateState, text: str) -> str:
 
 
 def without_leading_pairs(debate: DebateState, fields: Any) -> Any:
-    """A structured reply without the pairs of tags of private reasoning with which its texts begin. What a side cites
-    stays word for word."""
+    """A structured reply without pairs of private tags at the start of its texts; what a side cites stays."""
 
     def without_pair(leaf: Any) -> Any:
         text = sanitize(leaf) if isinstance(leaf, str) else ""
@@ -125,8 +124,7 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
 
 
 def says(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "") -> bool:
-    """Whether a speech says a reserved line, with the `code` of its turn if it has one: as its own last line, if
-    nothing cut it short."""
+    """Whether a speech says a reserved line, with the `code` of its turn, as its last line and uncut."""
     text = sanitize(reply.text)
     public = public_text(text, debate.format.private)
     if reply.ended == "cut" or public.restarted or public.left_open:
@@ -154,8 +152,7 @@ class IgnoredLine(NamedTuple):
 
 
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine | None:
-    """The reserved line that is alone on a line of a speech, in any case and punctuation, if the speech neither
-    concedes nor declines."""
+    """The reserved line alone on a line, in any case and punctuation, of a speech that neither concedes nor declines."""
     if not turn.speaking or turn.phase.reply != "text":
         return None
     reserved = (debate.format.lines.concede, debate.format.lines.decline)

@@ -41,8 +41,7 @@ class JudgeTurns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DebatePlan:
-    """The part of a state that follows from the event `Opened` alone, so that no later event changes it. All states of
-    a debate share one."""
+    """The part of a state that follows from the event `Opened` alone. All states of a debate share one."""
 
     slots: tuple[Slot, ...]
     slot_indexes: Mapping[str, int]
@@ -122,8 +121,7 @@ class DebateState:
     turns: Mapping[str, Turn] = field(default_factory=dict)
     """The turns of those stages, by id."""
     turns_reached: Mapping[str, Turn] = field(default_factory=dict)
-    """Every turn that was due at some time, by id: also those that are in no stage since the debate was reopened or
-    ended early."""
+    """Every turn that was ever due, by id, also if it is in no stage since the debate was reopened or ended early."""
     cursor: SlotPosition = field(default_factory=SlotPosition)
     due: Stage = ()
     """The turns that must be taken now; empty when the debate is complete. They are independent."""

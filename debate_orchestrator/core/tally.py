@@ -252,8 +252,7 @@ def flipped_votes(debate: DebateState) -> tuple[int, int]:
 
 
 def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> list[RoundResult]:
-    """The rounds as one judge of the panel saw them, in the original or the mirrored debate: by those ballots
-    alone, in the terms of the sides as they are."""
+    """The rounds as one judge saw them, in the original or mirrored debate, in the terms of the sides as they are."""
     results: list[RoundResult] = []
     for n in range(1, debate.rounds + 1):
         by_judge = [vote for vote in votes(debate, n) if vote.judge == judge]
@@ -268,8 +267,7 @@ def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> li
 
 
 def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
-    """The sides that conceded the debate in this stage: by their own word, or by the ballots of a round whose panel
-    has voted in it."""
+    """The sides that conceded in this stage: by their own word, or by the ballots of a round that is voted on."""
     by_speech = tuple(turn.seat for turn in stage if turn.id in debate.conceding_turns)
     first = stage[0]
     if by_speech or first.round is None or "conceded" not in (debate.shape(first) or {}):
@@ -295,8 +293,7 @@ def conceding_side(debate: DebateState) -> str | None:
 
 
 def sides_conceded(debate: DebateState) -> tuple[str, ...]:
-    """The sides that gave up their whole position, where that decided the debate: by their own word, or by ballots with
-    a quorum."""
+    """The sides whose concession decided the debate: by their own word, or by ballots with a quorum."""
     conceder, final = conceding_side(debate), verdict(debate)
     if conceder is None or not (debate.conceding_turns or (final and final.winner == CONSENSUS)):
         return ()

@@ -36,8 +36,7 @@ class TranscriptEntry(FrozenModel):
     quotes: tuple[Quote, ...] = ()
     found: tuple[FoundPage, ...] = ()
     source_names: bool = False
-    """Whether a source that it quotes has a name or letter in it that looks like a side's, in a debate that judges see
-    mirrored."""
+    """Whether a source that it quotes names a side, by name or letter, in a debate that judges see mirrored."""
     other_lines: bool = False
     """Whether it writes lines for the other side, which is a fault."""
     after: str | None = None
@@ -54,8 +53,7 @@ def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
 
 
 def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntry]:
-    """The turns of one phase for a mirrored judge: the side that spoke last comes first, each under the other's name;
-    turns of other seats keep their place."""
+    """The turns of one phase, mirrored: the last side first, under the other's name; other seats stay in place."""
     speaking = [turn for turn in turns if turn.speaking]
     before = {turn.id: earlier for earlier, turn in pairwise(speaking) if turn.phase.order == "in turn"}
     remaining, entries = list(speaking), list[TranscriptEntry]()
@@ -102,8 +100,7 @@ _PAGE_FIELDS = frozenset({"url", "title", "date", "passage", "digest", "archived
 def _structured(
     debate: DebateState, turn: Turn, data: Mapping[str, Any], *, mirrored: bool
 ) -> tuple[VisibleText, bool]:
-    """Returns a structured reply as others hear it (only the reason, if the side declined), and whether text taken from
-    a page names a side."""
+    """A structured reply as it is heard (of a decline, the reason), and whether text from a page names a side."""
     shape = debate.shape(turn) or {}
     fields, quotes = speech_rules.visible_fields(debate, rapporteur.with_user_issues(debate, turn, data))
     source_fields = _PAGE_FIELDS if turn.seat == CLERK else frozenset({"quote"} if "url" in shape else ())

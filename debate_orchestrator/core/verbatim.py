@@ -239,8 +239,7 @@ _OF_WORD = re.compile(rf"[\w{ALONE}]")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a comparable text, with the punctuation that touches them; each letter of a script that sets no
-    spaces is one."""
+    """The words of a comparable text with their punctuation; each letter of a script without spaces is one."""
     return [run for run in _RUN.findall(text) if _OF_WORD.search(run)]
 
 

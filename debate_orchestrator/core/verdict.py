@@ -192,8 +192,7 @@ def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -
 
 
 def votes_before_and_after(before: Sequence[Vote], after: Sequence[Vote]) -> list[Vote]:
-    """The votes after the debate of the judges whose swing is counted: those neither absent nor unstable then or
-    now."""
+    """The votes after the debate that count for the swing: of judges neither absent nor unstable, then or now."""
     first = {vote.judge for vote in before if vote.is_usable}
     return [vote for vote in after if vote.is_usable and vote.judge in first]
 
@@ -310,8 +309,7 @@ def round_result(
 
 
 def find_convergence(findings: Sequence[Mapping[str, Any]], sides: Sequence[str]) -> Convergence:
-    """Convergence as more than half of the judges see it, and the sides that more than half of
-    those name; if no side is named so often, all of them."""
+    """Convergence as most judges see it, and the sides that most of those name; all, if they name none."""
     convergences = [finding.get("convergence") or {} for finding in findings]
     detected = [convergence for convergence in convergences if convergence.get("detected")]
     if not findings or 2 * len(detected) <= len(findings):

@@ -62,8 +62,7 @@ def make_visible(
     quotes: QuoteRules | None = None,
     context_texts: Sequence[str] = (),
 ) -> VisibleText:
-    """A speech as others hear it. Quotes are looked up in `context_texts`, if there are any. `private` is the format's
-    tag for private reasoning."""
+    """A speech as others hear it, its quotes looked up in `context_texts`. `private` is the format's tag for that."""
     public = public_text(sanitize(text), private)
     visible = public.text if quotes is None else _with_plain_tags(public.text, quotes)
     visible, dropped_words = cut_to_length(visible, phase.max_words if phase else None)

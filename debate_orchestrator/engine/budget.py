@@ -33,8 +33,7 @@ def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 class Budget:
-    """The US dollars that one debate has committed. They follow from the events alone, so a resumed debate counts the
-    same."""
+    """The US dollars that a debate has committed, by its events alone, so a resumed debate counts the same."""
 
     def __init__(self, current: CurrentState, shared_budget: SharedBudget | None = None):
         self._current, self._shared_budget = current, shared_budget

@@ -38,8 +38,7 @@ RequireConsent = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
 FollowUpEvents = Callable[[Opened], Sequence[Event]]
 """Makes the events that follow the first one at once."""
 OnJournal = Callable[[JournalWriter], None]
-"""Called with a new journal before a model is paid for its first event, so that the caller can read from the journal
-what a failed write has lost."""
+"""Called with a new journal before a model is paid, so that what a failed write loses can be read from it."""
 ChangeEvents = Callable[[DebateState], list[Event]]
 """Checks that a debate can be continued, and returns the events that record its changes. Raises if it can't."""
 
@@ -101,8 +100,7 @@ class OpenDebate:
 
 
 def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
-    """Begins the journal of a debate: its first event, and the events that follow at once. Raises BadJournal if there
-    is a journal already, and PermanentFailure if it can't be written."""
+    """Begins a journal with its first events. BadJournal if there is one, PermanentFailure if it can't be written."""
     return _record_all(JournalWriter.create(files.journal, opened), files, following)
 
 
@@ -178,8 +176,7 @@ def continue_debate(
 
 
 def _named_by_journal(before: DebateState, new_state: DebateState) -> dict[str, tuple[str, ...]]:
-    """Seat to those specs of the changed cast that the journal had named for the same seat. A change to one judge of a
-    panel names the other judges again."""
+    """Seat to specs of the changed cast that the journal had for it: a new judge of a panel names the others again."""
     return {
         seat: tuple(spec for spec in specs if spec in before.cast.get(seat, ()))
         for seat, specs in new_state.cast.items()
@@ -192,8 +189,7 @@ def reopening(debate: DebateState) -> list[Event]:
 
 
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
-    """Writes one event that calls no model to the journal of a debate that does not run now; returns the state after
-    it. Raises LockedJournal if it runs, and OutOfTurn if the event does not fit."""
+    """Writes one event that calls no model; the state after it. LockedJournal if the debate runs, else OutOfTurn."""
     with _record_all(JournalWriter(journal), DebateFiles.of_journal(journal)) as session:
         session.record(make(session.state))
         return session.state
@@ -258,8 +254,7 @@ def _rank(failure: BaseException) -> int:
 
 
 def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
-    """A sentence on the turns that a debate waits for, and what to do: give the host's replies, or put models in its
-    seats. Both are empty where no turn of the host is due."""
+    """What a debate waits for, and what to do: give the host's replies, or seat models. Empty if no host turn is due."""
     seats = dict.fromkeys(turn.role for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST)
     if not seats:
         return "", ""

@@ -42,8 +42,7 @@ class StandInFailed(Exception):
 def play(
     debate: DebateState, text_for: Callable[[DebateState, Turn], str] = rehearse.reply_for
 ) -> Iterator[DebateState]:
-    """Plays a debate to its end in memory with stand-ins: the debate before each stage, and at its end. Raises
-    StandInFailed."""
+    """Plays a debate in memory with stand-ins: the state before each stage, and at its end. Raises StandInFailed."""
     while True:
         yield debate
         if not debate.due:
@@ -242,8 +241,7 @@ def _with_real_cast(event: Event) -> Event:
 
 
 def _play(start: DebateState) -> tuple[list[_PlannedCall], float, int]:
-    """Plays a debate to its end with stand-ins: its calls in the order they start, the seconds they take, and how many
-    turns the host takes."""
+    """Plays a debate with stand-ins: its calls in order, the seconds they take, and how many turns the host takes."""
     calls: list[_PlannedCall] = []
     host_turns = 0
     cached: dict[Hashable, int] = {}

@@ -44,8 +44,7 @@ from debate_orchestrator.util.errors import BadFormat, reason, short_repr
 from debate_orchestrator.util.numbers import plural
 
 MAX_SECONDS = 60
-"""Seconds of processor time for all dry runs of a format; those of a shipped one take three. A hostile one
-may need far more."""
+"""Seconds of processor time for all dry runs of a format: a shipped one takes three, a hostile one far more."""
 MAX_TEMPLATE_SECONDS = 20
 """The same for its templates alone, which a process of their own renders."""
 _NONCE = "0123456789abcdef"
@@ -228,8 +227,7 @@ def load(name_or_folder: str) -> Format:
 
 
 def find_problems(name_or_folder: str) -> list[str]:
-    """Every problem in a format, in the order of files and lines. BadFormat if there is no such format, BadFile if its
-    format.yaml is not YAML."""
+    """Every problem in a format, by file and line. BadFormat if there is none; BadFile if format.yaml is not YAML."""
     # loads the reports, which showing a shipped format need not
 
     format_source = loader.read_source(name_or_folder)
@@ -265,8 +263,7 @@ def _file_and_line(problem: str) -> tuple[str, int]:
 
 
 def _template_problems(format_source: loader.FormatSource, bundled_templates: dict[str, str]) -> list[str]:
-    """The problems of the templates, including those that no phase names: their syntax, and names that no brief
-    provides."""
+    """The problems of all templates, used or not: their syntax, and names that no brief provides."""
 
     texts = dict(bundled_templates)
     if format_source.shipped:

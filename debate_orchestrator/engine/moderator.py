@@ -67,10 +67,8 @@ class ModeratorLimits(NamedTuple):
 async def derive_positions(
     settings: Settings, provider: Provider, tell: Tell, stop: asyncio.Event
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
-    """The position of each side, and every reply that was paid for, the one that was used last.
-
-    ProviderFailed if no reply can be used; Paused if none came in time or a call would exceed the cap.
-    """
+    """The position of each side, and every reply that was paid for, the one that was used last. ProviderFailed if no
+    reply can be used; Paused if none came in time or a call would exceed the cap."""
     state = _without_positions(settings)
     limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, stop, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid_replies: list[Reply] = []

@@ -80,8 +80,7 @@ def rejudging_from_file(
     positions: Mapping[str, str] | None = None,
     vote_settings: Mapping[str, Any] | None = None,
 ) -> Rejudging:
-    """The judging of a journal or a transcript. A topic and positions can be given for a transcript only. Raises what
-    `opened_from_journal` and `opened_from_transcript` raise."""
+    """The judging of a journal, or of a transcript with this topic and these positions. Raises what either raises."""
     if not _is_journal(path):
         transcript, digest = transcript_file.read(path)
         opened, speeches = opened_from_transcript(
@@ -170,8 +169,7 @@ def opened_from_journal(
 
 
 def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[EarlierQuestion, ...]:
-    """The questions from the floor of a finished debate. Each is paired with the first of these `slots` whose turns
-    began after it. Questions after the last of them are left out."""
+    """The floor questions of a finished debate, each with the first of these `slots` that began after it, if any."""
     earlier: list[EarlierQuestion] = []
     stages_of = Counter[str]()
     for stage in debate.stages:

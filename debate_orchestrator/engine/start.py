@@ -157,8 +157,7 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
 
 
 def estimate_before_positions(settings: Settings) -> str:
-    """A sentence with the estimate of a debate whose positions a model derives first. Empty if no model is called for
-    them. Raises BadSettings with every context file that can't be read."""
+    """The estimate of a debate whose positions a model derives first, else empty. BadSettings for unreadable context."""
     if not (spec := positions_by(settings)):
         return ""
     expected = estimate_debate(make_opened(with_placeholders(settings)))

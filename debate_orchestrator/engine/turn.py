@@ -163,8 +163,7 @@ class _TurnRun:
     # The call
 
     async def _reply(self, turn_brief: Brief) -> Reply | None:
-        """The reply to a brief, whose call is made again while it fails; None if the debate is stopped or was ended
-        early meanwhile. Each call is written down before it is made, and so is its failure."""
+        """The reply to a brief: each call is on record, and made again if it fails. None if the debate ends."""
         retries = Retries(self._debate.retry_for)
         while not self._stop.is_set() and await self._begin(turn_brief):
             try:

@@ -75,8 +75,7 @@ def in_new_order(questions: Sequence[str], words: Sequence[str]) -> list[str]:
 
 
 def changed_issues(questions: Sequence[str]) -> IssuesChanged:
-    """The event that puts this list in the place of the rapporteur's. Raises BadSettings with everything that is
-    wrong with it."""
+    """The event that replaces the rapporteur's list. Raises BadSettings with everything that is wrong with it."""
     problems = [] if 1 <= len(questions) <= MAX_ISSUES else [f"issues: a list has 1 to {MAX_ISSUES} questions."]
     for number, question in enumerate(questions, start=1):
         problems += line_problems(f"issues: I{number}", question)

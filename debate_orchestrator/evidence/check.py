@@ -171,8 +171,7 @@ async def _compare_page(url: str, quote: str, page: FetchedPage, folder: Path | 
 
 
 def _came_from(url: str, final_url: str) -> str:
-    """The host of the page, as browsers write it, if the address doesn't show it: after a redirect, or in letters that
-    may look like others."""
+    """The page's host, as browsers write it, if the address doesn't show it: after a redirect, or for look-alikes."""
     stated, host = (str(urlsplit(address).hostname).removeprefix("www.") for address in (url, final_url))
     return "" if host == stated else f"; the page came from {host}"
 

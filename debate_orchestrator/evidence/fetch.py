@@ -249,8 +249,7 @@ class Fetcher:
     async def _follow(
         self, address: Address, accept: str, largest: int, *, obey_robots: bool
     ) -> tuple[list[Address], Response]:
-        """The response at the end of the redirects, and the addresses on the way, its own last. An error says at which
-        address it happened."""
+        """The response at the end of the redirects, and the addresses on the way, its own last. Errors say where."""
         requested = [address]
         try:
             for _ in range(REDIRECTS + 1):
@@ -283,8 +282,7 @@ class Fetcher:
             raise Blocked("robots.txt forbids it")
 
     async def _read_robots(self, address: Address) -> RobotsRules | Blocked:
-        """The rules of a host's robots.txt. By RFC 9309 a missing file (4xx) allows everything, an error of the server
-        forbids everything."""
+        """The rules of robots.txt. By RFC 9309 a missing file (4xx) allows everything, a server's error nothing."""
         file = address._replace(target="/robots.txt")
         try:
             _, response = await self._follow(file, "text/plain", MAX_ROBOTS_SIZE, obey_robots=False)

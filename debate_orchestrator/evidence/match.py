@@ -128,8 +128,7 @@ def _echoes(address: str, part: str) -> bool:
 
 
 def _share(words: list[str], letters: str) -> float:
-    """The fraction of the letters that belongs to words found in `letters`. Words of more than four letters may be
-    slightly misspelt."""
+    """The fraction of the letters in words found in `letters`; those of more than four letters may be misspelt."""
     from rapidfuzz import fuzz
 
     there = (
@@ -157,8 +156,7 @@ def _letters(text: str) -> str:
 
 
 def _exact(parts: Sequence[Words], source: Source, doubt: str) -> Match | None:
-    """The match where all parts are in the source in order; None if one does not. With a doubt it is a near
-    one."""
+    """The match where all parts are in the source in order, a near one if in doubt; None if one part is not."""
     spans: list[tuple[int, int]] = []
     for part in parts:
         place = source.find(part, spans[-1][1] if spans else 0)
@@ -204,8 +202,7 @@ def _figures(text: str) -> list[str]:
 
 
 def _most_like(part: str, source: Source, begin: int) -> tuple[float, int, int]:
-    """The stretch of words from `begin` on that is most similar to `part`: its similarity (0 to 1), its start and its
-    end."""
+    """The stretch of words from `begin` on most similar to `part`: its similarity (0 to 1), start and end."""
     from rapidfuzz import fuzz
 
     quoted, rest = in_one_case(part), in_one_case(source.text[begin:])

@@ -166,8 +166,7 @@ def _citation(match: re.Match[str]) -> str:
 
 
 def _note_mark(label: str, before: str) -> str:
-    """The mark of a note as it is written after a text, so that it can be told from a part of its last
-    word."""
+    """The mark of a note as it is written after a text, apart from its last word."""
     return f"[{label}]" if is_before_note(before) else f"[note {label}]"
 
 
@@ -299,8 +298,7 @@ def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[
 
 
 def _linked_note(node: Any, preceding: str) -> str:
-    """The mark of a note whose numbers all link to places of the page, raised or directly behind a word or figure; ""
-    where an element is none."""
+    """The mark of a note whose numbers all link within the page, raised or behind a word or figure; else empty."""
     text, before = " ".join(node.text_content().split()), preceding.rstrip()
     label = re.fullmatch(rf"([\[(]?)({NOTE_LABEL})[\])]?", text)
     if label is None or not _links_to_place(node) or _behind(node)[:1].isalnum():
@@ -337,8 +335,7 @@ def _spaced(text: str | None, is_preformatted: bool) -> str:
 
 
 def decode(body: bytes, charset: str) -> str:
-    """A page's text by its byte order mark, by what the server says, by what the page says, as UTF-8, or else as
-    Windows-1252, which fits everything."""
+    """A page's text by its byte order mark, the server, the page, as UTF-8, or as Windows-1252, which fits all."""
     for begins, name in _BYTE_ORDER_MARKS:
         if body.startswith(begins):
             return body[len(begins) :].decode(name, "replace")

@@ -194,8 +194,7 @@ def _must_be_its_own(folder: FormatFolder, file: str) -> None:
 
 
 def _rubric(value: Any, folder: FormatFolder, locations: Locations) -> Any:
-    """The rubric that a format names, or is given in it; its own locations are added to `locations`. BadFile if the
-    named one can't be read."""
+    """A format's rubric; its own locations are added to `locations`. BadFile if a named one can't be read."""
     if isinstance(value, dict):
         return {"name": folder.name, **value}
     if isinstance(value, str) and value.endswith(".yaml") and os.path.basename(value) == value:
@@ -297,8 +296,7 @@ _SHARED_SYSTEM = "shared/system.md.j2"
 
 
 def load(name_or_path: str) -> Format:
-    """The format of that name, or in that folder, with its rubric and all that it inherits. BadFormat if there is
-    none, or with every error in it."""
+    """A format by name or folder, with all that it inherits. BadFormat if there is none, or with every error in it."""
     return load_with_templates(name_or_path)[0]
 
 
@@ -342,8 +340,7 @@ def digests(format: Format, templates: Mapping[str, str]) -> dict[str, str]:
 
 
 def task_template(format: Format, phase: Phase) -> str:
-    """The path of the template of a phase's task: in the format's folder, or where the phase names one as
-    `adversarial/opening`, in that shipped format's."""
+    """The path of a task's template: in the format's folder, or as `adversarial/opening` in a shipped format's."""
     file = f"{phase.template or phase.name}{SUFFIX}"
     return f"formats/{file}" if "/" in file else f"formats/{format.name}/{file}"
 

@@ -156,8 +156,7 @@ class Stepper:
         return self.session.state
 
     def reattach(self, session: OpenDebate) -> None:
-        """Continues this step with the same debate, whose journal was closed and opened again. Raises BadJournal if it
-        does not begin with the lines that this step left."""
+        """Continues with the same debate, its journal reopened. BadJournal if it lacks the lines that this step left."""
         before, now = self.session.journal.entries, session.journal.entries
         if len(now) < len(before) or now[len(before) - 1].hash != before[-1].hash:  # each hash covers all lines before
             problem = f"{session.files.journal} was replaced or cut while this step waited."
@@ -180,8 +179,7 @@ class Stepper:
         self.session.journal.sync()
 
     def step(self) -> StepResult:
-        """Takes the replies in the folder, runs the seats that can be called, and lays out what is due then. The result
-        tells what was taken before too."""
+        """Takes replies, calls seats, and lays out what is due then. The result tells what was taken before too."""
         try:
             while self._collect() or self._call():
                 pass
@@ -237,8 +235,7 @@ class Stepper:
         return len(self.state.replies) > before
 
     def _take(self, turn_id: str, text: str, *, queue_if_disk_full: bool = False) -> None:
-        """Takes a reply. Raises BadReply or OutOfTurn if it can't be taken, and JournalWriteError if it can't be
-        written and is not to wait for room."""
+        """Takes a reply. BadReply or OutOfTurn if it can't be taken, JournalWriteError if it can't be written now."""
         turn = schedule.turn(self.state, turn_id)
         if turn.seat in self.providers:
             raise OutOfTurn(f"{turn_id}: this seat is filled by {self.providers[turn.seat].name}, not by the host.")

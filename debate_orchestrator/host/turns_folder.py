@@ -41,8 +41,7 @@ class TurnFiles(NamedTuple):
 
 
 class TurnsFolder:
-    """The folder of one debate, or of one setup conversation. It is made when the first brief is written. `tell` gets
-    what the user should know."""
+    """The folder of a debate or a setup, made with the first brief. `tell` gets what the user should know."""
 
     def __init__(self, folder: str, tell: Tell = ignore):
         self.folder, self.tell = folder, tell
@@ -75,8 +74,7 @@ class TurnsFolder:
         return problem or None
 
     def collect(self, turn_files: TurnFiles, brief: str) -> str | None:
-        """The reply in place to exactly this brief; None if there is none, or if it is still being written. Raises
-        BadReply if it is not text."""
+        """The reply to exactly this brief; None if there is none yet, or not all of it. BadReply if it is not text."""
         if not self._has_brief(turn_files, brief) or not os.path.lexists(turn_files.reply):
             return None
         if is_being_written(turn_files.reply):
@@ -102,14 +100,12 @@ class TurnsFolder:
         return False
 
     def reject(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
-        """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the problems
-        with its new name, and how to go on."""
+        """Moves a bad reply aside, so that another can come. The problems, with its new name and how to go on."""
         path = self._move_aside(turn_files.reply, "refused")
         return [*problems[:-1], f"{problems[-1]} It was kept as {path}: correct it and save it as {turn_files.reply}."]
 
     def new_file(self, turn_id: str) -> tuple[str, BinaryIO]:
-        """A new file, with its path, for a reply that is in no other file and may not be taken. Raises BadFile or
-        OSError if it can't be made."""
+        """A new file, with its path, for a reply that is in no other. BadFile or OSError if it can't be made."""
         stem = turn_id if _PLAIN_NAME.fullmatch(turn_id) else "unnamed"
         make_folder(self.folder)
         for n in itertools.count(1):
@@ -141,8 +137,7 @@ class TurnsFolder:
 
 
 def wait_for_replies(files_due: Iterable[TurnFiles], seconds: float) -> None:
-    """Waits until each of these reply files is there and whole, or for that many seconds. Turns without a brief file
-    are not waited for."""
+    """Waits until these reply files are whole, or for that many seconds; not for turns without a brief file."""
     deadline = time.monotonic() + seconds
     replies = [turn_files.reply for turn_files in files_due if os.path.lexists(turn_files.brief)]
     while (seconds_left := deadline - time.monotonic()) > 0:
@@ -152,8 +147,7 @@ def wait_for_replies(files_due: Iterable[TurnFiles], seconds: float) -> None:
 
 
 def is_being_written(path: str) -> bool:
-    """Whether a file changes in the second after its last change, or is gone then. Only a file that is younger than
-    that is waited for."""
+    """Whether a file changes, or is gone, within a second of its last change. Only a younger one is waited for."""
     before = _status(path)
     if before is None or (age := time.time() - before[1]) >= _QUIET_SECONDS:
         return False

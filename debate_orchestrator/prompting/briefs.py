@@ -72,8 +72,7 @@ class Brief(FrozenModel):
     wants: Literal["text", "json"]
     json_schema: Annotated[dict[str, Any] | None, _REDACTED] = None
     code: ReplyCode | None = None
-    """The required content of the reply, as its schema and the last message say; of a speech, only its reserved
-    line."""
+    """What the reply has to hold, as its schema and last message say; of a speech, only its reserved line."""
     target_words: int | None = None
     """About how many words are asked for, if a number is given."""
     max_words: int | None = None
@@ -139,8 +138,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
 
 
 def _about_lines(debate: DebateState, text: str, code: ReplyCode) -> str:
-    """The addition to a text that mentions reserved lines: the code of the turn, and the lines that the text shows
-    without it. Empty if it mentions none."""
+    """The code of the turn, and the reserved lines that a text shows without it; empty if it mentions none."""
     lines, with_code = debate.format.lines, debate.format.lines.with_code(code.text)
     pairs = (lines.concede, with_code.concede), (lines.decline, with_code.decline)
     if not any(line in text for line, _ in pairs):
@@ -169,8 +167,7 @@ def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list
 
 
 def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | None) -> dict[str, Any]:
-    """The messages that show an unusable reply to its writer again. Their marker depends on the reply, whose writer
-    had seen the markers of the brief before."""
+    """The messages that show an unusable reply again. Their marker depends on it: its writer saw the earlier ones."""
     if is_speech := debate.shape(turn) is None:
         text = speech_rules.without_private_reasoning(debate, former.reply.text)
     else:
@@ -204,8 +201,7 @@ def _merged(turns: list[tuple[Role, str]]) -> tuple[Message, ...]:
 
 
 def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -> str:
-    """The brief as one self-contained file for an agent that reads nothing else; its reply belongs
-    into the file `reply_name` beside it."""
+    """The brief as one file for an agent that reads nothing else; its reply goes into `reply_name` beside it."""
     values = {"brief": rendering.plain_data(brief), "turn": _turn(debate, turn), "reply_name": reply_name}
     values |= {"shown_id": _shown_id(turn), "names": _names(debate), "form": None}
     values["parts"] = [

@@ -136,8 +136,7 @@ def _starts(text: str, code: ReplyCode | None) -> list[int]:
 
 
 def _faulty_object(text: str, code: ReplyCode | None) -> str:
-    """The part of a text that may be its object, with faults; with a code, from the brace before the first place of the
-    code to the one after the last."""
+    """The part of a text that may be its faulty object; with a code, from the brace before it to the one after it."""
     first, last = text.find("{"), text.rfind("}")
     if code is not None:
         places = [place.span() for place in re.finditer(code.text, text, re.IGNORECASE)]
@@ -154,8 +153,7 @@ def _without_fence(text: str) -> str:
 
 
 def _repaired(text: str) -> dict[str, Any] | None:
-    """The object that a text is after a repair of its punctuation; None if more would have to change. Raises
-    ValueError if a text of it may have swallowed a field."""
+    """The object after a repair of its punctuation, or None. ValueError if a text of it may have swallowed a field."""
     json_text = repaired_json(text)
     value = None if json_text is None else _strict(json_text)[0]
     return value if isinstance(value, dict) else None

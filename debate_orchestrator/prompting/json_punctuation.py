@@ -43,8 +43,7 @@ _NOTHING = _Token("", "")
 
 
 def repaired_json(text: str) -> str | None:
-    """The object as JSON after a repair; None if more than its punctuation is at fault. Raises ValueError if a text may
-    have swallowed a key of the object."""
+    """The repaired object as JSON; None if more is at fault. ValueError if a text may have swallowed a key."""
     mark = re.search("[\"']", text)
     tokens = _tokens(text, mark[0]) if mark else None
     if mark is None or tokens is None:
@@ -83,8 +82,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _end_of_text(text: str, at: int, mark: str) -> int | None:
-    """The place of the mark that ends the text that begins here: the first before JSON punctuation, or before a line
-    that begins with a key."""
+    """The place of the mark that ends this text: the first before punctuation, or before a line with a key."""
     key = re.compile(rf"{mark}[^{mark}\\\n]{{1,{_KEY_LENGTH}}}{mark}\s*+:")
     for place in re.compile(rf"\\.|{mark}", re.DOTALL).finditer(text, at):
         if place[0] == mark:
@@ -117,8 +115,7 @@ def plain_key(key: str) -> str:
 
 
 def _joined(tokens: list[_Token]) -> str | None:
-    """The tokens as JSON, with the commas that are missing and without those that are too many. None if there is a word
-    that is neither a key nor a constant, or a key with a mark or punctuation in it."""
+    """The tokens as JSON, commas mended; None for a stray word, or a key with a mark or punctuation in it."""
     parts = list[str]()
     for before, token, after in zip([_NOTHING, *tokens], tokens, [*tokens[1:], _NOTHING], strict=False):
         is_key = after.is_sign(":") and token.kind in ("text", "word")

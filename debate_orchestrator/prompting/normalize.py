@@ -58,8 +58,7 @@ class NormalizedReply(NamedTuple):
 def normalize(
     shape: Mapping[str, Field], value: Any, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]]
 ) -> NormalizedReply:
-    """A reply of this shape, normalized. `sides` are the phrases that mean each side. `value` itself is left as it
-    is."""
+    """A reply of this shape, normalized, as a copy. `sides` are the phrases that mean each side."""
     normalizer = _Normalizer(shape_context, sides)
     record = normalizer.record(shape, value, "")
     more = normalizer.changed - len(normalizer.changes)
@@ -116,8 +115,7 @@ class _Normalizer:
         return keyed
 
     def _keyed(self, value: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-        """A mapping with the keys that are meant. A key that is there twice, or that is unknown, stays, to be
-        reported."""
+        """A mapping with the keys that are meant; one that is there twice, or unknown, stays, to be reported."""
         names_by_phrase = {phrase(name): name for name in names}
         names_by_phrase |= {text: side for side in self.sides if side in names for text in self.sides[side]}
         key_names = {

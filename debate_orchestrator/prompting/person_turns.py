@@ -139,8 +139,7 @@ def _pieces(debate: DebateState, brief: Brief, text: str, form: str = ALL_ASKED)
 
 
 def _instruction(brief: Brief, text: str, form: str) -> str:
-    """An instruction with its paragraphs on a line each, and with `form` in place of the JSON Schema and of the
-    paragraph that asks for it."""
+    """An instruction with each paragraph on a line, and `form` in place of the JSON Schema and what asks for it."""
     if brief.json_schema is not None:
         before, schema, after = text.partition(json.dumps(brief.json_schema, ensure_ascii=False, indent=1))
         if schema:

@@ -29,8 +29,7 @@ MAX_SIZE = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
 _PER_WORD, _AT_LEAST = 50, 2_000
-"""A speech may have this many characters for each word of the phase's limit, and in any case at least so many. No
-language needs as many."""
+"""Characters of a speech for each word of the limit, or in any case: more than any language needs."""
 _BEFORE_SIDE = ("side", "researcher", "debater", "speaker", "participant", "position", "team", "seat")
 """The words that a side's letter may follow."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -52,8 +51,7 @@ def decode(turn_id: str, data: bytes) -> str:
 
 
 def as_stored(reply: Reply) -> Reply:
-    """A reply as a journal holds it: half surrogate pairs, which are not characters, are replaced, and what only its
-    reading needs is left out."""
+    """A reply as a journal holds it: half surrogate pairs are replaced, and what only its reading needs is left out."""
     text = _SURROGATES.sub("\ufffd", reply.text)
     return reply.model_copy(update={"text": text, "received": None, "asked_code": None, "recorded_outcome": None})
 
@@ -206,8 +204,7 @@ def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
 
 
 def _side_phrases(side: str, name: str, label: str, position: str) -> frozenset[str]:
-    """The phrases that can only mean one side: its key, its name, what it stands for (`Pro`) and its position, also as
-    it is written."""
+    """The phrases that can only mean one side: its key, its name, what it stands for (`Pro`) and its position."""
     names = {side, name, *(f"{word} {side}" for word in _BEFORE_SIDE)}
     if label:
         names |= {label, f"{label} side", *(f"{text} {label}" for text in (side, name)), f"{label} {name}"}

@@ -199,8 +199,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.unsafe_undefined(obj, attribute)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Whether a template may call this object: only the functions that it is given here. Calling an undefined name
-        raises an error with the name."""
+        """Whether a template may call this: only functions that it is given here. An undefined name raises an error."""
         if isinstance(obj, (Function, Undefined, *_JINJAS)):
             return True
         if any(obj is function for function in self.globals.values()):

@@ -74,8 +74,7 @@ class ApiReply:
         """The cost that the server gives, in US dollars."""
 
     def take(self, event: Any) -> list[str]:
-        """Takes one event, and returns the pieces that it adds to the text, as they came. An empty piece says that the
-        reply has begun, or that the model is at work."""
+        """Takes an event; the pieces that it adds to the text. An empty one: the reply began, or the model is at work."""
         raise NotImplementedError
 
     def incomplete(self) -> str | None:
@@ -301,8 +300,7 @@ class ApiModel(Provider):
         return call_errors.broken_reply(self.name, what, partial)
 
     def _refusal(self, error: Exception) -> ExternalError | None:
-        """The error for an exception with which the server refuses the call, or for which no call was made; None for
-        any other."""
+        """The error for a refusal by the server, or for a call that was not made; None for any other exception."""
         if isinstance(error, StreamedError):
             return call_errors.http_error(self.name, error.status, error.message, {}, error.code)
         if isinstance(error, self.sdk().APIStatusError):
@@ -386,8 +384,7 @@ async def _tell_listener(response: Any) -> None:
 
 
 def _checked(server: servers.ModelServer, insecure: bool) -> _Hook:
-    """A hook that checks the address to which a request really goes, since a profile may name one too, and its headers,
-    which may come from a variable of the SDK."""
+    """A hook that checks where a request really goes, since a profile may say so, and its headers."""
 
     async def check(request: Any) -> None:
         if problem := servers.unencrypted(server, str(request.url), insecure=insecure):
@@ -424,8 +421,7 @@ def clean(text: str) -> str:
 
 
 def error_message(body: Any) -> str:
-    """A server's message in the body of an error, with the message of an upstream server that it passes on; the whole
-    body if it has another shape than the vendor's."""
+    """A server's message in the body of an error, with an upstream server's; the whole body in another shape."""
     message, raw = field(body, "message"), field(field(body, "metadata"), "raw")
     if not isinstance(message, str):
         return str(body or "")

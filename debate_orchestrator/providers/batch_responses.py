@@ -34,8 +34,7 @@ _QUOTED = 80
 
 
 def _check_id(id: str) -> str:
-    """An id is written into the record of batches and shown as it is, so it is one short line, in which there is
-    nothing to redact."""
+    """An id is recorded and shown as it is, so it is one short line, in which there is nothing to redact."""
     if not (0 < len(id) <= MAX_ID_LENGTH and id.isprintable() and redact(id) == id):
         raise ValueError("no id that can be used")
     return id

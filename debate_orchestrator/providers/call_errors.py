@@ -19,8 +19,7 @@ from debate_orchestrator.util.redact import redactor
 from debate_orchestrator.util.sanitize import one_line, quoted
 
 TRIES = 2
-"""Calls after which a server that sends too much, or a program that fails, is likely to do so always. Each call may
-cost money."""
+"""Calls after which a server that sends too much, or a program that fails, will likely always do so."""
 REASSIGN = "another model in that seat, by `cast`"
 _QUOTED = 300
 _UNREACHED_SECONDS = 20.0
@@ -107,8 +106,7 @@ def with_partial(error: ExternalError, partial: Reply | None) -> ExternalError:
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Seconds that a server asks to wait, given as seconds, milliseconds or a date; None if it gives none of them.
-    `now` is the time in seconds since the epoch."""
+    """Seconds that a server asks to wait (in seconds, milliseconds or a date); None if none. `now` is a Unix time."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "").strip()
         digits = value.replace(".", "", 1)
@@ -146,8 +144,7 @@ def describe(error: BaseException, reason: BaseException) -> str:
 
 
 def is_without_connection(error: BaseException) -> bool:
-    """Whether no connection was made, so that nothing was sent, whatever the reason: also one of this machine's, such
-    as too many open files."""
+    """Whether no connection was made, so that nothing was sent, also if this machine is why (too many open files)."""
     names = {kind.__name__ for inner in _chain(error) for kind in type(inner).__mro__}
     return not names.isdisjoint(_NO_CONNECTION)
 

@@ -137,8 +137,7 @@ class FoundModels(NamedTuple):
     permissions: Permissions = NO_PERMISSIONS
 
     def ready(self) -> list[tuple[str, str]]:
-        """The models that need no setup, each with a description: installed programs, and models of a server of the
-        user's own."""
+        """The models that need no setup, with descriptions: installed programs, and those of the user's own server."""
         programs = [
             source for source in self.sources if source.ready and model_spec.kind(source.spec) == model_spec.COMMAND
         ]
@@ -241,8 +240,7 @@ def _status_words(status: int, why: str) -> str:
 
 
 def _names(listing: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
-    """The first names in a server's list, whatever else it holds, and how many more there are. What is too long for a
-    name is none."""
+    """The first names in a server's list, and how many more there are. What is too long for a name is none."""
     entries = listing.get(key) if isinstance(listing, dict) else None
     items = entries if isinstance(entries, list) else []
     values = (item.get(name) for item in items if isinstance(item, dict))

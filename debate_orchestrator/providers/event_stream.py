@@ -18,8 +18,7 @@ _TOO_DEEP = f"an event nested more than {LIMITS.max_nesting} deep"
 
 
 async def limit_body(response: httpx2.Response) -> None:
-    """A hook of the HTTP client that bounds the body of a response. Of an error as much is read as tells the reason.
-    OverLimit if a response was compressed: nothing asks for that."""
+    """Bounds a response's body; of an error as much is read as tells the reason. OverLimit if it is compressed."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     is_packed = response.headers.pop("content-encoding", "identity").strip().lower() not in ("", "identity")
     # A charset may name any codec of Python's, `zip` among them. Without one the body is read as UTF-8.

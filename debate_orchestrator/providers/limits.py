@@ -59,11 +59,9 @@ class ProviderLimits(NamedTuple):
     total_seconds: float = 1_800.0
     """Seconds of a whole reply: 32,000 tokens from a slow server."""
     program_seconds: float = 600.0
-    """Seconds of a program's turn, with the usual time for retries: most print nothing until they are done, so silence
-    tells nothing of them."""
+    """Seconds of a program's turn with the usual `retry_for`: most print nothing until they are done."""
     max_stderr_bytes: int = 16 * 1024 * 1024
-    """Bytes that a program may write to its standard error: an agent that tells of all its steps there writes about
-    1 MB."""
+    """Bytes of a program's standard error: an agent that tells of all its steps writes about 1 MB."""
     lookup_seconds: float = 4.0
     """Seconds of a look-up of a server's models, from the first byte to the last: `debate models` waits for it."""
     max_listing_bytes: int = 4_000_000
@@ -155,16 +153,14 @@ class SilenceClock:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
-        """Raises TimeoutError inside once the reply was silent, or took, too long. The time of a reply in several
-        requests begins with the first."""
+        """Raises TimeoutError inside after too long a silence or reply, which begins with the first of its requests."""
         self._began = time.monotonic() if self._began is None else self._began
         self._heard_any = False
         async with asyncio.timeout(self._left(self.first_token_seconds)) as self._timeout:
             yield
 
     def check(self) -> None:
-        """Raises TimeoutError once the time is over. Needed between events that are parsed without a pause, during
-        which the event loop can't raise it."""
+        """Raises TimeoutError once the time is over: the event loop can't between events parsed without a pause."""
         when = self._timeout.when() if self._timeout is not None else None
         if when is not None and when <= asyncio.get_running_loop().time():
             raise TimeoutError

@@ -78,8 +78,7 @@ class Completions(api.ApiModel):
         return (await self._batch(batch)).status in _ENDED
 
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
-        """As `BatchApi` says. Calls that failed have a file of their own; a batch that was refused as a whole has
-        no file."""
+        """As `BatchApi` says. Calls that failed have a file of their own; a batch refused as a whole has none."""
         state = await self._batch(batch)
         if state.status not in _ENDED:
             raise call_errors.broken_reply(self.name, "results of a batch that has not ended")

@@ -52,8 +52,7 @@ class UnsupportedOptions:
         return body
 
     def learn(self, options: Sequence[Option], status: int, error: str) -> bool:
-        """Whether an error says that an option which was sent is not supported, so that another request may succeed at
-        once."""
+        """Whether an error says that an option is not supported, so that another request may succeed at once."""
         if status in _NOT_ABOUT_OPTIONS:
             return False
         candidates = [option for option in options if self._variant(option) < len(option.variants) - 1]

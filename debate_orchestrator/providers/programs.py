@@ -55,8 +55,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
         self._open = {_PROGRAM, 1, 2}
         self._transport: asyncio.SubprocessTransport | None = None
         self.code: int | None = None
-        """The exit code, or minus the number of the signal that ended it; None as long as it has not ended by itself.
-        """
+        """The exit code, or minus the number of the signal that ended it; None until it has ended by itself."""
         self.stdout, self.stderr_length = bytearray(), 0
         """The standard output, and the number of bytes on the standard error."""
         self._stderr = bytearray()

@@ -114,8 +114,7 @@ class BatchApi(Protocol):
 
 
 class UnshownReply(Exception):
-    """A whole reply of which a piece could not be shown. Its cause is what showing it failed with, a mistake in this
-    program or in a listener."""
+    """A whole reply of which a piece could not be shown, for a mistake in this program or in a listener."""
 
     def __init__(self, reply: Reply):
         super().__init__("a piece of the reply could not be shown")

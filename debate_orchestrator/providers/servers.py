@@ -136,8 +136,7 @@ def _user_problem(server: ModelServer) -> str | None:
 
 
 def _address_problem(url: str) -> str | None:
-    """The reason that an address is not allowed in a cast, which is written into journals and reports; None if it
-    is."""
+    """Why an address is not allowed in a cast, which is written into journals and reports; None if it is."""
     shape = "http(s)://HOST[:PORT][/PATH]"
     try:
         parts = urlsplit(url)

@@ -75,8 +75,7 @@ class StageAnnouncements(NamedTuple):
 
 
 def stage_announcements(debate: DebateState, first: int = 0) -> Iterator[StageAnnouncements]:
-    """Everything announced so far, without the words of stand-ins, stage by stage from the `first` on, the one that is
-    due last."""
+    """Everything announced so far but stand-ins' words, by stage from the `first` on, the one that is due last."""
     before = [] if first else [*_announce_rehearsal(debate), *_announce_own_issues(debate)]
     last_round = max((stage[0].round or 0 for stage in debate.stages[:first]), default=0)
     for n, stage in enumerate(debate.stages[first:], start=first):
@@ -298,8 +297,7 @@ def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Itera
 
 
 def decided_line(debate: DebateState) -> str:
-    """The decision, in a line; where only stand-ins judged, that there is no winner. Empty if there is no
-    verdict."""
+    """The decision, or that only stand-ins judged, in a line. Empty if there is no verdict."""
     verdict = tally.verdict(debate)
     if verdict is None:
         return ""

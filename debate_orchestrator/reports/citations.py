@@ -80,8 +80,7 @@ def _ratings(debate: DebateState) -> dict[str, dict[str, SourceRating]]:
 
 
 def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]:
-    """The rows of a list in a structured reply, with the sides as they are; none if it has no such
-    list."""
+    """The rows of a list in a structured reply, with the sides as they are; none if it has no such list."""
     reply_event, shape = debate.replies[turn.id], debate.shape(turn) or {}
     if not isinstance(reply_event, StructuredReplyGiven) or field not in shape:
         return []

@@ -313,8 +313,7 @@ def is_mirrored(first: ReportModel, other: ReportModel) -> bool:
 
 
 def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
-    """The winners of each round and of the debate, a sentence each: of a round where they differ, of the debate in any
-    case. Only of runs on the topic of the first."""
+    """The winners of the debate, and of each round where they differ, a sentence each; on the first run's topic."""
     same_topic = [run for run in runs if run.report.topic == runs[0].report.topic]
     labelled = all(run.report.judging.labelled for run in same_topic if run.report.judges)
     ended = {run.number: winner for run in same_topic if (winner := run.decision_text(labelled=labelled)) is not None}

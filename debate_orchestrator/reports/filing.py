@@ -95,8 +95,7 @@ def take_ballot(folder: str, value: Mapping[str, Any]) -> str:
 
 
 def begin_draft(folder: str, value: Mapping[str, Any]) -> bool:
-    """Saves the first draft of a reviewer, which takes the name; False if that name has a draft or a ballot, which
-    then stays as it is."""
+    """Saves a reviewer's first draft; False, and nothing changes, if the name has a draft or a ballot."""
     draft, ballot = (path_of(folder, value["reviewer"], suffix) for suffix in (DRAFT, SUFFIX))
     make_folder(folder)
     try:
@@ -133,8 +132,7 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
 
 
 def reviewer_names(folder: str) -> list[tuple[str, bool]]:
-    """The names of those who have begun a review, and whether the ballot is handed in. Files that belong to no reviewer
-    are left out."""
+    """Each reviewer who has begun, and whether the ballot is handed in. Files of no reviewer are left out."""
     draft_by_name: dict[str, bool] = {}
     for name, value in read_ballots(folder, with_drafts=True).files:
         reviewer = None if isinstance(value, BadFile) else value.get("reviewer")

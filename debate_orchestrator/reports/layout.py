@@ -20,16 +20,14 @@ _MAX_DEPTH = 16
 _MAX_LENGTH = 40_000
 """Characters of a text that is parsed, ten times what a phase asks for; a longer one is shown as it is."""
 _MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
-"""The maximum number of these in a parsed text: beginnings of links, from each of which the parser looks ahead,
-borders of cells, and ends of lines."""
+"""The most of these in a parsed text: beginnings of links, from which the parser looks ahead, cells, and lines."""
 MAX_LINK_LENGTH = 2_000
 """Characters of an address that is still linked, and of a title that is still shown whole."""
 
 
 @cache
 def parser(*, of_lines: bool = False, tables_first: bool = False) -> MarkdownIt:
-    """A parser without HTML, images and link definitions. Horizontal rules are shown as text, and so are HTML entities
-    in single lines."""
+    """A parser without HTML, images and link definitions. Rules are shown as text, and entities in single lines."""
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8})
     made.block.ruler.before("paragraph", "last_table", table, {"alt": ["paragraph", "reference"]})  # as GitHub does
     made.enable("strikethrough").disable(["reference", "image", "html_block", "html_inline", "hr"])
@@ -57,8 +55,7 @@ def of_line(text: str) -> list[Token]:
 
 
 def code_blocks(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
-    """Of each block of code between fences, in a whole speech: its first line, the line after it, both from 0, and the
-    fence that opens it."""
+    """Of each fenced block of code: its first line, the line after it, both from 0, and the fence that opens it."""
     for token in tokens:
         if token.type == "fence" and token.map:
             yield token.map[0], token.map[1], token.markup
@@ -74,8 +71,7 @@ def _is_deep(tokens: Sequence[Token]) -> bool:
 
 
 def _shows_all(tokens: Sequence[Token], text: str) -> bool:
-    """Whether these tokens show every word of a text. Every parser drops the cells of a row that has more of them than
-    its head."""
+    """Whether the tokens show every word of a text: parsers drop the cells that a row has beyond its head."""
     return not Counter(words_in(text)) - Counter(word for part in _shown(tokens) for word in words_in(part))
 
 

@@ -35,8 +35,7 @@ def render(report: ReportModel) -> str:
 
 
 def render_for_review(report: ReportModel) -> str:
-    """The transcript for a reviewer: speeches, questions from the floor and a clerk's findings, without votes, scores,
-    verdict and names of models."""
+    """The transcript for a reviewer, without votes, scores, verdict and names of models."""
     return _render_template(report, "for_review.md.j2", title=Markup(TO_REVIEW), speeches=speeches_for_review(report))
 
 
@@ -51,8 +50,7 @@ def _end_with_newline(text: str) -> str:
 
 
 def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
-    """The debate for a reviewer: headings with the turns under them that are neither a judge's nor of the decision
-    brief, since those who judge see no advice."""
+    """Headings with their turns for a reviewer, but for judges' and the decision brief's: judges see no advice."""
     rounds = [
         (f"Round {round_report.number}", (*round_report.speeches, *round_report.forced_turns))
         for round_report in report.rounds

@@ -78,8 +78,7 @@ def quote_speech(text: str) -> str:
 
 
 def _is_clear(lines: list[str], blocks: Iterable[tuple[int, int, str]]) -> bool:
-    """Whether every program sees these blocks of code and no other: each fence is at the margin of the quote, and
-    nothing else looks like one."""
+    """Whether all programs see these blocks of code alone: each fence is at the margin, and nothing else looks so."""
     ends = {
         line for start, after, fence in blocks for line in (start, after - 1) if lines[line].startswith(f"> {fence}")
     }
@@ -132,8 +131,7 @@ def _dollar(sign: re.Match[str]) -> str:
 
 
 def _apart(text: str) -> str:
-    """A text in which no markdown structure begins. Each brace is separated from the text on both sides, since it could
-    begin attributes."""
+    """A text in which no markdown structure begins. Braces, which could begin attributes, are set apart."""
     return _STRUCTURE.sub(_parted, text).replace("{", f"{_APART}{{{_APART}")
 
 

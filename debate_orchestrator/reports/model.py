@@ -311,8 +311,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
 
 
 def _fields(debate: DebateState, turn: Turn, shape: Shape, reply_event: StructuredReplyGiven) -> dict[str, Any]:
-    """A structured reply: a judge's as it was given, any other as it was heard; in the terms of the sides as they
-    are."""
+    """A structured reply with the sides as they are: a judge's as it was given, any other as it was heard."""
     fields = rapporteur.with_user_issues(debate, turn, tally.in_original_names(debate, shape, reply_event))
     return fields if turn.judging else speech_rules.visible_fields(debate, fields)[0]
 

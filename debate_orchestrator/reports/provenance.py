@@ -204,8 +204,7 @@ def rehearsed_in_part(debate: DebateState, *casts: Mapping[str, tuple[str, ...]]
 
 
 def only_stand_ins_judged(debate: DebateState) -> bool:
-    """Whether stand-ins gave all final ballots, so that nothing is decided; before there is one, whether they have all
-    seats of judges."""
+    """Whether stand-ins gave all final ballots, or, before there is one, have all seats of judges."""
     ballots = tally.final_ballots(debate)
     judges = [ballot.reply.spec for ballot in ballots] if ballots else debate.cast.get(JUDGE, ())
     return bool(judges) and all(map(model_spec.is_stand_in, judges))
@@ -339,8 +338,7 @@ _KINDS: dict[model_spec.Speaker, RunKind] = {
 
 
 def _kind(debate: DebateState) -> RunKind:
-    """The common kind of all who have a seat or have spoken. A clerk only looks things up, and the speakers of an
-    earlier debate were not called."""
+    """The common kind of all who have a seat or have spoken, but for clerks and speakers of an earlier debate."""
     is_judged_again = debate.opened.earlier_debate is not None
     seats = [seat for seat in debate.active_seats if (seat == JUDGE if is_judged_again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}

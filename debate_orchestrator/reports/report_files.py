@@ -159,8 +159,7 @@ def _is_unchanged(data: bytes, suffix: str) -> bool:
 
 
 def render_file(report: ReportModel, suffix: str, version: str = __version__) -> str:
-    """A report as a file of that suffix, with its checksum, as that version makes it if it renders the journal the
-    same."""
+    """A report as a file with its checksum, as that version makes it if it renders the journal the same."""
     file_type = FILE_TYPES[suffix]
     # Words of a journal that are shown without the text between them may make a secret.
     text = importlib.import_module(file_type.module).render(report)

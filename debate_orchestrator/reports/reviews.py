@@ -138,8 +138,7 @@ class ReviewForm:
         return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
 
     def problems(self, value: Mapping[str, Any], where: str = "", only: Collection[str] = ()) -> list[str]:
-        """Every problem of a value as a ballot on this debate; with `only`, those of these fields. Empty if it is
-        valid."""
+        """Every problem of a value as a ballot on this debate; with `only`, those of these fields."""
         shape, values = self.shape, {"before": None, "after": None, **_plain(value)}
         if only:
             shape = {name: field for name, field in shape.items() if name in only}
@@ -361,8 +360,7 @@ def _read_text(path: str) -> str:
 
 
 def parse_ballot(text: str, where: str) -> dict[str, Any]:
-    """The content of a ballot or a draft; BadFile, with `where`, if it is not a mapping or has too many
-    values."""
+    """The content of a ballot or a draft; BadFile, with `where`, if it is no mapping or has too many values."""
     return parse_mapping_with_lines(text, where, _MAX_NODES)[0]
 
 
@@ -399,8 +397,7 @@ def checked_ballot(value: Mapping[str, Any], where: str, form: ReviewForm, entri
 
 
 def stem_of(reviewer: str) -> str:
-    """The name of a reviewer's files without its suffix: the reviewer's own if it is plain; else what is left of it
-    and some digits that stand for the whole."""
+    """The name of a reviewer's files without suffix: the reviewer's if it is plain, else what is left of it and digits."""
     name = one_line(reviewer)
     if _PLAIN.fullmatch(name):
         return name

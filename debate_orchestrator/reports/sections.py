@@ -355,8 +355,7 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
 
 
 def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
-    """A clerk's findings in its turn, a line each: the turn that cites, the state, and why. Empty if nothing was
-    cited."""
+    """A clerk's findings in its turn, a line each: the turn that cites, the state, and why."""
     shape = clerk_turn.shape["checks"].fields
     fields_shown = {name: field for name, field in shape.items() if name in ("turn", "state", "why")}
     late = {citation.turn for citation in report.evidence.citations if citation.late} if report.evidence else set()

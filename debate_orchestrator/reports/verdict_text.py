@@ -85,8 +85,7 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 
 def result_line(report: ReportModel) -> str:
-    """The side that argued better, how reliable that is, and whether the decision brief follows it; empty if there is
-    no result."""
+    """Who argued better, how reliable that is, and whether the decision brief follows it; empty without a result."""
     decision_brief = report.decision_brief
     if decision_brief is None:
         return ""

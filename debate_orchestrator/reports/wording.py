@@ -189,8 +189,7 @@ def whole_percent(share: Fraction) -> str:
 
 
 def user_event_text(debate: DebateState, event: Event) -> str | None:
-    """The announcement of a question from the floor, a changed list of issues or an early end when it happens; None for
-    other events."""
+    """The announcement of a floor question, a changed list of issues or an early end; None for other events."""
     if isinstance(event, QuestionAsked):
         return f"From the floor, to {names(debate, event.to)}: {one_line(event.question)}"
     if isinstance(event, IssuesChanged):
@@ -270,8 +269,7 @@ def next_command(debate: DebateState, journal: str) -> str:
 
 
 def asking_again(debate: DebateState, journal: str) -> str:
-    """The sentence with the command that asks again for the parts of a complete debate for which no reply could be
-    used; empty if none can be asked for."""
+    """The sentence with the command that asks again for missing parts of a complete debate; empty if there is none."""
     turns = schedule.turns_to_reopen(debate)
     if not turns:
         return ""

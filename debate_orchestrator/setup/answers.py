@@ -53,8 +53,7 @@ class SettingText:
     sample: str
     """Its value in that sample, as YAML. One that begins with `#` is a comment there."""
     metavar: str = ""
-    """The name of its flag's value in `--help`; the flag is named after the setting. Without one it has a flag only if
-    it is true or false."""
+    """The name of its flag's value in `--help`. Without one it has a flag only if it is true or false."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """For a mapping: each key that has a flag of its own, and the help of that flag."""
     part_flag: str = "--{}"
@@ -199,8 +198,7 @@ def as_word(value: Any, words: Container[str]) -> Any:
 
 
 def _validate(values: Mapping[str, Any], format: Format, problems: list[str], seat_problems: Sequence[str]) -> Settings:
-    """The settings of these values. Raises BadSettings with `problems`, the problems of the values, and `seat_problems`
-    at the end, since these are long."""
+    """The settings of these values. BadSettings with `problems`, theirs, and the long `seat_problems` at the end."""
     try:
         settings = Settings.model_validate(values, context=format)
     except pydantic.ValidationError as error:
@@ -242,8 +240,7 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
 
 
 def unknown_keys(keys: Iterable[object], location_of: Callable[[str], str]) -> list[str]:
-    """A sentence for each of the first keys that an answers file does not have; `location_of` gives the file and line
-    of a key."""
+    """A sentence for each of the first unknown keys; `location_of` gives the file and line of a key."""
     return list(first_few((_unknown_key(key, location_of(str(key))) for key in keys if key not in KEYS), "answers"))
 
 
@@ -282,8 +279,7 @@ def _seat_models(
 
 
 def seats_needed(format: Format, optional_phases: Collection[str] = ()) -> tuple[str, ...]:
-    """The seats of a format that debate or judge, all of which must be filled; with those that act only in one of
-    these optional phases."""
+    """The seats that debate or judge, or act in one of these optional phases: all of them must be filled."""
     return tuple(seat for seat in format.active_seats(optional_phases) if seat in DEBATING_SEATS)
 
 
@@ -334,8 +330,7 @@ def rapporteur_note(settings: Settings, format: Format) -> str:
 
 
 def host_problem(cast: Mapping[str, Any]) -> str | None:
-    """The reason that a cast with a person and the host can't debate; None if it does not have both: `debate step`,
-    which takes the host's replies, asks no person."""
+    """Why a cast with a person and the host can't debate: `debate step` asks no person. None if it has not both."""
     people, hosts = ([seat for seat in cast if spec in specs_of({seat: cast[seat]})] for spec in (HUMAN, HOST))
     if not people or not hosts:
         return None
@@ -344,8 +339,7 @@ def host_problem(cast: Mapping[str, Any]) -> str | None:
 
 
 def judging_settings(answers: Mapping[str, Any], format: Format, judge_count: int) -> Settings:
-    """The settings of a debate of which only these `answers` and the number of judges are known. Raises BadSettings
-    with every problem."""
+    """The settings of a debate from `answers` and the number of judges alone. BadSettings with every problem."""
     cast = {JUDGE: [HOST] * max(1, min(judge_count, MAX_JUDGES))} if JUDGE in format.active_seats() else {}
     return make_settings({"topic": "Any.", "cast": cast, **answers}, format, "any.md")
 
@@ -372,8 +366,7 @@ def types_of(name: str) -> set[Any]:
 
 
 def words_of(name: str) -> dict[str, str]:
-    """The words that are the only values of a setting, each with itself as its label; empty if other values may be
-    given."""
+    """The words that are the only values of a setting, each as its own label; empty if it takes others."""
     annotation = Settings.model_fields[name].annotation
     return {word: word for word in get_args(annotation)} if get_origin(annotation) is Literal else {}
 
@@ -416,8 +409,7 @@ def _problems_of(name: str, value: Any, format: Format) -> list[str]:
 
 
 def unasked_problems(answers: Mapping[str, Any], asked_keys: Container[str], format: Format) -> list[str]:
-    """The problems of the answers whose keys are not in `asked_keys`: keys that do not exist, and values that a
-    setting can't have, whatever the other answers are."""
+    """The problems of answers whose keys are not in `asked_keys`: unknown keys, and values that can't be."""
     problems = [_unknown_key(key, "answers") for key in answers if key not in KEYS]
     for name in filter(answers.__contains__, SETTINGS):
         value = as_word(answers[name], format.sides) if name == "first" else answers[name]

@@ -240,8 +240,7 @@ class SetupQuestions:
         return json_schema(self.words.shapes[name], _NO_CONTEXT)
 
     def with_checked_answers(self, state: SetupState) -> SetupState:
-        """The state of a file, its values in the form in which a conversation keeps them. Raises BadSettings, with
-        every problem, if an answer in it can't be taken."""
+        """A file's state, its values as a conversation keeps them. Raises BadSettings with every problem."""
         keys = ("topic", "positions", "rounds", "context", *self.plain_settings)
         given = {key: value for key, value in state.answers.items() if value is not None or key not in (*keys, "cast")}
         problems = answers.unasked_problems(given, (*_CHECKED_ALONE, *self.plain_settings), self.format)
@@ -371,8 +370,7 @@ class SetupQuestions:
         return with_answers(state, "derived", positions=positions)
 
     def with_topic_as_stated(self, state: SetupState) -> SetupState:
-        """The state with the topic as the user stated it last, where no moderator restates it; it is still to be
-        confirmed."""
+        """The state with the topic as it was stated last, where no moderator restates it; still to be confirmed."""
         stated = {"ambiguous": False, "restated": sanitize.one_line(state.progress.topics[-1])}
         return with_progress(state, proposal={**stated, "recommended": None, "alternative": None})
 

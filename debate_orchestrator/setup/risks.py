@@ -45,8 +45,7 @@ _INSTRUCTIONS = frozenset(
         *("crush", "gemini", "qwen", "replit", "skill", "warp"),
     )
 )
-"""Names, in lower case, of files that agents read as instructions. They match in any case, since some file systems
-ignore case."""
+"""Files that agents read as instructions, in lower case; they match in any, as some file systems ignore case."""
 
 
 _SERIOUS: tuple[Kind, ...] = ("server", "program")
@@ -109,8 +108,7 @@ def _printable(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text with escapes for letters that may look like those of ASCII, for characters that are not shown, and for
-    more spaces than one in a row."""
+    """A text with escapes for look-alikes of ASCII letters, for what is not shown, and for spaces in a row."""
     if text.isascii() and text.isprintable() and "  " not in text:
         return text
     return re.sub(" {2,}", lambda run: f"\\x20{{{len(run[0])}}}", ascii(text))
@@ -166,8 +164,7 @@ def of_settings(
 
 
 def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of taking turns in this debate with that cast: those of the cast, those of the prompts, and more rounds
-    than a user may choose."""
+    """The risks of taking turns with that cast: of the cast, of the prompts, and more rounds than a user may choose."""
     risks = list(_of_cast(cast))
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
@@ -187,8 +184,7 @@ def of_journal(path: str | os.PathLike[str], opened: Opened, cast: Mapping[str, 
 
 
 def of_journal_name(path: str | os.PathLike[str]) -> tuple[Risk, ...]:
-    """The risk of writing the report of this journal: agents would read it as instructions, since the journal's name
-    gives the report's. Empty if there is none."""
+    """The risk that agents read the report of this journal, by its name, as instructions; empty if there is none."""
     report = DebateFiles.of_journal(os.fspath(path)).report
     return (Risk(kind="output", where="the journal's name", what=_real(report)),) if gives_orders(report) else ()
 
@@ -202,8 +198,7 @@ def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
 
 
 def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
-    """The risks of judging an earlier debate again: its prompts, and more rounds than its format takes. Its cast is not
-    called."""
+    """The risks of judging an earlier debate again: its prompts, and more rounds than its format takes."""
     return of_debate(events[0], {}) if isinstance(events[0], Opened) else ()
 
 

@@ -76,8 +76,7 @@ def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def save(path: str, state: SetupState, tell: Tell = ignore) -> None:
-    """Saves the conversation in its file. A file there that `save` did not write is moved aside, and `tell` gets a
-    sentence."""
+    """Saves the conversation. A file that `save` did not write is moved aside, and `tell` gets a sentence."""
     data = {
         **state.answers,
         "sources": dict(state.origins),
@@ -155,8 +154,7 @@ class SetupProgress(FrozenModel):
     asked: dict[str, str] = {}
     """The questions that were put last, key to text, but for those answered since."""
     nonce: str = Field(default="", pattern=rf"{NONCE_PATTERN}|^$")
-    """The nonce of which the markers in the moderator's briefs are made; drawn by the caller that runs the
-    conversation."""
+    """The nonce of the markers in the moderator's briefs, drawn by the caller that runs the conversation."""
     paid: tuple[Reply, ...] = ()
     """The replies of a moderator that was called, since they may have cost money."""
 

@@ -128,8 +128,7 @@ def write_new(path: str | os.PathLike[str], text: str, *, encode: Encode = encod
 
 
 def create(target: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Writes a new file whole, with this mode from its first byte on. FileExistsError if something has its name, also
-    where another process was faster."""
+    """Writes a new file whole, with this mode from its first byte on. FileExistsError if the name is taken."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary(target, data, mode)
     try:

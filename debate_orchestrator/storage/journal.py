@@ -73,8 +73,7 @@ def read_bytes(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
 
 
 def is_being_written(path: str | os.PathLike[str]) -> bool:
-    """Whether another process has locked a journal; False for a file that can't be read, and in a place without file
-    locks."""
+    """Whether another process has locked a journal; False if it can't be read, or there are no file locks."""
     try:
         handle = open_following_links(os.fspath(path), os.O_RDONLY)
     except (OSError, ValueError):
@@ -371,16 +370,14 @@ class JournalWriter:
         """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""
 
     def is_in_place(self) -> bool:
-        """Whether the file is still at its path, as far as the disk says. One that was deleted, moved or replaced
-        can't be resumed there."""
+        """Whether the file is still at its path, as far as the disk says; else it can't be resumed there."""
         try:
             return is_in_place(self.path, self._handle)
         except OSError:
             return True
 
     def must_be_in_place(self) -> None:
-        """Raises PermanentFailure if the file is no longer at its path, even if it has another name, and
-        JournalWriteError if the disk does not say."""
+        """PermanentFailure if the file is no longer at its path, JournalWriteError if the disk does not say."""
         with write_errors(self._name):
             in_place = is_in_place(self.path, self._handle)
         if not in_place:

@@ -42,8 +42,7 @@ _FIRST_PREV = "0" * 64
 BEGINNING = b'{"n":1,"at":"'
 """The beginning of every journal."""
 _AT = re.compile(r"[0-9A-Za-z:.+ -]{1,40}")
-"""The time at which a line was written. Reports show a part of it as it is, so it may hold no markup and no
-controls."""
+"""The time at which a line was written. Reports show a part of it as it is: it has no markup and no controls."""
 
 
 class Entry(NamedTuple):

@@ -21,8 +21,7 @@ _BYTES = 32
 
 
 def secret() -> bytes:
-    """The 32 bytes that later processes read too; a secret of this process if they can't be kept. BadFile if the
-    file that keeps them is damaged."""
+    """The 32 bytes that later processes read too; this process's own if they can't be kept. BadFile if damaged."""
     try:
         return _read()
     except OSError:

@@ -241,8 +241,7 @@ SaveDraft = Callable[[dict[str, Any]], None]
 
 
 class ReviewBallotForm(Form):
-    """One ballot under way: its first part, then the debate, then the second. `ballot` is the ballot so far, as it is
-    filed."""
+    """One ballot under way: its first part, the debate, the second part. `ballot` is it so far, as it is filed."""
 
     def __init__(
         self,

@@ -295,8 +295,7 @@ class Live:
         self._add_rows(rows, gap=gap, of_ballots=of_ballots)
 
     def _add_rows(self, rows: Sequence[Text], *, gap: bool = True, of_ballots: bool = False) -> None:
-        """Adds finished rows; with `gap`, after an empty one. Rows `of_ballots` are held back as long as
-        ballots are hidden."""
+        """Adds finished rows, with `gap` after an empty one. Rows `of_ballots` wait while ballots are hidden."""
         if of_ballots and self._ballots_hidden:
             self._hidden_rows += [*([Text()] if gap else []), *rows]
             return
@@ -342,8 +341,7 @@ def _side_style(debate: DebateState, side: str) -> str:
 
 
 def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: int) -> list[Text]:
-    """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
-    terms of the sides as they are."""
+    """A ballot with scores: each side's bar, and each criterion for both, with the sides as they are."""
     format, turn = debate.format, schedule.turn(debate, event.turn_id)
     fields = tally.in_original_names(debate, format.shapes[turn.phase.reply], event)
     points = read_ballot(fields, format.sides, debate.weights, format.winner_of).scores
@@ -391,8 +389,7 @@ def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Decline
 
 
 def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *, ballots_hidden: bool = False) -> str:
-    """The reason that a call failed, or a reply does not count. The problems may quote the reply; `ballots_hidden`
-    leaves them out."""
+    """Why a call failed, or a reply does not count; `ballots_hidden` leaves out problems, which may quote the reply."""
     if isinstance(event, events.CallFailed):
         return event.problem + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
     if not ballots_hidden:

@@ -131,8 +131,7 @@ class Player:
 
 
 def take_batch(debate: DebateState, remaining: deque[Event]) -> list[Event]:
-    """Takes the next events from `remaining`: those of one stage at most, replies last and in the order of the
-    schedule, however they came in. `debate` is the state before them."""
+    """Takes the next events: of one stage at most, replies last in the schedule's order. `debate` is before them."""
     order = {turn.id: rank for rank, turn in enumerate(debate.stages[-1], start=1)}
     batch = [remaining.popleft()]
     if not isinstance(batch[0], _USER_EVENTS):

@@ -49,8 +49,7 @@ _RECENT = TypeAdapter(dict[str, list[str]])
 
 
 class RecentAnswers:
-    """The answers of earlier setups, by kind of question. If the file can't be read or written, nothing is
-    remembered."""
+    """The answers of earlier setups, by kind of question; without a file that can be used, none."""
 
     def __init__(self) -> None:
         folder = state_folder()
@@ -194,8 +193,7 @@ class SetupBase:
     # Putting one question
 
     def ask_question(self, kind: str, question: Question) -> str:
-        """The answer to a question. `kind` names what `?` says of it, and what such answers are remembered under.
-        Raises Back or Quit."""
+        """The answer to a question; `kind` is for `?`, and for what is remembered. Raises Back or Quit."""
         meaning = tuple(filter(None, (self.texts.meaning.get(kind, ""), self.texts.messages["keys"])))
         if question.choices:
             return self.prompter.ask_now(question._replace(explanation=meaning, can_go_back=True))
@@ -247,8 +245,7 @@ class SetupBase:
             self._moderates = self._moderates and self.choice("again", "yes") == "yes"
 
     def _may_call(self, spec: str) -> bool:
-        """Whether a model may be called before the price of the debate is shown: calls of it are free, or the person
-        named it here, or agrees to it now."""
+        """Whether a model may be called before the price is shown: it is free, was named here, or is agreed to now."""
         if spec not in self.approved_models and not pricing.is_free(spec):
             try:
                 self.require_consent_to_calls((*risks.of_settings({_CAST: {MODERATOR: spec}}), *paid_calls([spec])))

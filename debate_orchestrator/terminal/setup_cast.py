@@ -26,8 +26,7 @@ class CastQuestions:
         self._words = session.texts
 
     def choose(self) -> Cast:
-        """The cast that is chosen; a rapporteur that was named stays, but for a rehearsal and where each seat is asked
-        for. Raises Back."""
+        """The cast that is chosen; a named rapporteur stays, unless it is a rehearsal or each seat is asked for. Back."""
         session, models = self._session, self._session.find_models()
         current_cast = session.state.answers.get("cast")
         if not models.has_any() and not current_cast:
@@ -126,8 +125,7 @@ class CastQuestions:
                 slots.append((following[0], 0))
 
     def _ask_seat(self, slot: SeatSlot, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
-        """The occupant of one seat, given the models in `chosen_before`; empty for the first choice of a question that
-        has one."""
+        """Who fills one seat, given the models in `chosen_before`; empty for a question's first choice, if it has one."""
         session, (seat, judge_index) = self._session, slot
         name = {JUDGE: "panel" if judge_index else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
         values = {"who": session.setup_questions.side_name(seat), **EXAMPLES} if name == "seat" else {}
@@ -153,8 +151,7 @@ class CastQuestions:
                 session.prompter.tell(*error.problems)
 
     def _spec(self, seat: str, answer: str, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
-        """The model that an answer names for a seat. Raises BadSettings if it can't fill it beside those
-        `chosen_before`."""
+        """The model that an answer names for a seat. BadSettings if it can't fill it beside those `chosen_before`."""
         best = models.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
         spec = model_spec.stand_in(best) if answer == model_spec.REHEARSE else self._check_spec(seat, answer)
         if problem := host_problem({**chosen_before, seat: [*chosen_before.get(seat, ()), spec]}):

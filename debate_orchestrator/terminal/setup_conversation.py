@@ -101,8 +101,7 @@ class SetupConversation(SetupBase):
         return self._answers_used(self.state)
 
     def _answers_used(self, state: SetupState) -> dict[str, Any]:
-        """The answers that have an effect here. A rehearsal calls no model or program of a file, so it asks for no
-        consent to them, and none is remembered."""
+        """The answers that have an effect here: a rehearsal calls nothing that a file names, so no consent is needed."""
         return {key: value for key, value in state.answers.items() if not (key == _CAST and self.rehearse)}
 
     def calls(self) -> tuple[Risk, ...]:
@@ -135,8 +134,7 @@ class SetupConversation(SetupBase):
             return False
 
     def run(self) -> Settings:
-        """Asks until all is confirmed. Raises Postponed, or Quit if the person quits before; what was answered is
-        kept."""
+        """Asks until all is confirmed. Raises Postponed, or Quit if the person quits; what was answered is kept."""
         next_key: str | None = None
         changing = False
         while True:
@@ -349,8 +347,7 @@ class SetupConversation(SetupBase):
         return path
 
     def _reformat(self) -> None:
-        """Asks for another format. Answers that it takes stay; others are told, and are asked for or have its
-        defaults."""
+        """Asks for another format. Answers that it takes stay; others are told, and are asked for or have defaults."""
         names = [name for name in resources.format_names() if name != rejudge.FORMAT]
         choices = tuple((name, self._make_questions(name).format.about) for name in names)
         question = Question(self.texts.questions[_FORMAT].text, (), choices, self.setup_questions.format.name)

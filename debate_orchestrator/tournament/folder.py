@@ -200,8 +200,7 @@ def must_be_new(folder: str) -> None:
 
 
 def must_hold_no_link(folder: str) -> None:
-    """Raises BadFile if a part of a tournament's folder is a symbolic link. The folder may come from elsewhere, and
-    files would be written where the link leads."""
+    """Raises BadFile if a part of a tournament's folder is a symbolic link: files would be written where it leads."""
     for part in linked_parts(folder)[:1]:
         problem = f"{name_of(os.path.join(folder, part))} is a symbolic link, which no part of a tournament may be."
         raise BadFile(problem, hint="put the file or folder itself in its place")

@@ -132,8 +132,7 @@ class JudgeDraw:
         self._in_all: Counter[str] = Counter()
 
     def panel(self, topic: Topic, pro: str, con: str, tie_break: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The panel of a debate and its reserve, least used first: on the topic, then for the pair, then in total, then
-        by chance."""
+        """The panel of a debate and its reserve, least used first: on the topic, for the pair, in total, by chance."""
         if (pro, con) not in self._eligible:
             self._eligible[pro, con] = [judge.name for judge in may_judge(self._spec, pro, con)]
         names = self._eligible[pro, con]

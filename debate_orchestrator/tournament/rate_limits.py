@@ -194,8 +194,7 @@ class Gate:
         self._max_delay = max(retry_for, _MAX_BACKOFF)
 
     async def acquire(self, call: Amounts, turn: str, stop: asyncio.Event) -> bool:
-        """Waits until the limits have room for the call, and takes it; False if `stop` is set first. Paused if the wait
-        would be too long."""
+        """Waits for room for the call, and takes it; False if `stop` is set first. Paused if that takes too long."""
         async with self._order:
             while not stop.is_set():
                 seconds, cause = max(limiter.blocked_for() for limiter in self._limiters)

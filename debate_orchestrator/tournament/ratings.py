@@ -401,8 +401,7 @@ class Ratings(NamedTuple):
 
 
 def elo(debates: Iterable[DebateRow]) -> tuple[EloRow, ...]:
-    """Elo over the panels' winners, in the order of (created, id). All start at `INITIAL`, and what one side gains the
-    other loses."""
+    """Elo over the panels' winners, by (created, id), from `INITIAL`; what one side gains the other loses."""
     ratings: dict[str, float] = {}
     results: dict[str, list[int]] = {}  # won, lost, tied
     for debate in sorted(debates, key=lambda row: (row.created, row.id)):

@@ -76,8 +76,7 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
 
 
 def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Writes files, by their names in the folder, and the list of their checksums; a sentence on each file that is
-    moved aside."""
+    """Writes files by their names, and the list of their checksums; a sentence on each file that is moved aside."""
     try:
         earlier_list = read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE).decode("ascii", "replace")
     except OSError:

@@ -176,8 +176,7 @@ class Rows:
 
 
 def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:
-    """BadFile if a debate has more votes, or the tournament more dimensions, than are allowed, or a ballot stands
-    twice."""
+    """BadFile for too many votes in a debate or dimensions in the tournament, or a ballot that stands twice."""
     votes: Counter[str] = Counter()
     keys: set[tuple[object, ...]] = set()
     dimensions: set[str] = set()

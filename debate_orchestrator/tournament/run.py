@@ -275,8 +275,7 @@ class TournamentRun:
             self._record_status(scheduled, session.current)
 
     async def _drive(self, scheduled: ScheduledDebate, session: OpenDebate, stop: asyncio.Event) -> None:
-        """Takes the turns of a debate until it is complete, or stops; a judge who fails is replaced from the
-        reserve."""
+        """Takes a debate's turns until it is complete, or stops; a judge who fails is replaced from the reserve."""
 
         def on_event(debate: DebateState, event: Event) -> None:
             if hasattr(event, "reply") and not isinstance(event, CallFailed):
@@ -344,8 +343,7 @@ class TournamentRun:
 
 
 def unusable(error: UserError, earlier_status: DebateStatus) -> DebateStatus:
-    """The status of a debate that can't be read or continued, for a reason that another run would find again, or whose
-    journal another process holds."""
+    """The status of a debate that another run could not read or continue either, or whose journal is locked."""
     locked = isinstance(error, LockedJournal)
     status: Status = "locked" if locked else "unusable"
     return earlier_status._replace(status=status, why=tuple(error.problems), permanent=not locked)
@@ -356,8 +354,7 @@ def stopped_by_internal_error(error: Exception, earlier_status: DebateStatus) ->
 
 
 def internal_error(error: Exception) -> str:
-    """The sentence on an error in this program. The error's message may quote anything, so the sentence has only its
-    kind and place."""
+    """The sentence on an error in this program: its kind and place alone, since its message may quote anything."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{INTERNAL_ERROR}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
 

@@ -54,8 +54,7 @@ def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = Non
 
 
 def cancel_later() -> None:
-    """Puts off the cancellation that the running task has caught: it comes again where the task next waits. What is
-    to be done first must not wait."""
+    """Puts off the cancellation that was caught: it comes where the task next waits. What is first must not wait."""
     task = asyncio.current_task()
     assert task is not None
     task.uncancel()

@@ -258,8 +258,7 @@ def open_regular(path: str, flags: int) -> int:
 
 
 def is_in_place(path: str, handle: int) -> bool:
-    """Whether an open file is still at its path, and was neither removed nor replaced. OSError if the disk does not
-    say."""
+    """Whether an open file is still at its path, neither removed nor replaced. OSError if the disk does not say."""
     try:
         return os.path.samestat(os.lstat(path), os.fstat(handle))
     except (FileNotFoundError, NotADirectoryError):

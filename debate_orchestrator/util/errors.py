@@ -52,8 +52,7 @@ def with_hint(problem: str, hint: str) -> str:
 
 
 def short_repr(value: object, max_length: int = 60) -> str:
-    """`value` for a message: cut to about `max_length` characters, with unprintable and invisible characters
-    escaped."""
+    """`value` for a message: cut to about `max_length` characters, the unprintable and invisible ones escaped."""
     text = UNSEEN.sub(lambda match: ascii(match[0])[1:-1], repr(value))
     # Redact before the cut: the remains of a secret after it would not be recognised any more.
     text = redact(text) if len(text) > max_length else text
@@ -107,8 +106,7 @@ class DebateError(Exception):
 
 
 def reason(error: Exception) -> str:
-    """The reason that a format's request can't be met, in one line: the first problem of an error of this program,
-    otherwise the kind of the error and its message."""
+    """Why a format's request can't be met, in a line: an error's first problem, or its kind and message."""
     if isinstance(error, DamagedJournal) and isinstance(error.__cause__, Exception):
         error = error.__cause__  # there is no journal, and the user has to know what is wrong with the format
     if isinstance(error, DebateError):

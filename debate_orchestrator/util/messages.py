@@ -20,7 +20,6 @@ def and_joined(names: Sequence[str]) -> str:
 
 
 def command(verb: str, path: str | os.PathLike[str]) -> str:
-    """The command `debate VERB PATH`, quoted for a shell. The verb may have several words, including a flag before the
-    path."""
+    """The command `debate VERB PATH`, quoted for a shell. The verb may have several words."""
     name = os.fspath(path)
     return shlex.join(["debate", *verb.split(), f"./{name}" if name.startswith("-") else name])

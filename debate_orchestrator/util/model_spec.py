@@ -72,8 +72,7 @@ def server(spec: str) -> str:
 
 
 def vendor(spec: str) -> str:
-    """The vendor of the model in a seat, in lower case; empty if the spec does not tell, as for a server at an
-    address, a program or a person."""
+    """The vendor of a seat's model, in lower case; empty if unknown, as of an address, a program or a person."""
     spec, at_address, _ = real_spec(spec).partition("@")
     name = rest(spec).lower()
     if kind(spec) not in _RESELLERS:

@@ -14,8 +14,7 @@ _NORMAL_95 = 1.9599639845400536
 
 
 def plain_number(text: str) -> float | None:
-    """The number that a text writes in the digits 0 to 9, spaces around it allowed; None for any other text, such as
-    `nan`, `1_0` or one too large for a float."""
+    """The number that a text writes in the digits 0 to 9, spaces around it allowed; None for `nan`, `1_0` and so on."""
     text = text.strip() if len(text) <= _MAX_DIGITS else ""
     number = float(text) if _NUMBER.fullmatch(text) else math.inf
     return number if math.isfinite(number) else None

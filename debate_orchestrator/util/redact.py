@@ -212,8 +212,7 @@ class Redactor:
         return sorted(spans)
 
     def _holds_form(self, text: str) -> bool:
-        """Whether a secret is in a reading of a text. In a short one, such as a piece of a stream, few are looked
-        for."""
+        """Whether a secret is in a reading of a text. In a short one, as of a stream, few are looked for."""
         if len(text) > _SHORT_TEXT:
             return any(form in text for form in self._forms)
         begins = {text[place : place + _SHORTEST] for place in range(len(text) - _SHORTEST + 1)}

@@ -57,7 +57,6 @@ def digests(*format_names: str) -> dict[str, str]:
 
 @cache
 def _in_folder(path: Path) -> tuple[tuple[str, str], ...]:
-    """The name and the sha256 of each template in a folder. They are read once: a process renders the templates that it
-    has read first, too."""
+    """Name and sha256 of each template in a folder, read once: a process also renders what it read first."""
     templates = [file for file in path.iterdir() if file.suffix == ".j2"]
     return tuple((file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in templates)

@@ -151,8 +151,7 @@ def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> 
 
 
 def _end_that_fits(text: str, start: int, end: int, room: int) -> int:
-    """The end of the part of a text that fits: before a combined character if possible, and never before its
-    first character."""
+    """The end of the part that fits: before a combined character if possible, never before the first."""
     at, left = start, room
     while at < end and (left := left - _columns_of(text[at])) >= 0:
         at += 1

@@ -12,8 +12,7 @@ from typing import Any
 
 
 def terminating() -> list[signal.Signals]:
-    """SIGTERM, and SIGHUP, which a terminal that is closed sends: where the system has it and it is not ignored, as
-    `nohup` has it."""
+    """SIGTERM, and SIGHUP, as of a closed terminal, if the system has it and it is not ignored, as by `nohup`."""
     hangup = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
     return [signal.SIGTERM, *(sign for sign in hangup if signal.getsignal(sign) is not signal.SIG_IGN)]
 

@@ -33,8 +33,7 @@ def moves(environment: Mapping[str, str]) -> bool:
 
 
 def match_option(options: Sequence[str], answer: str, *, by_beginning: bool = True) -> str | None:
-    """The option that an answer names: by its name, its number or, if `by_beginning`, the beginning of only one
-    option; None if it names none."""
+    """The option that an answer names: by name, number or, if `by_beginning`, the only such beginning; else None."""
     answer = answer.strip()
     if answer in options:
         return answer

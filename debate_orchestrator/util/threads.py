@@ -66,8 +66,7 @@ def in_daemon_thread(work: Callable[[], T]) -> Future[T]:
 
 
 async def in_own_thread(work: Callable[[], T]) -> T:
-    """Returns the result of `work`, which writes nothing, in the context of the task: the process can exit while it
-    runs."""
+    """The result of `work`, which writes nothing, in the task's context: the process can exit while it runs."""
     return await asyncio.wrap_future(in_daemon_thread(partial(copy_context().run, work)))
 
 

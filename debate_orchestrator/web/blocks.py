@@ -107,8 +107,7 @@ def render_all(debate: DebateState) -> str:
 
 
 def render_block(debate: DebateState, block: Block) -> str:
-    """The block as HTML. If rendering fails, the error is reported and a sentence takes the block's place, so that the
-    debate and its other blocks go on."""
+    """The block as HTML. If rendering fails, the error is reported and a sentence takes the block's place."""
     try:
         return _render_block(debate, block)
     except Exception as error:

@@ -84,8 +84,7 @@ def _wrap_lines(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, m
 
 
 def _pieces(text: str) -> list[str]:
-    """The places where a line may end: after spaces, and beside every wide letter, since East Asian text has no
-    spaces."""
+    """The places where a line may end: after spaces, and beside wide letters, since East Asian text has no spaces."""
     pieces = [""]
     for letter in text:
         wide = unicodedata.east_asian_width(letter) in "WF"

@@ -81,8 +81,7 @@ def _all_names() -> list[str]:
 
 
 def has_address(name: str) -> bool:
-    """Whether an address can contain a name: one that is not UTF-8 or has a line break can't, and dots alone lead
-    elsewhere."""
+    """Whether an address can contain a name: not one that is no UTF-8, has a line break, or is dots alone."""
     is_utf8 = "\ufffd" not in os.fsencode(name).decode("utf-8", "replace")
     return is_utf8 and name not in (".", "..") and name.splitlines() == [name]
 
@@ -129,15 +128,13 @@ def _load(path: str, file_times: tuple[int, int]) -> tuple[JournalContents, Deba
 
 
 def file_version(path: str) -> tuple[int, int]:
-    """The time at which a file, or a link itself, was changed, in nanoseconds, and its size in bytes. Raises
-    OSError."""
+    """When a file, or a link itself, was changed, in nanoseconds, and its size in bytes. Raises OSError."""
     status = os.lstat(path)
     return status.st_mtime_ns, status.st_size
 
 
 def version(path: str) -> tuple[object, ...]:
-    """The current state of a journal and the reviewers' ballots beside it, of which the pages of a debate that does not
-    run are made. Raises OSError if there is no journal."""
+    """The state of a journal and its ballots, of which the pages of an idle debate are made. OSError without one."""
     ballots: list[object] = []
     with suppress(OSError):
         ballots_folder = DebateFiles.of_journal(path).ballots

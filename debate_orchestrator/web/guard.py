@@ -57,8 +57,7 @@ Admit = Callable[[Scope], None]
 
 
 class Guard:
-    """Lets requests through to the app if they are for this server, no other site sent them, and `admit` raises no
-    error for them."""
+    """Lets requests through if they are for this server, not of another site, and `admit` raises no error."""
 
     def __init__(self, app: App, *, hosts: Iterable[str], admit: Admit):
         """`hosts` are the values of the Host header that are this server's."""
@@ -163,8 +162,7 @@ def last_header_value(scope: Scope, header: str) -> str:
 
 
 class LinkedDebate(NamedTuple):
-    """The value from which the links of a debate are derived. A copy of its journal has another name, and so other
-    links."""
+    """The value from which a debate's links are derived. A copy of its journal has another name, and other links."""
 
     name: str
     """The name of its journal without the suffix."""

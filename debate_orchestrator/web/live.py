@@ -116,8 +116,7 @@ class LiveBlocks:
         self._html_by_id: dict[str, str] = {}
 
     def take(self, debate: DebateState) -> None:
-        """Takes the state after an event, and sends the blocks that are new in it. If the debate was ended before a
-        stage began, the banner of that stage is removed."""
+        """Takes the state after an event, and sends new blocks. The banner of a stage that did not begin is removed."""
         before, self._html_by_id = self._html_by_id, {}
         for block in blocks.blocks_of(debate):
             html = before.get(block.id)

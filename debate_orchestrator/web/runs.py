@@ -415,8 +415,7 @@ class ServedDebates:
                 await to_its_end(lambda: record_alone(path, make))
 
     async def shutdown(self) -> None:
-        """Ends the forms, which may begin runs, and all runs as SIGTERM ends a debate at a terminal: the parts of
-        replies that have come are kept."""
+        """Ends the forms, which may begin runs, and all runs, as SIGTERM does: parts of replies that came are kept."""
         self._ending.set()
         for served in self._by_journal.values():
             served.pause_for_shutdown()

@@ -180,8 +180,7 @@ class Seats:
         )
 
     async def stream(self, request: Request) -> Any:
-        """Says when the page of the seat has changed. While the debate is paused the stream ends at once, and the
-        browser looks again after some seconds."""
+        """Says when the page of the seat has changed. In a pause it ends at once, and the browser looks again."""
         _, _, served = await self._debate(request)
         viewers = served.turn_taker.viewers if served else None
         return event_stream(viewers, lambda: [RECONNECT, message("here", {})])

@@ -211,8 +211,7 @@ def _report(folder: str, folder_state: _State) -> str:
 
 
 def _list_entry(folder: str) -> tuple[str, str]:
-    """The name of a tournament, and the reason that it has no page, if any. One that can't be read is called by its
-    folder, and its page says why."""
+    """The name of a tournament, or of its folder if it can't be read, and why it has no page, if so."""
     try:
         name = title(folder)
     except BadFile:

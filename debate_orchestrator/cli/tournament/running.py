@@ -121,8 +121,7 @@ def _read_flags(arguments: argparse.Namespace) -> None:
 
 
 def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int:
-    """Runs the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
-    PermanentFailure if debates are left."""
+    """Runs the debates that are left, and writes their reports. Paused or PermanentFailure if debates are left."""
     from debate_orchestrator.tournament.run import TournamentRun
 
     if arguments.cluster is not None:
@@ -268,8 +267,7 @@ def _print_event(scheduled: ScheduledDebate, debate_status: DebateStatus, event:
 
 
 def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
-    """Writes the report and the page of every complete debate that has none. Returns why reports could not be written,
-    by debate: others are written all the same, unless the disk is full."""
+    """Writes the report and the page of every complete debate without one; why not, by debate. A full disk ends it."""
     from debate_orchestrator.reports import report_files
     from debate_orchestrator.reports.model import build_report
     from debate_orchestrator.storage.journal import read

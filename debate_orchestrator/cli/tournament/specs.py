@@ -54,8 +54,7 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
 
 
 def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
-    """Reads the spec from the file and the flags, after the user's consent to what the file names. Raises BadSettings
-    with every problem."""
+    """The spec from the file and the flags, after the user's consent. Raises BadSettings with every problem."""
     from debate_orchestrator.formats.loader import is_path
     from debate_orchestrator.tournament.spec_file import parse_spec
 
@@ -103,8 +102,7 @@ def _specs(value: Any) -> list[str]:
 
 
 def require_consent_to_folder(tournament: Tournament, *, trusted: bool) -> None:
-    """Asks for consent to the risks of the frozen spec in a folder and of its journals: the folder may come from
-    elsewhere."""
+    """Asks for consent to the risks of a folder's spec and journals, which may come from elsewhere."""
     consent.require_consent(_source(tournament), folder_risks(tournament), trusted=trusted)
 
 
@@ -114,8 +112,7 @@ def remember(tournament: Tournament) -> None:
 
 
 def folder_risks(tournament: Tournament, *, remote: bool = False) -> list[Risk]:
-    """The side effects of a frozen spec. A clerk looks up the pages that speeches in the journals cite, and those
-    may be a stranger's. A `remote` spec is one of a database."""
+    """The risks of a frozen spec (`remote`: of a database), and of a clerk that looks up what its journals cite."""
     from debate_orchestrator.tournament.folder import DEBATES
     from debate_orchestrator.tournament.spec import is_shipped
 

@@ -85,8 +85,7 @@ def _render_template(template: str, values: dict[str, Any]) -> str:
 
 
 def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[str]]]:
-    """The course of a disputed claim, as far as its turns show it: where it was made, then each challenge with its
-    answer."""
+    """The course of a disputed claim: where it was made, then each challenge with its answer."""
     places = [turn for turn in report.turn_places if turn in row.turns]
     answers = {link.to: link.turn for link in report.links if link.how == "answers" and link.turn in row.turns}
     statements = [turn for turn in places if turn.split(".")[1] not in (CHALLENGE, REBUTTAL)]

@@ -217,8 +217,7 @@ def _restyle(tokens: Sequence[Token]) -> None:
 
 
 def _with_plain_links(tokens: Sequence[Token]) -> Iterator[Token]:
-    """The content of a line, with links that hide nothing: their titles follow them, and an address without
-    words is shown. Links are in no other links."""
+    """The content of a line, with links that hide nothing: their titles, and addresses without words, are shown."""
     href, title, words = "", "", ""
     for token in tokens:
         if token.type == "link_open":
