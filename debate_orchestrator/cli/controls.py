@@ -252,7 +252,7 @@ class Controls:
     # Signals
 
     def interrupt(self) -> None:
-        """Handles Ctrl-C outside of a person's editor: quits; the second cancels calls, and the wait for a full disk."""
+        """Handles Ctrl-C outside of a person's editor: quits; a second cancels calls, and the wait for the disk."""
         if self._person_input is not None and self._person_input.is_in_other_program:
             return
         if self.user_quit and self._task is not None:

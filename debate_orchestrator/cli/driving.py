@@ -259,7 +259,7 @@ class WrittenReports(NamedTuple):
 
 
 def write_reports(session: OpenDebate) -> WrittenReports:
-    """Writes the report, and its page if it can be. Raises Paused if turns are left that only an agent host can take."""
+    """Writes the report, and its page if it can be. Raises Paused if turns are left that only a host can take."""
     report, problems = finish(session, print_status)
     print_problems(problems)
     again = wording.asking_again(session.state, session.files.journal)

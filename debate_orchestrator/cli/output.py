@@ -140,7 +140,7 @@ def name_flags_of(arguments: Namespace) -> None:
 
 
 def print_problems(problems: Iterable[str]) -> None:
-    """Prints problems on stderr, a line each. A setting in backquotes in a hint is printed as the verb's flag for it."""
+    """Prints problems on stderr, a line each. A setting in backquotes in a hint is printed as the verb's flag."""
     for problem in problems:
         sentence, tries, hint = str(problem).rpartition(" Try: ")
         hint = re.sub(r"`([\w.]+)`", lambda match: _flag(match[1]) or match[0], hint) if tries else hint

@@ -98,7 +98,7 @@ def _step(replies: dict[str, str], piped: Piped, problems: list[str], arguments:
 def _take(
     session: OpenDebate, replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace
 ) -> Stepper:
-    """A step that has taken the replies. Problems with others are added; what of `piped` is not taken stays in files."""
+    """A step that has taken the replies. Problems with others are added; the rest of `piped` stays in files."""
     folder = TurnsFolder(session.files.turns, print_status)
     stepper = Stepper(session, folder, flags.permissions_of(arguments), tell_estimate)
     try:
@@ -169,7 +169,7 @@ def _read_replies(pairs: list[str], piped: Piped, problems: list[str]) -> dict[s
 def print_step(
     result: StepResult, session: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()
 ) -> int:
-    """Prints what a step did and what is due, after the lines of the `setup`; at the end, the reports. The exit code."""
+    """Prints what a step did and what is due, after the `setup`; writes the reports at the end. The exit code."""
     with printing_problems(result.problems):
         _print_results(result, session, arguments, setup)
     if result.turns and not arguments.json:

@@ -152,7 +152,7 @@ class IgnoredLine(NamedTuple):
 
 
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine | None:
-    """The reserved line alone on a line, in any case and punctuation, of a speech that neither concedes nor declines."""
+    """The reserved line alone on a line, in any case and punctuation, of a speech that does not concede or decline."""
     if not turn.speaking or turn.phase.reply != "text":
         return None
     reserved = (debate.format.lines.concede, debate.format.lines.decline)

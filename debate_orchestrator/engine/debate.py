@@ -254,7 +254,7 @@ def _rank(failure: BaseException) -> int:
 
 
 def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
-    """What a debate waits for, and what to do: give the host's replies, or seat models. Empty if no host turn is due."""
+    """What a debate waits for, and what to do: give the host's replies, or seat models. Empty if none is due."""
     seats = dict.fromkeys(turn.role for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST)
     if not seats:
         return "", ""

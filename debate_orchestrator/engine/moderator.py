@@ -69,17 +69,12 @@ async def derive_positions(
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
     """The position of each side, and every reply that was paid for, the one that was used last. ProviderFailed if no
     reply can be used; Paused if none came in time or a call would exceed the cap."""
-    state = _without_positions(settings)
+    progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
+    state = SetupState(answers={"topic": settings.topic}, progress=progress)  # needs nothing but positions next
     limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, stop, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid_replies: list[Reply] = []
     proposed = await propose(state, provider, SetupQuestions(loader.load(settings.format)), limits, paid_replies)
     return proposed.answers["positions"], tuple(paid_replies)
-
-
-def _without_positions(settings: Settings) -> SetupState:
-    """A setup that needs nothing but its positions next."""
-    progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
-    return SetupState(answers={"topic": settings.topic}, progress=progress)
 
 
 async def propose(

@@ -81,7 +81,7 @@ def rejudging_from_file(
     vote_settings: Mapping[str, Any] | None = None,
 ) -> Rejudging:
     """The judging of a journal, or of a transcript with this topic and these positions. Raises what either raises."""
-    if not _is_journal(path):
+    if not (begins_like_one(path) or path.endswith(".jsonl")):
         transcript, digest = transcript_file.read(path)
         opened, speeches = opened_from_transcript(
             transcript, path, digest, judges, strictness, topic, positions, vote_settings=vote_settings
@@ -110,11 +110,6 @@ def checked_for_start(
     opened = judging.opened.with_settings(output=os.path.basename(files.report), **calls)
     casting.make_providers(CurrentState(fold([opened])), permissions=permissions)
     return judging._replace(opened=opened)
-
-
-def _is_journal(path: str) -> bool:
-    """Whether a file is a journal: it begins like one, or has the suffix of one."""
-    return begins_like_one(path) or path.endswith(".jsonl")
 
 
 # From a journal

@@ -157,7 +157,7 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
 
 
 def estimate_before_positions(settings: Settings) -> str:
-    """The estimate of a debate whose positions a model derives first, else empty. BadSettings for unreadable context."""
+    """The estimate of a debate whose positions a model derives first, or empty. BadSettings for bad context files."""
     if not (spec := positions_by(settings)):
         return ""
     expected = estimate_debate(make_opened(with_placeholders(settings)))

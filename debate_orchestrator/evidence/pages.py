@@ -174,7 +174,8 @@ def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
     """Adds an element's text. Its depth is limited by the parser."""
     tag, style = node.tag, _declarations(node)
     is_closed = (tag == "dialog" and node.get("open") is None) or node.get("popover") is not None
-    if is_closed or node.get("hidden") is not None or _hides(style):
+    hides = style.get("display") == "none" or style.get("visibility") in ("hidden", "collapse")
+    if is_closed or hides or node.get("hidden") is not None:
         pieces.append(_BEGIN)
         return
     if stand_in := _stand_in(node, style):
@@ -250,10 +251,6 @@ def _declarations(node: Any) -> dict[str, str]:
     style = re.sub(r"/\*.*?\*/", "", node.get("style") or "", flags=re.DOTALL)
     pairs = (declaration.partition(":") for declaration in style.lower().split(";"))
     return {name.strip(): re.sub(r"!\s*important", "", value).strip() for name, _, value in pairs}
-
-
-def _hides(style: dict[str, str]) -> bool:
-    return style.get("display") == "none" or style.get("visibility") in ("hidden", "collapse")
 
 
 def _raises(style: dict[str, str]) -> bool:

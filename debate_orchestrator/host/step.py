@@ -156,7 +156,7 @@ class Stepper:
         return self.session.state
 
     def reattach(self, session: OpenDebate) -> None:
-        """Continues with the same debate, its journal reopened. BadJournal if it lacks the lines that this step left."""
+        """Continues with the same debate, its journal reopened. BadJournal if it lacks lines that this step left."""
         before, now = self.session.journal.entries, session.journal.entries
         if len(now) < len(before) or now[len(before) - 1].hash != before[-1].hash:  # each hash covers all lines before
             problem = f"{session.files.journal} was replaced or cut while this step waited."

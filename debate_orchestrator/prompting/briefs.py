@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
-from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.events import Rejected, StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, QuoteRules, Turn
 from debate_orchestrator.core.shape import json_schema
@@ -399,7 +399,10 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
         "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.settings.shape_options)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard_turns if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard_turns if earlier["declined"]],
-        "ballots": [_own_ballot(debate, earlier) for earlier in schedule.own_ballot_turns(debate, turn)],
+        "ballots": [
+            debate.replies[earlier.id].model_copy(update={"turn_id": _shown_id(earlier)})
+            for earlier in schedule.own_ballot_turns(debate, turn)
+        ],
         "totals": totals,
         "won": won,
         "gap": None if share is None else percent(share),
@@ -424,11 +427,6 @@ def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> d
         "findings": rapporteur.decision_brief_findings(debate),
         "shortcomings": [*first_few(rapporteur.decision_brief_problems(debate), "the brief")],
     }
-
-
-def _own_ballot(debate: DebateState, turn: Turn) -> ReplyEvent:
-    """A ballot as its judge is shown it."""
-    return debate.replies[turn.id].model_copy(update={"turn_id": _shown_id(turn)})
 
 
 def _shown_id(turn: Turn) -> str:

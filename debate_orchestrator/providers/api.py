@@ -74,7 +74,7 @@ class ApiReply:
         """The cost that the server gives, in US dollars."""
 
     def take(self, event: Any) -> list[str]:
-        """Takes an event; the pieces that it adds to the text. An empty one: the reply began, or the model is at work."""
+        """Takes an event; the pieces that it adds to the text. An empty one: the reply began, or the model works."""
         raise NotImplementedError
 
     def incomplete(self) -> str | None:

@@ -45,12 +45,9 @@ class Command(Provider):
         except TimeoutError:
             raise self._broken(f"no end after {self._limit:g} s", run, _HINT) from None
         except NotRun as failure:
-            raise self._cant_run(failure.error) from None
+            reason = f"{type(failure.error).__name__}: {failure.error}"
+            raise ProviderFailed(f"{self.name} can't be run: {reason}. Try: {call_errors.REASSIGN}.") from None
         return self._read(run)
-
-    def _cant_run(self, error: Exception) -> ProviderFailed:
-        reason = f"{type(error).__name__}: {error}"
-        return ProviderFailed(f"{self.name} can't be run: {reason}. Try: {call_errors.REASSIGN}.")
 
     def _read(self, run: ProgramRun) -> Reply:
         if len(run.stdout) > LIMITS.max_reply_chars:

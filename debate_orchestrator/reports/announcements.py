@@ -11,7 +11,7 @@ from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, Stage
-from debate_orchestrator.core.verdict import Vote
+from debate_orchestrator.core.verdict import Vote, decided_votes
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.decision_brief import recommendation
@@ -267,7 +267,8 @@ def _announce_round(debate: DebateState, n: int) -> Iterator[Announcement]:
         score = f", {scales.with_scale(result.score)}" if label and result.score is not None else ""
         text = f"Round {n}: {one_line(label or NO_DECISION)}{score}"
     else:
-        counts = f" ({wording.votes_text(wording.votes_by_winner(votes))})" if len(votes) > 1 else ""
+        votes_by_winner = Counter(vote.winner for vote in decided_votes(votes))
+        counts = f" ({wording.votes_text(votes_by_winner)})" if len(votes) > 1 else ""
         text = f"Round {n}: {wording.winner_word(result.winner)}{counts}"
     yield Announcement("scores", text)
     yield from _announce_reasons(debate, tally.ballots(debate, n))

@@ -349,10 +349,8 @@ def _kind(debate: DebateState) -> RunKind:
 
 def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     """A sentence for each side with which a judge shares its model, or else its vendor; none for unknown speakers."""
-    speakers = {
-        seat: _known_speakers(names)
-        for seat, names in _by_seat(debate, lambda reply: (reply.spec, _answering_model(reply))).items()
-    }
+    stated = _by_seat(debate, lambda reply: (reply.spec, reply.model if model_spec.is_called(reply.spec) else None))
+    speakers = {seat: _known_speakers(names) for seat, names in stated.items()}
     if debate.opened.earlier_debate is not None:
         speakers |= {
             side: _known_speakers(speaker_text.split(", "))
@@ -368,11 +366,6 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
         elif alike := sorted(_vendors(judge_models) & _vendors(side_models)):
             conflicts.append(f"{first} is a model of the same vendor as {second}: {alike[0]}.")
     return tuple(conflicts)
-
-
-def _answering_model(reply: Reply) -> str | None:
-    """The model that said it answered."""
-    return reply.model if model_spec.is_called(reply.spec) else None
 
 
 def _known_speakers(names: Iterable[str]) -> frozenset[str]:

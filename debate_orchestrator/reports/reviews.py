@@ -397,7 +397,7 @@ def checked_ballot(value: Mapping[str, Any], where: str, form: ReviewForm, entri
 
 
 def stem_of(reviewer: str) -> str:
-    """The name of a reviewer's files without suffix: the reviewer's if it is plain, else what is left of it and digits."""
+    """A reviewer's file name without suffix: the name if it is plain, else what is left of it and a digest."""
     name = one_line(reviewer)
     if _PLAIN.fullmatch(name):
         return name

@@ -3,7 +3,6 @@ that continue it."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -93,11 +92,6 @@ def votes_sentence(verdict: Verdict) -> str:
     (first, most), *others = counts
     more = "".join(f", {n} for {name}" for name, n in others)
     return f"{most} of {len(verdict.votes)} judges voted for {first}{more}."
-
-
-def votes_by_winner(votes: Sequence[Vote]) -> dict[str, int]:
-    """Winner to the votes for it; abstentions are not among them."""
-    return dict(Counter(vote.winner for vote in decided_votes(votes)))
 
 
 def is_labelled(votes: Sequence[Vote]) -> bool:

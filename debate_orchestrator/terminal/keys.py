@@ -83,7 +83,7 @@ class TerminalControl:
             self._ticking.result()  # painting failed, which is a bug: it must be seen
 
     def lend(self) -> None:
-        """Lends the terminal, with the modes and signals of a shell. What ends meanwhile is printed after `take_back`."""
+        """Lends the terminal, with a shell's modes and signals. What ends meanwhile is printed after `take_back`."""
         loop = asyncio.get_running_loop()
         for sign in (signal.SIGTSTP, signal.SIGCONT):
             loop.remove_signal_handler(sign)

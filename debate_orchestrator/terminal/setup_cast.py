@@ -26,7 +26,7 @@ class CastQuestions:
         self._words = session.texts
 
     def choose(self) -> Cast:
-        """The cast that is chosen; a named rapporteur stays, unless it is a rehearsal or each seat is asked for. Back."""
+        """The chosen cast; a named rapporteur stays, but in a rehearsal or if all seats are asked for. Raises Back."""
         session, models = self._session, self._session.find_models()
         current_cast = session.state.answers.get("cast")
         if not models.has_any() and not current_cast:
@@ -125,7 +125,7 @@ class CastQuestions:
                 slots.append((following[0], 0))
 
     def _ask_seat(self, slot: SeatSlot, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
-        """Who fills one seat, given the models in `chosen_before`; empty for a question's first choice, if it has one."""
+        """Who fills one seat, beside the models `chosen_before`; empty for a question's first choice, if any."""
         session, (seat, judge_index) = self._session, slot
         name = {JUDGE: "panel" if judge_index else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
         values = {"who": session.setup_questions.side_name(seat), **EXAMPLES} if name == "seat" else {}

@@ -101,7 +101,7 @@ class SetupConversation(SetupBase):
         return self._answers_used(self.state)
 
     def _answers_used(self, state: SetupState) -> dict[str, Any]:
-        """The answers that have an effect here: a rehearsal calls nothing that a file names, so no consent is needed."""
+        """The answers with an effect here: a rehearsal calls nothing that a file names, so needs no consent."""
         return {key: value for key, value in state.answers.items() if not (key == _CAST and self.rehearse)}
 
     def calls(self) -> tuple[Risk, ...]:

@@ -155,10 +155,6 @@ def _figure(cell: Cell) -> str:
     return "" if cell is None else f"{cell:,}" if isinstance(cell, int) else cell
 
 
-def _image(plot: Plot) -> str:
-    return f"data:image/svg+xml;base64,{b64encode(plot.svg.encode()).decode()}"
-
-
 _environment = cache(
     partial(
         template_environment,
@@ -167,7 +163,7 @@ _environment = cache(
             "literal": literal_html,
             "figure": lambda cell: literal_html(_figure(cell)),
             "signed": lambda value: "?" if value is None else f"{value:+z.2f}",
-            "image": _image,
+            "image": lambda plot: f"data:image/svg+xml;base64,{b64encode(plot.svg.encode()).decode()}",
             # Percent signs for everything but the slash: no path can be read as another scheme or leave the attribute.
             "address": lambda path: quote(path, safe="/", errors="replace"),
             "many": lambda number: f"{number:,}",

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, MAX_WORDS, Phase
+from debate_orchestrator.core.phases import JUDGE, MAX_WORDS
 from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT, MAX_JUDGES, SETTINGS, Settings
 from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine import start
@@ -330,18 +330,12 @@ def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
     )
 
 
-def _with_length(phase: Phase, length: PhaseLengths) -> Phase:
-    return phase.model_copy(update=length.model_dump(exclude_none=True))
-
-
 def with_lengths(loaded_format: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
     if not lengths:
         return loaded_format
+    changes = {name: length.model_dump(exclude_none=True) for name, length in lengths.items()}
     changed = {
-        part: tuple(
-            _with_length(phase, lengths[phase.name]) if phase.name in lengths else phase
-            for phase in getattr(loaded_format, part)
-        )
+        part: tuple(phase.model_copy(update=changes.get(phase.name)) for phase in getattr(loaded_format, part))
         for part in ("before", "round", "after")
     }
     return loaded_format.model_copy(update=changed)
@@ -388,10 +382,6 @@ def price_notes(spec: TournamentSpec) -> list[str]:
                 near = suggest(model_spec.rest(real), prices)
                 notes.append(f"{real} is not in the price table, so its cost is unknown. {near}".rstrip())
     return list(dict.fromkeys(notes))
-
-
-def pair_up(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple((one, other) for n, one in enumerate(names) for other in names[n + 1 :])
 
 
 def _panel_problems(spec: TournamentSpec) -> Iterator[str]:

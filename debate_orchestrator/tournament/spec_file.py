@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ from debate_orchestrator.tournament.spec import (
     Topic,
     TournamentSpec,
     as_model,
-    pair_up,
     spec_from_values,
 )
 from debate_orchestrator.util import sanitize
@@ -136,7 +136,7 @@ def _pairs(value: Any, models: Any, problems: list[str]) -> Any:
     if len(names) > MAX_MODELS:
         return []
     if value == ROUND_ROBIN:
-        return [list(pair) for pair in pair_up(names)]
+        return [list(pair) for pair in combinations(names, 2)]
     if isinstance(value, dict) and list(value) == ["against"]:
         return [[value["against"], name] for name in names if name != value["against"]]
     if not (isinstance(value, list) and value):

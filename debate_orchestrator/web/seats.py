@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from debate_orchestrator.core import schedule, transcript_entries
-from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.prompting import person_turns
@@ -145,7 +145,10 @@ class Seats:
         if awaited_turn is not None:
             is_structured = awaited_turn.debate.shape(awaited_turn.turn) is not None
             values = {
-                "heard": _heard_speeches(awaited_turn.debate, awaited_turn.turn),
+                "heard": [
+                    _article(awaited_turn.debate, entry)
+                    for entry in transcript_entries.entries_for(awaited_turn.debate, awaited_turn.turn)
+                ],
                 "task": _task(awaited_turn),
                 "brief": person_turns.full_text(*awaited_turn[:3]),
                 "length_hint": person_turns.length_hint(awaited_turn.turn),
@@ -207,10 +210,6 @@ def _digest(remarks: Sequence[str]) -> str:
 def _reply_digest(form_data: Mapping[str, str]) -> bytes:
     """A digest that identifies the reply of a form: of its turn and its text."""
     return hashlib.sha256(f"{form_data.get('turn')}\n{_reply_as_text(form_data)}".encode()).digest()
-
-
-def _heard_speeches(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
-    return [_article(debate, entry) for entry in transcript_entries.entries_for(debate, turn)]
 
 
 def _turns_taken(debate: DebateState, seat: str, draft_name: str) -> list[dict[str, Any]]:

@@ -134,7 +134,7 @@ def outcome(scheduled: ScheduledDebate, debate_status: DebateStatus) -> str:
 async def show_progress(
     numbers: Callable[[], RunCounts], winners: Callable[[], list[str]], arguments: argparse.Namespace
 ) -> AsyncIterator[None]:
-    """Shows how far a run is, unless it is `quiet`; at a terminal with the lines of `winners`, with `events` as JSON."""
+    """Shows how far a run is, unless `quiet`; at a terminal with the lines of `winners`, with `events` as JSON."""
     if arguments.quiet and not arguments.events:
         yield
         return
