@@ -91,7 +91,7 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
         said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.settings.strictness == "strict")
     text = said if isinstance(said, str) else json.dumps(said)
     spec = spec_in(debate, turn.seat) if turn.role in debate.cast else ""
-    by = spec if model_spec.is_stand_in(spec) else model_spec.HOST
+    by = spec or model_spec.HOST
     for attempt in range(2):
         reply = Reply(text=text, brief_digest=str(attempt) * 64, spec=by)
         try:

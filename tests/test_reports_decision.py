@@ -5,13 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from debates import play_events, script_of
 from debates import report_model as adversarial
-from debates import script_of
 from journals import EARLIER
 from puppets import ballot, dissent, final
 from scripted_debates import entries, events, label, report_model, shipped_format
 
-from debate_orchestrator.reports import markdown
+from debate_orchestrator.core import tally
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.phases import NO_DECISION
+from debate_orchestrator.reports import decision_brief, markdown
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.verdict_text import first_screen
@@ -162,3 +165,13 @@ def test_a_debate_can_be_told_wherever_it_stopped(format: str) -> None:
     for end in range(1, len(happened) + 1):
         report = build_report(happened[:end])
         assert markdown.render(report) and page.render(report)
+
+
+def test_no_judge_is_for_a_result_that_is_none() -> None:
+    """Where every vote changed with the sides' names, nothing is decided, and no judge is counted for it."""
+    cast = {"a": ("one",), "b": ("two",), "judge": ("x", "y", "z")}
+    debate = fold(play_events(script_of(_final_verdict_judge=final("a")), rounds=1, mirror=True, cast=cast))
+    verdict = tally.verdict(debate)
+
+    assert verdict is not None and verdict.winner == NO_DECISION
+    assert decision_brief._judges_for(debate) is None

@@ -9,7 +9,7 @@ import pytest
 import scripted_debates
 from debates import DECLINE, entries, one_agent, play_events, report_model, script_of
 
-from debate_orchestrator.core.events import Event, Noted, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.reports import markdown
@@ -119,8 +119,18 @@ def test_a_change_of_cast_is_told() -> None:
     events = [first, *(changed.get(getattr(event, "turn_id", ""), event) for event in rest)]
     said = build_report(entries(events)).provenance
 
-    assert "Reassigned on the way: Researcher A was x, then y." in said
+    assert "Reassigned on the way: Researcher A was x, then y, then one, which has taken no turn." in said
+    assert "Researcher A: y; Researcher B: two; Judge: three." in said
     assert not any("Researcher B was" in one for one in said)
+
+
+def test_a_seat_is_told_by_its_last_turn() -> None:
+    """A seat that is given away after its last turn keeps the name of the model that spoke, in every form."""
+    events = play_events(rounds=1, cast={"a": ("one",), "b": ("two",), "judge": ("three",)}, until="1.verdict.judge")
+    report = build_report(entries([*events, Reassigned(seat="a", specs=("four",))]))
+
+    assert report.run.cast["a"] == ("one",) and report.spoken_by["a"] == "one"
+    assert "Reassigned on the way: Researcher A was one, then four, which has taken no turn." in report.provenance
 
 
 @pytest.mark.parametrize(

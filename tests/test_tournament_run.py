@@ -13,6 +13,8 @@ import contests
 import pytest
 from conftest import Run
 from contests import JUDGES, OPUS, runner, statuses
+from debates import play_events
+from journals import write_journal
 from messages_server import Server
 
 from debate_orchestrator.cli.tournament import running
@@ -273,6 +275,31 @@ def test_programs_with_other_arguments_are_other_models(here: Path) -> None:
 
     assert {row.pro for row in named.debates} == {"stand-in for strong", "stand-in for weak"}
     assert {row.pro for row in bare.debates} == {"stand-in for command:cat", "stand-in for command:cat (2)"}
+
+
+def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
+    """A debate counts for the models that spoke and voted in it: not for one that got a seat after its last turn, and a
+    side that two models spoke for counts for neither."""
+    *spoken, ballot, record = play_events(rounds=2, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
+    given_away = [*spoken, Reassigned(seat="a", specs=("four",)), Reassigned(seat="judge", specs=("five",))]
+    taken_over = [_by("four", event) if event.turn_id == "2.rebuttal.a" else event for event in spoken[1:]]
+    Path("x").mkdir()
+    write_journal(Path("x/1.journal.jsonl"), [*given_away, _by("five", ballot), _by("five", record)])
+    write_journal(Path("x/2.journal.jsonl"), [spoken[0], *taken_over, ballot, record])
+    read = read_rows("x")
+
+    assert [(row.pro, row.con) for row in read.debates] == [("one", "two"), (None, "two")]
+    final = {row.debate: row.judge for row in read.ballots if row.final}
+    assert final == {"1": "five", "2": "three"} and {row.judge for row in read.ballots if not row.final} == {"three"}
+    assert (
+        "In 1 debate a model took over a side from another (2 is the first): that side counts for no model."
+        in read.notes
+    )
+
+
+def _by(spec: str, event: Any) -> Any:
+    """The same event with a reply of another model."""
+    return event.model_copy(update={"reply": event.reply.model_copy(update={"spec": spec})})
 
 
 @pytest.mark.parametrize(

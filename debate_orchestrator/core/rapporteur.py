@@ -89,21 +89,17 @@ def _replies(debate: DebateState, option: str) -> Iterator[StructuredReplyGiven]
 def issue_standings(debate: DebateState) -> dict[str, str]:
     """Issue to who has the better of it by the ballots of the last judged round: a side, `even` or `untouched`. In a
     panel, by most judges; if they are divided, `even`. Empty if no ballot says."""
-    rounds = [n for n in sorted(debate.judged_rounds) if _issue_rulings(tally.ballots(debate, n))]
+    rounds = [n for n in sorted(debate.judged_rounds) if tally.issue_rulings(debate, n)]
     if not rounds or (issues := issue_list(debate)) is None:
         return {}
-    rulings_by_ballot = _issue_rulings(tally.ballots(debate, rounds[-1]))
+    rulings_by_judge = tally.issue_rulings(debate, rounds[-1])
     leaders = {}
     for issue in issues.issues:
-        on_issue = (rulings[issue] for rulings in rulings_by_ballot if isinstance(rulings.get(issue, 0), str | None))
+        on_issue = (rulings[issue] for rulings in rulings_by_judge if isinstance(rulings.get(issue, 0), str | None))
         (leader, highest_count), *others = Counter(on_issue).most_common() or [("", 0)]
         if leader:
             leaders[issue] = "even" if others and others[0][1] == highest_count else leader
     return leaders
-
-
-def _issue_rulings(ballots: Sequence[StructuredReplyGiven]) -> list[Mapping[str, str]]:
-    return [ballot.data["issues"] for ballot in ballots if isinstance(ballot.data.get("issues"), Mapping)]
 
 
 def untouched_issues(debate: DebateState) -> tuple[str, ...]:

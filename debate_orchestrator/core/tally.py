@@ -50,10 +50,32 @@ def judge_findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
     return [_vote_findings(debate, vote) for vote in votes(debate, round) if not vote.absent]
 
 
-def _vote_findings(debate: DebateState, vote: Vote) -> dict[str, Any]:
+def issue_rulings(debate: DebateState, round: int) -> list[dict[str, str]]:
+    """Issue to who has the better of it, by each judge of a round whose ballot says so. A judge who saw the debate
+    twice rules on the issues on which both ballots agree."""
+    rulings = []
+    for vote in votes(debate, round):
+        if not vote.absent:
+            first, *others = map(_rulings, _ballots_of(debate, vote))
+            agreed = (issue for issue in first if all(other.get(issue) == first[issue] for other in others))
+            rulings.append({issue: first[issue] for issue in agreed})
+    return list(filter(None, rulings))
+
+
+def _rulings(ballot: Mapping[str, Any]) -> Mapping[str, Any]:
+    rulings = ballot.get("issues")
+    return rulings if isinstance(rulings, Mapping) else {}
+
+
+def _ballots_of(debate: DebateState, vote: Vote) -> list[Mapping[str, Any]]:
+    """The ballot of a vote on the debate as it was, and the one on the mirrored debate, with the sides' own names."""
     shape = debate.shape(debate.turns_reached[vote.turn_id]) or {}
     ballots = [debate.structured_reply(turn_id) for turn_id in (vote.turn_id, vote.turn_id + MIRRORED)]
-    first, *others = (in_original_names(debate, shape, ballot) for ballot in ballots if ballot is not None)
+    return [in_original_names(debate, shape, ballot) for ballot in ballots if ballot is not None]
+
+
+def _vote_findings(debate: DebateState, vote: Vote) -> dict[str, Any]:
+    first, *others = _ballots_of(debate, vote)
     return {
         name: first.get(name)
         for name in ("convergence", "conceded", "dry")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, tally
-from debate_orchestrator.core.phases import DECISION_BRIEF
+from debate_orchestrator.core.phases import DECISION_BRIEF, NO_DECISION
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.util.redact import map_leaves
@@ -138,7 +138,7 @@ class DecisionBriefReport(Part):
     """Whether the result held when judges saw the sides exchanged; null if they did not."""
     judges_for: tuple[int, int] | None
     """The number of judges of the panel who voted for the result, and the size of the panel; null for a single
-    judge."""
+    judge, and without a decision."""
     by_case: tuple[CaseReport, ...]
     """In order of precedence; the last holds where none before it does."""
     weighing: str = ""
@@ -278,7 +278,7 @@ def _held_mirrored(debate: DebateState) -> bool | None:
 
 def _judges_for(debate: DebateState) -> tuple[int, int] | None:
     verdict, cast = tally.verdict(debate), tally.final_votes(debate)
-    if verdict is None or len(cast) < 2:
+    if verdict is None or verdict.winner == NO_DECISION or len(cast) < 2:
         return None
     return sum(vote.winner == verdict.winner for vote in cast), len(cast)
 

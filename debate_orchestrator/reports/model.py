@@ -59,6 +59,7 @@ from debate_orchestrator.reports.provenance import (
     provenance_notes,
     public_cast,
     run_report,
+    speakers,
 )
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
 from debate_orchestrator.reports.reviews import GatheredBallots, gather_ballots
@@ -251,7 +252,7 @@ def _round_numbers(debate: DebateState) -> list[int]:
 
 def _setup(debate: DebateState) -> dict[str, Any]:
     """The fields that were decided before the first word."""
-    format, settings, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
+    format, settings, arguing, cast = debate.format, debate.opened.settings, arguing_sides(debate), speakers(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in format.seats and RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, is_taken in others if is_taken))
     sides = [(side, format.seats[side]) for side in format.sides]
@@ -265,8 +266,8 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "rounds_asked": settings.rounds if format.round else 0,
         "transcript_only": format.report == "transcript",
         "arguing_sides": arguing,
-        "spoken_by": {side: public_cast(debate.cast[side]) for side in arguing if side in debate.cast},
-        "judges": debate.cast.get(JUDGE, ()),
+        "spoken_by": {side: public_cast(cast[side]) for side in arguing if side in cast},
+        "judges": cast.get(JUDGE, ()),
     }
 
 

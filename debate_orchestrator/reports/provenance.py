@@ -3,7 +3,7 @@ vendor with a side, and what the calls cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal
 
@@ -221,21 +221,39 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
     return {
         seat: spec
         for role in debate.active_seats
-        for seat, spec in zip(judge_seats(len(cast[role])) if role == JUDGE else (role,), cast[role], strict=True)
+        for seat, spec in zip(_seats(role, cast[role]), cast[role], strict=True)
+    }
+
+
+def _seats(role: str, specs: Sequence[str]) -> tuple[str, ...]:
+    """The seats of a role that so many fill."""
+    return judge_seats(len(specs)) if role == JUDGE else (role,)
+
+
+def speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
+    """Role to its model specs, those of a panel in the order of its seats: of a seat that has taken turns, the one that
+    took the last of them, whoever was given the seat afterwards."""
+    last_specs = {turn.seat: debate.reply(turn).spec for turn in schedule.turns_taken(debate)}
+    return {
+        role: tuple(last_specs.get(seat) or spec for seat, spec in zip(_seats(role, specs), specs, strict=True))
+        for role, specs in debate.cast.items()
     }
 
 
 def _reassignments(debate: DebateState) -> Iterator[str]:
-    """The seats for which more than one speaker spoke, in the order in which they came."""
+    """The seats that were given to another, in the order in which they spoke first."""
+    cast = _specs(debate, debate.cast)
     for seat, specs in _by_seat(debate, lambda reply: (reply.spec,)).items():
-        if len(specs) > 1:
-            names = ", then ".join(map(model_spec.public_name, specs))
-            yield f"Reassigned on the way: {debate.format.name_of(seat)} was {names}."
+        names = list(map(model_spec.public_name, specs))
+        if (spec := cast.get(seat, specs[-1])) not in specs:
+            names.append(f"{model_spec.public_name(spec)}, which has taken no turn")
+        if len(names) > 1:
+            yield f"Reassigned on the way: {debate.format.name_of(seat)} was {', then '.join(names)}."
 
 
 def _cast(debate: DebateState) -> str:
     """The occupants of the seats. The clerk is named with the findings."""
-    cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.active_seats and seat != CLERK}
+    cast = {role: specs for role, specs in speakers(debate).items() if role in debate.active_seats and role != CLERK}
     if debate.opened.earlier_debate is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
@@ -264,7 +282,8 @@ class RunReport(Part):
     in_part: bool = Field(default=False, exclude=True)
     """Whether people, models or programs spoke beside them."""
     cast: dict[str, tuple[str, ...]]
-    """Seat to who fills it, as far as that is shown: of a program its name alone."""
+    """Seat to who took the last of its turns, or is to take the first, as far as that is shown: of a program its name
+    alone."""
     models: dict[str, tuple[str, ...]]
     """Seat to the models that said they answered; seats without any are left out."""
     role_names: dict[str, str] = Field(exclude=True)
@@ -286,7 +305,7 @@ def run_report(debate: DebateState) -> RunReport:
         kind=_kind(debate),
         rehearsed=bool(_rehearsal(debate)),
         in_part=rehearsed_in_part(debate, opened.cast, debate.cast),
-        cast={seat: tuple(map(model_spec.public_name, specs)) for seat, specs in debate.cast.items()},
+        cast={role: tuple(map(model_spec.public_name, specs)) for role, specs in speakers(debate).items()},
         models=_by_seat(debate, lambda reply: (reply.model,)),
         role_names={role: debate.format.name_of(role) for role in debate.active_seats},
         settings=dict(_settings(debate)),

@@ -28,10 +28,12 @@ from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage,
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_text
 from debate_orchestrator.util.errors import BadFile, BadJournal, UserError
+from debate_orchestrator.util.numbers import plural
 
 IMPORTED = "imported"
 """The key of `tournament.json` that says where imported rows come from."""
 _SEATS: dict[str, Side] = {"a": "pro", "b": "con"}
+_REPLIES = (Spoke, StructuredReplyGiven, Declined)
 _WINNERS: dict[str, Winner] = {"a": "pro", "b": "con", TIE: "tie", "consensus": "tie"}
 
 
@@ -80,7 +82,7 @@ def read_rows(folder: str) -> Rows:
     debates = [_debate_row(folder, debate, scheduled.get(debate.name), names) for debate in run_debates]
     ballots = [row for debate in run_debates for row in _ballot_rows(debate.name, debate, names, 0)]
     ballots += _repeated(run_debates, rejudged, names)
-    missing = _missing_notes(scheduled, run_debates, rejudged)
+    missing = [*_missing_notes(scheduled, run_debates, rejudged), *_changed_sides(run_debates)]
     return Rows(debates, ballots, [*left_out, *copies, *more_copies, *notes, *missing])
 
 
@@ -170,8 +172,9 @@ def _names(tournament: Tournament | None, debates: Sequence[_Debate]) -> dict[st
     show it, with a number if it is a program that was run with other arguments too."""
     models = (*tournament.spec.models, *tournament.spec.judges.pool) if tournament else ()
     names = {model_spec.real_spec(model.spec): model.name for model in models}
-    specs = (spec for debate in debates for specs in _cast(debate).values() for spec in specs)
-    for spec in dict.fromkeys(map(model_spec.real_spec, specs)):
+    casts = (spec for debate in debates for specs in _cast(debate).values() for spec in specs)
+    replying = (spec for debate in debates for spec in _reply_specs(debate).values())
+    for spec in dict.fromkeys(map(model_spec.real_spec, chain(casts, replying))):
         if spec not in names:
             shown, taken = model_spec.public_name(spec), set(names.values())
             numbered = (f"{shown} ({number})" for number in count(2))
@@ -190,6 +193,28 @@ def _cast(debate: _Debate) -> dict[str, tuple[str, ...]]:
     return cast
 
 
+def _reply_specs(debate: _Debate) -> dict[str, str]:
+    """Turn to the model spec that took it."""
+    replies = (entry.event for entry in debate.entries if isinstance(entry.event, _REPLIES))
+    return {event.turn_id: event.reply.spec for event in replies if event.reply.spec}
+
+
+def _debaters(debate: _Debate, seat: str) -> tuple[str, ...]:
+    """The model specs that took the turns of a side; before its first turn, those that are to take them."""
+    specs = _reply_specs(debate)
+    turns = (turn for turn in debate.report.turns if turn.seat == seat)
+    return tuple(dict.fromkeys(specs[turn.id] for turn in turns if turn.id in specs)) or _cast(debate).get(seat, ())
+
+
+def _changed_sides(debates: Sequence[_Debate]) -> Iterator[str]:
+    changed = [debate.name for debate in debates if any(len(_debaters(debate, seat)) > 1 for seat in _SEATS)]
+    if changed:
+        yield (
+            f"In {plural(len(changed), 'debate')} a model took over a side from another ({changed[0]} is the first): "
+            "that side counts for no model."
+        )
+
+
 def _name(spec: str, names: Mapping[str, str]) -> str:
     """The model behind a spec; of a stand-in, that it is one and for which model."""
     name = names[model_spec.real_spec(spec)]
@@ -197,7 +222,7 @@ def _name(spec: str, names: Mapping[str, str]) -> str:
 
 
 def _debate_row(folder: str, debate: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, str]) -> DebateRow:
-    report, cast = debate.report, _cast(debate)
+    report = debate.report
     page = DebateFiles.of_journal(debate.path).html
     first = debate.entries[0].event.settings.first if hasattr(debate.entries[0].event, "settings") else None
     return DebateRow(
@@ -206,8 +231,8 @@ def _debate_row(folder: str, debate: _Debate, scheduled: ScheduledDebate | None,
         topic=scheduled.topic_id if scheduled else report.topic,
         motion=scheduled.motion if scheduled else report.topic,
         category=scheduled.category if scheduled else "",
-        pro=_model(cast.get("a", ()), names),
-        con=_model(cast.get("b", ()), names),
+        pro=_model(_debaters(debate, "a"), names),
+        con=_model(_debaters(debate, "b"), names),
         first=_SEATS.get(str(first)),
         winner=_WINNERS.get(report.verdict.winner) if report.verdict else None,
         complete=report.status == "complete",
@@ -217,8 +242,9 @@ def _debate_row(folder: str, debate: _Debate, scheduled: ScheduledDebate | None,
     )
 
 
-def _model(cast: Sequence[str], names: Mapping[str, str]) -> str | None:
-    return _name(cast[0], names) if cast else None
+def _model(specs: Sequence[str], names: Mapping[str, str]) -> str | None:
+    """The model of a side; None if it has none, or more than one."""
+    return _name(specs[0], names) if len(specs) == 1 else None
 
 
 def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
@@ -255,7 +281,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     for entry, at in zip(entries, times, strict=True):
         if isinstance(entry.event, CallIntended):
             sent_at.setdefault(entry.event.turn_id, at)
-        elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn_id in sent_at:
+        elif isinstance(entry.event, _REPLIES) and entry.event.turn_id in sent_at:
             duration = at - sent_at[entry.event.turn_id]
             durations[entry.event.turn_id] = duration.total_seconds()
     return durations
@@ -264,7 +290,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
 def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, str], repeat: int) -> Iterator[BallotRow]:
     """Every ballot of a journal that is valid, save those cast before the first word."""
     turns = {turn.id: turn for turn in debate.report.turns}
-    seats = _judge_names(debate, names)
+    judge_names = _judge_names(debate, names)
     for vote in debate.report.votes:
         if vote.place == "start":
             continue
@@ -272,7 +298,7 @@ def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, str], repe
             if result is not None:
                 yield BallotRow(
                     debate=debate_id,
-                    judge=seats.get(vote.judge, vote.judge),
+                    judge=judge_names[turn_id],
                     winner=_WINNERS.get(result.winner),
                     scores=_scores(turns[turn_id]) if turn_id in turns else {},
                     round=vote.round,
@@ -296,14 +322,22 @@ def _scores(turn: TurnReport) -> dict[str, tuple[float, float]]:
 
 
 def _judge_names(debate: _Debate, names: Mapping[str, str]) -> dict[str, str]:
-    """A judge's seat to its model; a model that sits twice on a panel is two judges."""
-    specs = _cast(debate).get("judge", ())
-    judge_names: dict[str, str] = {}
-    for seat, spec in zip(judge_seats(len(specs)), specs, strict=True):
-        name = _name(spec, names)
-        others = sum(other.partition(" #")[0] == name for other in judge_names.values())
-        judge_names[seat] = f"{name} #{others + 1}" if others else name
-    return judge_names
+    """The turn of a ballot to its judge, which is the model that cast it. One that has two seats of a panel is two
+    judges."""
+    specs, cast = _reply_specs(debate), _cast(debate).get("judge", ())
+    in_seats = {seat: _name(spec, names) for seat, spec in zip(judge_seats(len(cast)), cast, strict=True)}
+    judges = {
+        turn: (vote.judge, _name(specs[turn], names) if turn in specs else in_seats[vote.judge])
+        for vote in debate.report.votes
+        for turn in vote.turns
+    }
+    seats: dict[str, list[str]] = {}
+    for seat, name in dict.fromkeys([*in_seats.items(), *judges.values()]):
+        seats.setdefault(name, []).append(seat)
+    numbers = {(seat, name): n for name, of_model in seats.items() for n, seat in enumerate(of_model, start=1)}
+    return {
+        turn: judge[1] if numbers[judge] == 1 else f"{judge[1]} #{numbers[judge]}" for turn, judge in judges.items()
+    }
 
 
 def _repeated(

@@ -166,6 +166,13 @@ def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
     assert rapporteur.issue_standings(debate) == {"I1": "a", "I2": "untouched", "I3": "even"}
     assert rapporteur.untouched_issues(debate) == ("I2",)
 
+    seen = {
+        f"1.verdict.judge{end}": {"issues": {"I1": "a", "I2": other, "I3": "even"}}
+        for end, other in (("", "a"), (".mirrored", "b"))
+    }
+    both = at("2.constructive.a", seen, mirror=True)
+    assert rapporteur.issue_standings(both) == {"I2": "a", "I3": "even"}  # of I1 the judge says A in either order
+
     mirrored = at("1.verdict.judge", mirror=True)
     ballot = debate.mirror.structured_reply(ADVERSARIAL.shapes["ballot"], {"issues": {"I1": "a", "I2": "even"}})
     assert mirrored.due[1].mirrored and ballot == {"issues": {"I1": "b", "I2": "even"}}
