@@ -26,7 +26,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
     speaker, waited, most = Speaker(rounds=1), list[str](), 0
     current = CurrentState(fold(journal.events))
 
-    journal.tell = waited.append
+    journal.notify = waited.append
 
     async def run() -> None:
         driving = asyncio.create_task(take_turns(journal, current, seats))

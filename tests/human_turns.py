@@ -51,7 +51,7 @@ class Script(Prompter):
         """What could be seen of a form at each question."""
         self.cleared = 0
 
-    def tell(self, *lines: str | Line) -> None:
+    def show(self, *lines: str | Line) -> None:
         self.told += [line.text if isinstance(line, Line) else line for line in lines]
 
     async def _read(self, question: Question) -> str:

@@ -183,7 +183,7 @@ def test_a_failing_disk_loses_nothing_unnamed(call: str, tmp_path: Path, monkeyp
         assert writer.is_in_place()
 
     with JournalWriter.create(path, opened()) as writer:
-        writer.tell = sentences.append
+        writer.notify = sentences.append
         append_on_failing_disk(writer)
         monkeypatch.undo()
         writer.append(MORE, queue_if_disk_full=True)

@@ -146,7 +146,7 @@ def test_a_terminal_shows_a_line_as_one(breaks: str) -> None:
     """The prompter shows each line that it is given as one, and keeps the spaces that indent it."""
     stream = StringIO()
     output = Vt100_Output(stream, lambda: Size(rows=24, columns=200), term="dumb")
-    Prompter(DummyInput(), output).tell(forging("  One:", breaks), Line(forging("Two:", breaks), True))
+    Prompter(DummyInput(), output).show(forging("  One:", breaks), Line(forging("Two:", breaks), True))
 
     shown = stream.getvalue()
     assert "  One:" in shown and "Two:" in shown and FORGED in shown and not begins_a_line(shown)

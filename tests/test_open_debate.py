@@ -123,7 +123,7 @@ def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(journal, "append_line", full_twice)
     monkeypatch.setattr(journal, "WRITE_AGAIN", 0.0)
-    monkeypatch.setattr(JournalWriter, "tell", told.append)
+    monkeypatch.setattr(JournalWriter, "notify", told.append)
     paid = paid_event()
     asyncio.run(create_paid_debate(awaited(paid), FILES)).journal.close()
     assert len(tried) == 3 and read(J).events == [paid]
@@ -149,7 +149,7 @@ def test_a_reply_to_a_journal_that_was_moved_is_named_as_lost(here: Path) -> Non
         create_debate(opened_event(cast=STAND_INS), FILES) as session,
         pytest.raises(PermanentFailure, match="moved or replaced"),
     ):
-        session.journal.tell = told.append
+        session.journal.notify = told.append
         asyncio.run(drive(session, seat_providers(session), RunOptions(on_text=move)))
     assert len(told) == 1 and told[0].startswith("Lost: 1.opening.a: its reply")
     assert Path(J).read_bytes() == Path("moved").read_bytes()

@@ -316,7 +316,7 @@ def test_a_ballot_that_is_lost_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
 
     async def cancelled() -> None:
         task = asyncio.create_task(run.run(asyncio.Event()))
-        monkeypatch.setattr(JournalWriter, "tell", staticmethod(lambda sentence: task.cancel()))
+        monkeypatch.setattr(JournalWriter, "notify", staticmethod(lambda sentence: task.cancel()))
         with pytest.raises(asyncio.CancelledError):
             await task
 

@@ -20,7 +20,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from wcwidth import wcwidth
 
 from debate_orchestrator.cli import ballot
-from debate_orchestrator.cli.output import print_document, print_status, say, say_broken
+from debate_orchestrator.cli.output import print_document, print_status, print_result, print_quoted
 from debate_orchestrator.terminal.prompt import Prompter
 from debate_orchestrator.util.rows import lay_out, padded, rows, shortened, width_of, wrap
 from debate_orchestrator.util.sanitize import sanitize
@@ -120,19 +120,19 @@ class Shell(FakeTerminal):
 
 @pytest.mark.parametrize("joins", [True, False])
 @pytest.mark.parametrize("said", WIDER_THAN_THEY_LOOK, ids=itertools.count())
-@pytest.mark.parametrize("way", ["say", "print_status", "print_document", "tell"])
+@pytest.mark.parametrize("way", ["print_result", "print_status", "print_document", "show"])
 def test_no_line_leaves_its_indent(way: str, said: str, joins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a speech holds, its rows are indented at a terminal, as this program measures it and wider."""
     shell, lines = Shell(80, joins=joins), [f"  {said}", f"  {VERDICT}"]
-    monkeypatch.setattr(sys, "stdout" if way in ("say", "print_document") else "stderr", shell)
-    if way == "tell":
+    monkeypatch.setattr(sys, "stdout" if way in ("print_result", "print_document") else "stderr", shell)
+    if way == "show":
         stream = StringIO()
-        Prompter(DummyInput(), Vt100_Output(stream, lambda: Size(rows=24, columns=80), term="dumb")).tell(*lines)
+        Prompter(DummyInput(), Vt100_Output(stream, lambda: Size(rows=24, columns=80), term="dumb")).show(*lines)
         shell.write(stream.getvalue())
     elif way == "print_document":
         print_document("\n".join([*lines, ""]))
     else:
-        {"say": say, "print_status": print_status}[way](*lines)
+        {"print_result": print_result, "print_status": print_status}[way](*lines)
 
     assert [line for line in shell.lines if line and not line.startswith("  ")] == []
     letters = "".join(shell.text.split())
@@ -156,7 +156,7 @@ def test_characters_that_an_encoding_lacks(monkeypatch: pytest.MonkeyPatch) -> N
     """They are escaped before a row is broken: their escapes are wider."""
     stream = TextIOWrapper(BytesIO(), encoding="latin-1", write_through=True)
     monkeypatch.setattr(sys, "stdout", stream)
-    say_broken("  " + "中" * 13 + " Researcher B wins the debate: 9.0 to 3.0. Checked.")
+    print_quoted("  " + "中" * 13 + " Researcher B wins the debate: 9.0 to 3.0. Checked.")
     rows_written = stream.buffer.getvalue().decode("latin-1").splitlines()  # type: ignore[attr-defined]
 
     assert all(len(row) < 80 and row.startswith("  ") for row in rows_written) and "\\u4e2d" in rows_written[0]

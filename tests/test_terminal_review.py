@@ -38,7 +38,7 @@ def cast(*keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = Non
 
         def read() -> None:
             reads.append(len(kept))
-            terminal.tell(READ)
+            terminal.show(READ)
 
         given = (begun or {}) | new_ballot(DIGEST, "ada", "2026-02-04")
         review = ReviewBallotForm(terminal, review_texts(), asked, given, read, kept.append)

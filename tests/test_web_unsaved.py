@@ -261,7 +261,7 @@ def code_of(name: str) -> int:
     return 130 if name == "SIGINT" else -signal.Signals[name]
 
 
-@pytest.mark.parametrize("say", [log.tell_line, lambda text: log.tell_error(ValueError(text)), logged])
+@pytest.mark.parametrize("say", [log.log_line, lambda text: log.log_error(ValueError(text)), logged])
 def test_what_is_told_moves_no_cursor_and_holds_no_secret(
     say: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

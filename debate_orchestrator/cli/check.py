@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import next_step, print_json, say
+from debate_orchestrator.cli.output import next_step, print_json, print_result
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import report_files, reviews, wording
@@ -48,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
         _print_facts(facts)
         if names := stand_ins(debate, debate.opened.cast):
             rehearsal_kind = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "A rehearsal"
-            say(f"{rehearsal_kind}: stand-ins spoke for {', '.join(names)}. {wording.FILLER}")
+            print_result(f"{rehearsal_kind}: stand-ins spoke for {', '.join(names)}. {wording.FILLER}")
         for report in verifications:
-            say(f"{name_of(report.path)}: {report.text}")
+            print_result(f"{name_of(report.path)}: {report.text}")
         next_step(_next(arguments, files, debate, verifications))
     if not all(report.ok or report.inconclusive for report in verifications):
         return 2
@@ -94,9 +94,9 @@ def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[st
 
 def _print_facts(facts: dict[str, Any]) -> None:
     lines = f"{facts['lines']} line{'s' * (facts['lines'] != 1)}"
-    say(f"{facts['journal']}: {lines}, in an unbroken chain (checksum {facts['head'][:16]}).")
+    print_result(f"{facts['journal']}: {lines}, in an unbroken chain (checksum {facts['head'][:16]}).")
     if facts["torn_bytes"]:
-        say(f"{facts['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them.")
-    say(f"Not complete: {', '.join(facts['due'])} due." if facts["due"] else "Complete.")
+        print_result(f"{facts['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them.")
+    print_result(f"Not complete: {', '.join(facts['due'])} due." if facts["due"] else "Complete.")
     for sentence in facts["missing"]:
-        say(sentence)
+        print_result(sentence)

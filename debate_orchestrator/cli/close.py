@@ -6,7 +6,7 @@ import argparse
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.floor import record, status
-from debate_orchestrator.cli.output import print_json, say
+from debate_orchestrator.cli.output import print_json, print_result
 from debate_orchestrator.core import schedule
 from debate_orchestrator.reports import wording
 
@@ -22,8 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(status(debate, arguments.journal))
         return 0
     due = ", ".join(turn.id for turn in debate.due)
-    say(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
+    print_result(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
     for sentence in wording.unheard(debate):
-        say(sentence)
-    say(f"Continue with `{wording.next_command(debate, arguments.journal)}`.")
+        print_result(sentence)
+    print_result(f"Continue with `{wording.next_command(debate, arguments.journal)}`.")
     return 0

@@ -6,7 +6,7 @@ import argparse
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import print_document, print_json, print_status, say
+from debate_orchestrator.cli.output import print_document, print_json, print_status, print_result
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import Comparison, compare
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         fields = {"report": arguments.to, "comparison": comparison.model_dump(mode="json", by_alias=True)}
         print_json({"status": "compared", **fields})
     elif arguments.to:
-        say(f"Comparison of {len(reports)} debates written to {arguments.to}.")
+        print_result(f"Comparison of {len(reports)} debates written to {arguments.to}.")
     else:
         print_document(markdown.render_comparison(comparison))
     return 0

@@ -69,7 +69,7 @@ class Controls:
     ):
         self._session, self._live, self._person_input = session, live, person_input
         self._message: Callable[[str], None] = live.message if live else print_status
-        session.journal.tell = self._message
+        session.journal.notify = self._message
         self._on_event = on_event
         self._task = asyncio.current_task()
         self._terminal: TerminalControl | None = None

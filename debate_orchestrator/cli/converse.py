@@ -9,7 +9,7 @@ from functools import partial
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import must_be_no_report, setup_questions
-from debate_orchestrator.cli.output import at_terminal, print_status, say
+from debate_orchestrator.cli.output import at_terminal, print_status, print_result
 from debate_orchestrator.cli.run import run_settings
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine.start import as_rehearsal, check_settings
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if any((arguments.answers, arguments.format, arguments.moderator, arguments.rehearse)):
         hint = "Try: `debate run --answers FILE` asks nothing; `debate ask FILE` asks one question a call."
         raise BadSettings(f"The setup conversation needs a terminal, and there is none. {hint}")
-    say(*_WITHOUT_TERMINAL.split("\n"))
+    print_result(*_WITHOUT_TERMINAL.split("\n"))
     return 0
 
 
@@ -84,7 +84,7 @@ def _converse(arguments: argparse.Namespace) -> int:
             settings = conversation.run()
     except (Postponed, prompt.Quit, KeyboardInterrupt, EOFError) as error:
         consent.remember_answers(conversation.setup_file.path, conversation.approved_answers(), conversation.calls())
-        _tell_setup_file(conversation.setup_file, rehearse=arguments.rehearse)
+        _print_setup_file(conversation.setup_file, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Postponed) else 130
     return _run_debate(conversation, settings, permissions)
 
@@ -105,7 +105,7 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
     return run_settings(settings, arguments)
 
 
-def _tell_setup_file(setup_file: SetupFile, *, rehearse: bool) -> None:
+def _print_setup_file(setup_file: SetupFile, *, rehearse: bool) -> None:
     """Says where the answers are and how to continue. They are those of the real debate."""
     print_status(f"debate: {setup_file.leaving_message()}")
     if rehearse and setup_file.saved:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import at_terminal, next_step, print_json, say
+from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_result
 from debate_orchestrator.cli.replay import checked_pace, play_journal
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.files import create
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     # A pipe is read by a program, or cut off by one: the whole text is there if it is asked for.
     arguments.quiet = quiet or not (at_terminal(sys.stdout) or arguments.no_pace or arguments.pace)
     if not arguments.quiet:
-        say(f"A recorded debate, played again ({name}; `debate demo --list` has more).", "")
+        print_result(f"A recorded debate, played again ({name}; `debate demo --list` has more).", "")
     replay_command = f"debate demo --name {name}" if arguments.name else "debate demo"
     if arguments.pace is None and pace is not None:
         pace = _DEMO_PACE
@@ -83,6 +83,6 @@ def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:
         report = build_report(read(path).entries)
         rounds = plural(report.rounds_completed, "round")
         decided = report.verdict.decided if report.verdict else "No verdict"
-        say(f"{name}: {one_line(report.topic)}", f"    {rounds}. {decided}.")
+        print_result(f"{name}: {one_line(report.topic)}", f"    {rounds}. {decided}.")
     next_step("`debate demo --name NAME` replays one.")
     return 0

@@ -21,7 +21,7 @@ from debate_orchestrator.cli.output import (
     print_json_line,
     print_problems,
     print_status,
-    say,
+    print_result,
 )
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
@@ -173,7 +173,7 @@ def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate
             due = [turn.id for turn in session.state.due]
             print_json({"status": "waiting", "journal": files.journal, "due": due, "summary": waits})
         else:
-            say(waits)
+            print_result(waits)
             next_step(f"{hint}.")
         return 3
     reports = write_reports(session)
@@ -184,7 +184,7 @@ def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate
         return code
     if not quiet and (spending := spending_line(session.state)):
         print_status(spending)
-    tell_reports(reports, quiet=quiet)
+    print_reports(reports, quiet=quiet)
     rehearsal = model_spec.is_rehearsal(session.state.cast) or getattr(arguments, "rehearse", False)
     if reports.page and not quiet and not rehearsal:
         ask_first = f"`{command('resume', files.journal)}` asks for what is missing; then " if code else ""
@@ -195,14 +195,14 @@ def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate
 def _take_turns(session: OpenDebate, arguments: argparse.Namespace, estimate_text: str) -> None:
     """Takes every turn that can be taken from here. An error is raised with what is saved and how to continue."""
     if not is_silent(arguments):
-        tell_estimate(session, estimate_text)
+        print_estimate(session, estimate_text)
     try:
         coroutines.run(_drive(session, arguments))
     except ExternalError as error:
         raise session.with_saved(error) from error
 
 
-def tell_estimate(session: OpenDebate, estimate_text: str = "") -> None:
+def print_estimate(session: OpenDebate, estimate_text: str = "") -> None:
     """Prints on stderr what the turns left are expected to take, before the first call: a file may ask for much.
     `estimate_text` is that of `drive_to_report`."""
     rehearsal = estimate_text or model_spec.is_rehearsal(session.state.cast)
@@ -267,9 +267,9 @@ def write_reports(session: OpenDebate) -> WrittenReports:
     return WrittenReports(report, summary, None if problems else session.files.html)
 
 
-def tell_reports(reports: WrittenReports, *, quiet: bool = False) -> None:
+def print_reports(reports: WrittenReports, *, quiet: bool = False) -> None:
     """Prints how a debate ended and where its report is; with `quiet`, the closing line alone."""
-    say(reports.summary)
+    print_result(reports.summary)
     winner_is_behind = reports.report.verdict is not None and reports.report.verdict.winner_is_behind
     more_lines = (wording.BEHIND if winner_is_behind else "", f"HTML report: {reports.page}" if reports.page else "")
     for line in () if quiet else filter(None, more_lines):

@@ -8,7 +8,7 @@ from typing import Any
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal, is_unfinished
-from debate_orchestrator.cli.output import print_json, say, say_broken
+from debate_orchestrator.cli.output import print_json, print_result, print_quoted
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import record_alone
@@ -42,10 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
             {**status(debate, arguments.journal), "to": list(question_event.to), "briefs_put_before": briefed_turns}
         )
         return 0
-    say_broken(wording.user_event_text(debate, question_event) or "")
+    print_quoted(wording.user_event_text(debate, question_event) or "")
     if briefed_turns:
-        say(f"These turns were briefed before the question and will not see it: {', '.join(briefed_turns)}.")
-    say(f"Continue with `{wording.next_command(debate, arguments.journal)}`.")
+        print_result(f"These turns were briefed before the question and will not see it: {', '.join(briefed_turns)}.")
+    print_result(f"Continue with `{wording.next_command(debate, arguments.journal)}`.")
     return 0
 
 

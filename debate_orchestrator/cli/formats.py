@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import format_name, next_step, print_json, say
+from debate_orchestrator.cli.output import format_name, next_step, print_json, print_result
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader, scaffold
@@ -53,7 +53,7 @@ def _print_list(arguments: argparse.Namespace) -> int:
         print_json({"formats": [{key: getattr(format, key) for key in keys} for format in formats]})
         return 0
     for format in formats:
-        say(f"{format.name}: {format.about}")
+        print_result(f"{format.name}: {format.about}")
     next_step("`debate formats NAME` shows one; `debate formats new NAME` copies one to change.")
     return 0
 
@@ -74,10 +74,10 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
         return 0
     templates = [file for file in copy.files if file.endswith(loader.SUFFIX)]
     others = [file for file in copy.files if file not in templates]
-    say(f"{copy.shown_path}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
-    say("Change what you like, then:")
+    print_result(f"{copy.shown_path}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
+    print_result("Change what you like, then:")
     for command, about in commands.items():
-        say(f"  {command}", f"      {about}")
+        print_result(f"  {command}", f"      {about}")
     return 0
 
 
@@ -91,11 +91,11 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
         agenda = [{"part": part, "order": order, "turns": turns} for part, order, turns in stages]
         print_json({"format": format.model_dump(mode="json"), "rounds": rounds, "agenda": agenda})
         return 0
-    say(f"{format.title} ({format.name})", format.about, "")
+    print_result(f"{format.title} ({format.name})", format.about, "")
     _print_agenda(stages)
-    say("")
+    print_result("")
     for line in _rules(format):
-        say(line)
+        print_result(line)
     _print_rubric(format, rounds, strictness)
     return 0
 
@@ -111,8 +111,8 @@ def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:
     for part, order, turns in stages:
         if part != previous_part:
             previous_part = part
-            say(part)
-        say(f"  {', '.join(turns):44} {order if len(turns) > 1 or _CONDITION.search(order) else ''}".rstrip())
+            print_result(part)
+        print_result(f"  {', '.join(turns):44} {order if len(turns) > 1 or _CONDITION.search(order) else ''}".rstrip())
 
 
 def _rules(format: Format) -> Iterator[str]:
@@ -136,10 +136,10 @@ def _rules(format: Format) -> Iterator[str]:
 def _print_rubric(format: Format, rounds: int, strictness: str) -> None:
     rubric = format.rubric
     if rubric.criteria:
-        say("", f"Rubric {rubric.name}, {rubric.minimum:g} to {rubric.maximum:g}:")
+        print_result("", f"Rubric {rubric.name}, {rubric.minimum:g} to {rubric.maximum:g}:")
     for key, criterion in rubric.criteria.items():
         if criterion.when.holds(rounds=rounds, strictness=strictness):
-            say(f"  {key}: {criterion.about}")
+            print_result(f"  {key}: {criterion.about}")
     for level, texts in rubric.strictness.items():
-        say(f"Judge {level}: {texts.about}")
+        print_result(f"Judge {level}: {texts.about}")
     next_step(f'`debate run --format {format_name(format)} --topic "..." --rehearse` shows every brief.')

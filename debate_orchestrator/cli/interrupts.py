@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.util.coroutines import STOPPING
-from debate_orchestrator.util.messages import Tell
+from debate_orchestrator.util.messages import Notify
 from debate_orchestrator.util.signals import handled_by, terminating
 
 
@@ -36,7 +36,7 @@ class Interruption:
 
 @contextmanager
 def graceful_stop(
-    stop: Callable[[], None], cancel: Callable[[], None], message: str = STOPPING, tell: Tell = print_status
+    stop: Callable[[], None], cancel: Callable[[], None], message: str = STOPPING, notify: Notify = print_status
 ) -> Iterator[Interruption]:
     """The first Ctrl-C is answered with `message`, and calls `stop`, which starts nothing more. The second one,
     SIGTERM and SIGHUP call `cancel`, which cancels running calls."""
@@ -47,7 +47,7 @@ def graceful_stop(
         if second_interrupt:
             cancel()
         else:
-            tell(message)
+            notify(message)
             stop()
 
     def terminated() -> None:

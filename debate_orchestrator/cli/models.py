@@ -6,7 +6,7 @@ import argparse
 import shlex
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import next_step, print_json, say_broken
+from debate_orchestrator.cli.output import next_step, print_json, print_quoted
 from debate_orchestrator.providers import discovery, pricing
 
 _SHOWN = 12
@@ -26,14 +26,14 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 0
     for source in model_sources:
-        say_broken(f"{'yes' if source.ready else ' no'}  {source.spec:26} {source.about}")
+        print_quoted(f"{'yes' if source.ready else ' no'}  {source.spec:26} {source.about}")
         if source.models:
             more_count = len(source.models[_SHOWN:]) + source.more
-            say_broken(f"     {', '.join(source.models[:_SHOWN])}{f' and {more_count:,} more' if more_count else ''}")
+            print_quoted(f"     {', '.join(source.models[:_SHOWN])}{f' and {more_count:,} more' if more_count else ''}")
     table = pricing.table()
     names = [name for models in table.vendors.values() for name in models]
-    say_broken("", f"Models with known prices (as of {table.date}): {', '.join(names)}.")
-    say_broken(f"By default: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
+    print_quoted("", f"Models with known prices (as of {table.date}): {', '.join(names)}.")
+    print_quoted(f"By default: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
     program = next(
         (source.spec for source in model_sources if source.ready and source.about.endswith("is installed")), "MODEL"
     )

@@ -9,8 +9,8 @@ import asyncio
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines
 from debate_orchestrator.cli.consent import new_debate
-from debate_orchestrator.cli.driving import tell_estimate
-from debate_orchestrator.cli.output import print_status, say
+from debate_orchestrator.cli.driving import print_estimate
+from debate_orchestrator.cli.output import print_status, print_result
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import OpenDebate
@@ -40,11 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
 
         def before_calls(session: OpenDebate) -> None:
             print_status(cast_line(settings))
-            tell_estimate(session)
+            print_estimate(session)
 
         if not arguments.json:
             for line in setup:
-                say(line)
+                print_result(line)
         folder = TurnsFolder(session.files.turns, print_status)
         result = Stepper(session, folder, permissions, before_calls, just_opened=True).step()
         return print_step(result, session, arguments, setup if arguments.json else ())

@@ -98,12 +98,12 @@ def _print_json(value: dict[str, Any], stream: TextIO, **options: Any) -> None:
     write(f"{text}\n")
 
 
-def say(*lines: str) -> None:
+def print_result(*lines: str) -> None:
     """Prints a result for a person, on stdout. Each of the lines stays one, whatever names or values are in it."""
     _write(lines, sys.stdout)
 
 
-def say_broken(*lines: str) -> None:
+def print_quoted(*lines: str) -> None:
     """Prints a result that quotes what was said, with its lines broken in a pipe too: it may end at a terminal, where
     the rest of a long line would look like a line of this program."""
     _write(lines, sys.stdout, broken=True)
@@ -116,7 +116,7 @@ def print_document(text: str) -> None:
 
 def print_status(*lines: str, broken: bool = False) -> None:
     """Prints progress or advice, each of the lines as one, on stderr, after the results before it where both go into
-    one pipe; `broken` as `say_broken` does. If stderr can't be written to, the work goes on."""
+    one pipe; `broken` as `print_quoted` does. If stderr can't be written to, the work goes on."""
     with suppress(OSError):
         sys.stdout.flush()
     with suppress(OSError):

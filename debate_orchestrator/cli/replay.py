@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import live_view, terminal_control
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import next_step, print_json, print_status, say, say_broken
+from debate_orchestrator.cli.output import next_step, print_json, print_status, print_result, print_quoted
 from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Event, ReplyEvent
 from debate_orchestrator.core.fold import apply, fold
@@ -87,7 +87,7 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
     if arguments.json:
         print_json({"status": report.status, "report": to, "summary": summary})
     else:
-        say(summary)
+        print_result(summary)
     return finished
 
 
@@ -107,7 +107,7 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
         for line in announcer.new(debate):
             # A judge's words are indented, as speeches are, so that they pass for no announcement.
             lines = _indented(line.text) if line.kind == "reason" else line.text.split("\n")
-            say_broken(*[""] * line.heading, *lines)
+            print_quoted(*[""] * line.heading, *lines)
     return True
 
 
@@ -124,10 +124,10 @@ async def _play_live(debate: DebateState, events: list[Event], pace: float | Non
 def _print_opening(debate: DebateState) -> None:
     """Prints the topic and the positions."""
     setup, format = debate.opened.settings, debate.format
-    say_broken(f"Topic: {one_line(setup.topic)}")
+    print_quoted(f"Topic: {one_line(setup.topic)}")
     for side in format.sides:
         side_word = f" ({format.seats[side].side})" if format.seats[side].side else ""
-        say_broken(f"{format.name_of(side)}{side_word}: {one_line(setup.positions[side])}")
+        print_quoted(f"{format.name_of(side)}{side_word}: {one_line(setup.positions[side])}")
 
 
 def _print_event(debate: DebateState, event: Event) -> None:
@@ -138,9 +138,9 @@ def _print_event(debate: DebateState, event: Event) -> None:
             entry = transcript_entries.entry(debate, turn)
             text = with_quotation_marks(entry.text.strip(), debate.format.checked_tags)
             text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.spec) else text
-            say_broken("", debate.format.heading_of(turn), "", *_indented(text), "", *quote_findings(entry.quotes))
+            print_quoted("", debate.format.heading_of(turn), "", *_indented(text), "", *quote_findings(entry.quotes))
     if line := wording.user_event_text(debate, event):
-        say_broken("", line)
+        print_quoted("", line)
 
 
 def _indented(text: str) -> list[str]:

@@ -9,7 +9,7 @@ import shlex
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import next_step, print_json, print_problems, print_status, say
+from debate_orchestrator.cli.output import next_step, print_json, print_problems, print_status, print_result
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import report_of, summary_line
 from debate_orchestrator.setup import risks
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"status": report.status, "report": path, "page": page, "summary": summary})
     else:
-        say(summary)
+        print_result(summary)
         if page:
             print_status(f"HTML report: {page}")
             next_step(f"open {shlex.quote(page)} in a browser.")

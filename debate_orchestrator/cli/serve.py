@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_status, say
+from debate_orchestrator.cli.output import print_status, print_result
 from debate_orchestrator.util import threads
 from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.web import must_be_installed
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     public = arguments.public is not None
 
     def ready(address: str) -> None:
-        say(address)
+        print_result(address)
         sys.stdout.flush()
         what = "Visitors' debates" if public else "The debates of this folder"
         print_status(f"{what} are served there, to this machine alone. Ctrl-C ends the server.")

@@ -11,9 +11,9 @@ from typing import Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import max_cost_change
 from debate_orchestrator.cli.consent import existing_debate
-from debate_orchestrator.cli.driving import finished_sentence, tell_estimate, tell_reports, write_reports
+from debate_orchestrator.cli.driving import finished_sentence, print_estimate, print_reports, write_reports
 from debate_orchestrator.cli.journals import find_journal, waits_for_host
-from debate_orchestrator.cli.output import next_step, print_json, print_status, printing_problems, say
+from debate_orchestrator.cli.output import next_step, print_json, print_status, printing_problems, print_result
 from debate_orchestrator.cli.piped import Piped
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import Event
@@ -100,7 +100,7 @@ def _take(
 ) -> Stepper:
     """A step that has taken the replies. Problems with others are added; the rest of `piped` stays in files."""
     folder = TurnsFolder(session.files.turns, print_status)
-    stepper = Stepper(session, folder, flags.permissions_of(arguments), tell_estimate)
+    stepper = Stepper(session, folder, flags.permissions_of(arguments), print_estimate)
     try:
         stepper.take(replies, one_agent=arguments.one_agent)
     except BaseException:
@@ -199,9 +199,9 @@ def _print_results(
         print_json(fields | report_data | ({"missing": result.missing} if result.missing else {}))
     else:
         for line in show:
-            say(line)
+            print_result(line)
         if result.accepted and schedule.can_change_issues(session.state):
-            say(
+            print_result(
                 "The list can be changed until a side has spoken on it: name the ids to keep and new questions, in the "
                 f"new order, as in `{command('step', files.journal)} --issues I2 I1 'Who pays?'`."
             )
@@ -212,9 +212,9 @@ def _print_results(
         for sentence in result.missing:
             print_status(sentence)
         for turn in result.turns:
-            say(f"due: {turn.turn} ({turn.title})", f"     brief {turn.brief}", f"     reply {turn.reply}")
+            print_result(f"due: {turn.turn} ({turn.title})", f"     brief {turn.brief}", f"     reply {turn.reply}")
         if reports:
-            tell_reports(reports)
+            print_reports(reports)
 
 
 def _turn_fields(turn: DueTurn, *, schemas: bool) -> dict[str, Any]:

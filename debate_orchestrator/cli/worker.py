@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.interrupts import graceful_stop
-from debate_orchestrator.cli.output import print_json, print_problems, say
+from debate_orchestrator.cli.output import print_json, print_problems, print_result
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.setup.risks import WANTS
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import Interrupted, PermanentFailure, saved_but_for
-from debate_orchestrator.util.log import take_records, tell_line
+from debate_orchestrator.util.log import print_log_records, log_line
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         counts = {"completed": progress.completed, "calls": progress.calls, "lost": lost}
         print_json({"status": status, **counts, "problems": problems})
     else:
-        say(f"{plural(progress.completed, 'debate')} completed here, with {plural(progress.calls, 'call')}.")
+        print_result(f"{plural(progress.completed, 'debate')} completed here, with {plural(progress.calls, 'call')}.")
     if interrupted:
         raise Interrupted(f"{saved_but_for(lost)} Other workers continue with the debates under way.")
     if problems:
@@ -78,21 +78,21 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
 
-    take_records()
+    print_log_records()
     # The names in what is told come from the database, and could add lines of their own.
-    tell = ignore if arguments.quiet else tell_line
-    async with open_database(arguments.url, tell) as database:
+    notify = ignore if arguments.quiet else log_line
+    async with open_database(arguments.url, notify) as database:
         worker = Worker(
             database,
             find_problems,
             concurrency=concurrency,
             permissions=permissions,
             on_change=progress,
-            tell=tell,
+            notify=notify,
         )
-        tell(f"Waiting for debates from {database.address}. Ctrl-C ends this worker.")
+        notify(f"Waiting for debates from {database.address}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
-        with graceful_stop(worker.stop, worker.cancel_jobs, tell=tell_line) as interruption:
+        with graceful_stop(worker.stop, worker.cancel_jobs, notify=log_line) as interruption:
             await worker.work(until_done=arguments.until_done)
         if showing is not None:
             showing.cancel()
@@ -109,5 +109,5 @@ async def _show(progress: Progress) -> None:
         line = f"{plural(progress.completed, 'debate')} completed here · {progress.in_flight:,} calls in flight"
         line += f", {progress.rate():,.0f} a minute"
         if line != last:
-            tell_line(line)
+            log_line(line)
         last = line

@@ -30,7 +30,7 @@ from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DiskFull, ExternalError, Paused, ProviderFailed, ReplyPending
-from debate_orchestrator.util.messages import Tell, command, ignore
+from debate_orchestrator.util.messages import Notify, command, ignore
 from debate_orchestrator.util.numbers import plural
 
 RequireConsent = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
@@ -266,9 +266,9 @@ def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
     )
 
 
-def finish(session: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[str]]:
+def finish(session: OpenDebate, notify: Notify = ignore) -> tuple[ReportModel, list[str]]:
     """Writes the report of a debate and the page beside it; returns the report, and why the page could not be written.
-    `tell` gets a sentence for each file that was kept under another name.
+    `notify` gets a sentence for each file that was kept under another name.
 
     Raises Paused if turns are due that only an agent host can take, PermanentFailure if the journal was deleted, moved
     or replaced meanwhile, and BadFile if the report can't be written.
@@ -284,6 +284,6 @@ def finish(session: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[
     session.journal.must_be_in_place()
     report = report_of(files.journal, session.journal.entries)
     try:
-        return report, report_files.write_both(report, files.report, files.html, tell)
+        return report, report_files.write_both(report, files.report, files.html, notify)
     except DiskFull as error:
         raise session.with_saved(error) from error

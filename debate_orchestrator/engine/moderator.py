@@ -32,7 +32,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
-from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.messages import Notify, ignore
 from debate_orchestrator.util.numbers import plural
 
 _ATTEMPTS = 2
@@ -50,7 +50,7 @@ class ModeratorLimits(NamedTuple):
     """Seconds for which a failing call is repeated."""
     max_cost: float | None
     """US dollars that all calls of the setup may cost together; None for no cap."""
-    tell: Tell
+    notify: Notify
     """Gets a sentence about what happens."""
     stop: asyncio.Event
     """Once it is set no further call is made, and the reply under way is awaited."""
@@ -65,13 +65,13 @@ class ModeratorLimits(NamedTuple):
 
 
 async def derive_positions(
-    settings: Settings, provider: Provider, tell: Tell, stop: asyncio.Event
+    settings: Settings, provider: Provider, notify: Notify, stop: asyncio.Event
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
     """The position of each side, and every reply that was paid for, the one that was used last. ProviderFailed if no
     reply can be used; Paused if none came in time or a call would exceed the cap."""
     progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     state = SetupState(answers={"topic": settings.topic}, progress=progress)  # needs nothing but positions next
-    limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, stop, _NOTHING_OPENED, _GIVE_POSITIONS)
+    limits = ModeratorLimits(settings.retry_for, settings.max_cost, notify, stop, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid_replies: list[Reply] = []
     proposed = await propose(state, provider, SetupQuestions(loader.load(settings.format)), limits, paid_replies)
     return proposed.answers["positions"], tuple(paid_replies)
@@ -94,7 +94,7 @@ async def propose(
     brief, work = _brief(task, state), _WORK[task.name]
     price = cost_before_call(provider.name, brief)
     price_text = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
-    limits.tell(f"{work}: {provider.name}{price_text}.")
+    limits.notify(f"{work}: {provider.name}{price_text}.")
 
     def spent() -> float:
         return sum(_capped_cost(reply) for reply in (*state.progress.paid, *paid_replies))
@@ -156,7 +156,7 @@ async def _reply(
         except ExternalError as failure:
             wait = retries.next_wait(failure)
             if wait is not None and not limits.stop.is_set():
-                limits.tell(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
+                limits.notify(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
                 with suppress(TimeoutError):
                     await asyncio.wait_for(limits.stop.wait(), wait)
             if wait is None or limits.stop.is_set():

@@ -33,7 +33,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_text
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
-from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.messages import Notify, ignore
 
 
 def as_rehearsal(settings: Settings, *, people: bool = False) -> Settings:
@@ -113,7 +113,7 @@ def check_settings(
 
 async def opened_with_positions(
     settings: Settings,
-    tell: Tell = ignore,
+    notify: Notify = ignore,
     permissions: Permissions = NO_PERMISSIONS,
     stop: asyncio.Event | None = None,
 ) -> Opened:
@@ -127,7 +127,7 @@ async def opened_with_positions(
     if not spec:
         return opened
     provider = casting.make_provider(spec, CurrentState(fold([opened])), permissions)
-    positions, replies = await derive_positions(settings, provider, tell, stop or asyncio.Event())
+    positions, replies = await derive_positions(settings, provider, notify, stop or asyncio.Event())
     origins = {**settings.origins, "positions": "derived"}
     return opened.with_settings(positions=positions, origins=origins).model_copy(update={"derived": replies})
 

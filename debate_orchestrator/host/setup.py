@@ -35,7 +35,7 @@ from debate_orchestrator.storage.files import move_aside
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
-from debate_orchestrator.util.messages import Tell, command, ignore
+from debate_orchestrator.util.messages import Notify, command, ignore
 
 
 class AskResult(FrozenModel):
@@ -68,14 +68,14 @@ def ask(
     path: str,
     answers: Mapping[str, str | bytes],
     questions: SetupQuestions,
-    tell: Tell = ignore,
+    notify: Notify = ignore,
     wait: float = 0.0,
     *,
     has_consented: HasConsented = has_no_risks,
 ) -> AskResult:
     """Takes `answers` (key to answer; a moderator's turn to its reply as bytes, or to the reply's file) into the
     answers file at `path`, and says what comes next. A bad answer is a problem; the others are taken. Waits up to that
-    many seconds for a moderator's reply that is due. `tell` gets a sentence for each file that was moved aside. By
+    many seconds for a moderator's reply that is due. `notify` gets a sentence for each file that was moved aside. By
     default, there is no consent to any risk.
 
     Raises BadSettings if the file holds an answer that can't be taken, or if its debate is open already and no new
@@ -83,12 +83,12 @@ def ask(
     state = _initial_state(path, has_consented, starts_anew="topic" in answers)
     state, problems = questions.with_checked_answers(state), list[str]()
     state = _with_free_output(state, has_consented, problems)
-    folder = TurnsFolder(setup_folder(path), tell)
+    folder = TurnsFolder(setup_folder(path), notify)
     due = questions.next(state)
     state, rejected_keys = _take_all(state, answers, questions, problems)
 
     def save_state(state: SetupState) -> None:
-        save(path, state, tell)
+        save(path, state, notify)
 
     save_state(state)  # before the wait too, in which this call may be ended
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:

@@ -104,7 +104,7 @@ def step(
     with continue_debate(journal, consent_if_trusted(trust)) as session:
         if session.state.due:
             must_be_callable(session.state.cast)
-        stepper = Stepper(session, TurnsFolder(session.files.turns, session.journal.tell))
+        stepper = Stepper(session, TurnsFolder(session.files.turns, session.journal.notify))
         try:
             stepper.take(replies or {}, wait_for_room=False)
             result = stepper.step()
@@ -173,7 +173,7 @@ class Stepper:
             except (BadReply, OutOfTurn) as error:
                 self._reject(turn_id, error.problems)
         if self.session.journal.unsaved:
-            coroutines.run(self.session.journal.wait_for_room(), asyncio.Event(), self.folder.tell)
+            coroutines.run(self.session.journal.wait_for_room(), asyncio.Event(), self.folder.notify)
         if one_agent and (note := Noted(note="one agent")) not in self.state.notes:
             self.session.record(note)
         self.session.journal.sync()
@@ -231,7 +231,7 @@ class Stepper:
         if self.providers:
             options = RunOptions()
             driving = drive(self.session, self.providers, options)
-            coroutines.run(driving, options.stop, self.folder.tell)
+            coroutines.run(driving, options.stop, self.folder.notify)
         return len(self.state.replies) > before
 
     def _take(self, turn_id: str, text: str, *, queue_if_disk_full: bool = False) -> None:

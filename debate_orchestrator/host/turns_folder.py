@@ -21,7 +21,7 @@ from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.storage.files import encoded, make_folder, move_aside, write_atomic
 from debate_orchestrator.util.data import error_text, is_link, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, Interrupted, with_hint
-from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.messages import Notify, ignore
 from debate_orchestrator.util.redact import redact
 
 _POLL_SECONDS = 0.3
@@ -41,10 +41,10 @@ class TurnFiles(NamedTuple):
 
 
 class TurnsFolder:
-    """The folder of a debate or a setup, made with the first brief. `tell` gets what the user should know."""
+    """The folder of a debate or a setup, made with the first brief. `notify` gets what the user should know."""
 
-    def __init__(self, folder: str, tell: Tell = ignore):
-        self.folder, self.tell = folder, tell
+    def __init__(self, folder: str, notify: Notify = ignore):
+        self.folder, self.notify = folder, notify
 
     def turn_files(self, turn_id: str, wants: str) -> TurnFiles:
         """The paths of a turn's brief and reply. The agent sees them, and no judge is told that it sees the debate

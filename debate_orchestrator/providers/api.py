@@ -348,7 +348,7 @@ def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, An
         "follow_redirects": False,
         "event_hooks": {
             "request": [_checked(server, insecure), _learn_key if server.url is None else _strip(server)],
-            "response": [_tell_listener, event_stream.limit_body],
+            "response": [_notify_listener, event_stream.limit_body],
         },
         "headers": {"accept-encoding": "identity"},  # so that what comes is what is counted
         "verify": not plain,  # without TLS there are no certificates to load
@@ -375,7 +375,7 @@ def _open_session(transport: Any) -> Any:
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
 
-async def _tell_listener(response: Any) -> None:
+async def _notify_listener(response: Any) -> None:
     """A hook of the HTTP client: passes the status and the headers of a response to the listener of the call."""
     listening = response_listener.get()
     if listening is not None:

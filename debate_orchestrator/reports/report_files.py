@@ -28,7 +28,7 @@ from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
-from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.messages import Notify, ignore
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact, redact_json
 
@@ -175,22 +175,22 @@ def render_file(report: ReportModel, suffix: str, version: str = __version__) ->
     return f"{before}{digest}{after}"
 
 
-def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
+def write(report: ReportModel, path: str, notify: Notify = ignore) -> str:
     """Writes a report as the type of file that the path's suffix names; returns the path. BadFile for another suffix,
     or if the file there is not a report. A report there is replaced only if its checksum shows that this program wrote
-    every byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
+    every byte of it; otherwise it is kept beside the new one, and `notify` gets a sentence."""
     suffix = os.path.splitext(checked_path(path))[1]
     if path_kept := write_atomic(path, render_file(report, suffix), ours=lambda there: _is_unchanged(there, suffix)):
-        tell(f"{name_of(path)} was edited, or is not from this program; it is kept as {name_of(path_kept)}.")
+        notify(f"{name_of(path)} was edited, or is not from this program; it is kept as {name_of(path_kept)}.")
     return path
 
 
-def write_both(report: ReportModel, path: str, html_path: str, tell: Tell = ignore) -> list[str]:
+def write_both(report: ReportModel, path: str, html_path: str, notify: Notify = ignore) -> list[str]:
     """Writes the report, and the one in HTML beside it; BadFile if the first can't be written. Returns the reasons why
     the second can't be written: the first is written all the same."""
-    write(report, path, tell)
+    write(report, path, notify)
     try:
-        write(report, html_path, tell)
+        write(report, html_path, notify)
     except BadFile as error:
         return error.problems
     return []

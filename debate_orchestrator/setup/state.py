@@ -25,7 +25,7 @@ from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import begins_like_one
 from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile, DebateError
-from debate_orchestrator.util.messages import Tell, command, ignore
+from debate_orchestrator.util.messages import Notify, command, ignore
 
 MAX_KEPT = 20
 """Wordings of the topic, and pairs of rejected positions, that a conversation keeps: the latest ones."""
@@ -75,8 +75,8 @@ def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, text) for name, text in texts if isinstance(text, str)]
 
 
-def save(path: str, state: SetupState, tell: Tell = ignore) -> None:
-    """Saves the conversation. A file that `save` did not write is moved aside, and `tell` gets a sentence."""
+def save(path: str, state: SetupState, notify: Notify = ignore) -> None:
+    """Saves the conversation. A file that `save` did not write is moved aside, and `notify` gets a sentence."""
     data = {
         **state.answers,
         "sources": dict(state.origins),
@@ -84,7 +84,7 @@ def save(path: str, state: SetupState, tell: Tell = ignore) -> None:
     }
     text = _text(path, data)
     if path_kept := write_atomic(path, text, ours=lambda content: _is_conversation(path, content)):
-        tell(f"{name_of(path)} was edited by hand: kept as {name_of(path_kept)}.")
+        notify(f"{name_of(path)} was edited by hand: kept as {name_of(path_kept)}.")
 
 
 def _text(path: str, data: Mapping[str, Any]) -> str:

@@ -40,7 +40,7 @@ from debate_orchestrator.util.data import (
     read_regular,
 )
 from debate_orchestrator.util.errors import BadJournal, JournalWriteError, LockedJournal, PermanentFailure
-from debate_orchestrator.util.messages import Tell, command
+from debate_orchestrator.util.messages import Notify, command
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redactor
 from debate_orchestrator.util.sanitize import count_words
@@ -148,7 +148,7 @@ class JournalWriter:
 
     entries: list[Entry]
     """Every line, those of earlier writers too, and those that wait for room."""
-    tell: Tell = logging.getLogger(__name__).warning
+    notify: Notify = logging.getLogger(__name__).warning
     """Gets a sentence when a line begins to wait for room, and when it is saved or lost."""
 
     def __init__(self, path: str | os.PathLike[str]):
@@ -271,7 +271,7 @@ class JournalWriter:
             if not new.what:
                 raise
             self._waiting.append(new)
-            self._tell(f"{new.what} can't be saved: {error.why}. {_KEPT}")
+            self._notify(f"{new.what} can't be saved: {error.why}. {_KEPT}")
         except PermanentFailure:
             self._lose(new)
             raise
@@ -280,7 +280,7 @@ class JournalWriter:
         """Writes the lines that wait for room. Raises JournalWriteError if there is none."""
         while self._waiting:
             self._write_line(self._waiting[0].line)
-            self._tell(f"Saved: {self._waiting.pop(0).what}.")
+            self._notify(f"Saved: {self._waiting.pop(0).what}.")
 
     def _write_line(self, line: bytes) -> None:
         with write_errors(self._name):
@@ -293,11 +293,11 @@ class JournalWriter:
         """Names what is lost, unless it can be had again at no cost."""
         if line.what:
             self.lost.append(line.what)
-            self._tell(f"Lost: {line.what}.")
+            self._notify(f"Lost: {line.what}.")
 
-    def _tell(self, sentence: str) -> None:
+    def _notify(self, sentence: str) -> None:
         with suppress(OSError):  # stderr may be closed, or go to the same full disk
-            self.tell(sentence)
+            self.notify(sentence)
 
     def _check_unchanged(self) -> None:
         """Fences this writer off from a file that is not as it left it, and trims the tail that a crash left.

@@ -125,7 +125,7 @@ class Form(ABC):
         if question is not None and question.field_path in field_paths:
             index = field_paths.index(question.field_path)
         if index == 0:
-            self.prompter.tell(self.at_first_message)
+            self.prompter.show(self.at_first_message)
         return questions[max(0, index - 1)]
 
     async def ask(self, question: FormQuestion) -> None:
@@ -163,7 +163,7 @@ class Form(ABC):
                 self.answers.pop(typing, None)
                 self.answers[question.field_path] = answer
                 if prompt.private:
-                    self.prompter.tell(f"{label(question, self.name)}: {self.answer_text(question)}")
+                    self.prompter.show(f"{label(question, self.name)}: {self.answer_text(question)}")
                 return
             finally:
                 self.writer.write_now(self.answers)
@@ -181,7 +181,7 @@ class Form(ABC):
             all_questions = self._asked_for(with_defaults(self.shape, self.shape_context, self.answers))
         notes = [] if problem_texts else remarks()
         lines = [Line(text, True) for text in (*problem_texts, *notes)]
-        self.prompter.tell("", Line("This is your reply:", True), *self.view(all_questions), *lines)
+        self.prompter.show("", Line("This is your reply:", True), *self.view(all_questions), *lines)
         unasked = [question for question in all_questions if question.field_path not in self.answers]
         keys = [
             "" if problem_texts else "Enter keeps that and hands it in" if notes else "Enter hands it in",
@@ -198,7 +198,7 @@ class Form(ABC):
                 return unasked[0]
             if (n := option_number(answer, len(all_questions))) is not None:
                 return all_questions[n - 1]
-            self.prompter.tell(f"{short_repr(answer)} is not a number from 1 to {len(all_questions)}.")
+            self.prompter.show(f"{short_repr(answer)} is not a number from 1 to {len(all_questions)}.")
 
     def view(self, all_questions: list[FormQuestion] | None = None) -> list[str]:
         """The entries under the numbers of their questions; of `all_questions` also those that were not asked."""
@@ -225,14 +225,14 @@ class Form(ABC):
 async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesChanged:
     """The list as the person wants it, one question a line. Raises Quit."""
     text = "\n".join(map(one_line, questions))
-    prompter.tell("", Line("The list of issues, the weightiest first, a line each. Strike, move or add lines.", True))
-    prompter.tell("Alt-Enter, Esc Enter or Ctrl-D takes it; Ctrl-C leaves it as it was.")
+    prompter.show("", Line("The list of issues, the weightiest first, a line each. Strike, move or add lines.", True))
+    prompter.show("Alt-Enter, Esc Enter or Ctrl-D takes it; Ctrl-C leaves it as it was.")
     while True:
         text = await prompter.ask(Question(multiline=True, initial_text=text, private=True))
         try:
             return changed_issues([line.strip() for line in text.split("\n") if line.strip()])
         except BadSettings as error:
-            prompter.tell(*error.problems)
+            prompter.show(*error.problems)
 
 
 _FIRST_PART, _SECOND_PART = ("seen", "before"), ("rounds", "final", "after", "why")
@@ -270,17 +270,17 @@ class ReviewBallotForm(Form):
 
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Quit with what was answered kept."""
-        self.prompter.tell(self.texts.messages["again" if self.answers else "welcome"])
+        self.prompter.show(self.texts.messages["again" if self.answers else "welcome"])
         was_seen, *_, before = self.questions()
         if not self._was_read:
             await self.fill_in()
         while not await self._read_debate():
             if self._was_read:
-                self.prompter.tell(self.texts.messages["stands"])
+                self.prompter.show(self.texts.messages["stands"])
             else:
                 await self.fill_in(question=before)
         if parse_answer(was_seen, self.shape_context, self.answers[was_seen.field_path]):
-            self.prompter.tell(self.texts.messages["seen"])
+            self.prompter.show(self.texts.messages["seen"])
         self.shape, self.at_first_message = self.form.parts(*_SECOND_PART), self.texts.messages["stands"]
         await self.fill_in(lambda: [], remarks=lambda: reviewer_remarks(self.form, self.form.ballot(self.ballot())))
         return self.ballot()
@@ -293,7 +293,7 @@ class ReviewBallotForm(Form):
         )
         try:
             while (answer := await self.prompter.ask(question)) not in wording.choices:
-                self.prompter.tell(unknown_choice(question))
+                self.prompter.show(unknown_choice(question))
         except Back:
             return False
         self._was_read = True
@@ -302,7 +302,7 @@ class ReviewBallotForm(Form):
             self._show()
         if rated := self.form.rated_fields:
             rows = (f"  {title} ({scale}): {about}" for title, scale, about in rated)
-            self.prompter.tell("", self.texts.messages["scored"], *rows)
+            self.prompter.show("", self.texts.messages["scored"], *rows)
         return True
 
     def ballot(self) -> dict[str, Any]:
@@ -359,7 +359,7 @@ def reviewer_remarks(form: ReviewForm, reviewer_ballot: ReviewerBallot) -> list[
 async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
     question = Question(texts.questions["name"].text)
     while not (name := await prompter.ask(question)):
-        prompter.tell(texts.messages["needed"])
+        prompter.show(texts.messages["needed"])
     return name
 
 

@@ -112,13 +112,13 @@ class Prompter:
             except Back as back:
                 if question.can_go_back:
                     raise
-                self.tell("No question comes before this one.")
+                self.show("No question comes before this one.")
                 question = question._replace(initial_text=back.typed)
                 continue
             if answer.lower() in QUIT:
                 raise Quit
             if answer == "?" and question.explanation:
-                self.tell(*question.explanation)
+                self.show(*question.explanation)
             else:
                 return matching_choice(question, answer) or question.default
 
@@ -126,7 +126,7 @@ class Prompter:
         """Asks where no event loop is running."""
         return coroutines.run(self.ask(question))
 
-    def tell(self, *lines: str | Line) -> None:
+    def show(self, *lines: str | Line) -> None:
         """Shows lines, each wrapped. What follows a line break in one begins no line of its own."""
         print_formatted_text(
             self._format(lines), output=self._output, style=_STYLE, include_default_pygments_style=False
@@ -162,7 +162,7 @@ class Prompter:
         self._selected = values.index(question.default) if question.default in values else None
         self._question = question._replace(on_change=lambda text: None)
         if not question.private and (lines := question_lines(question)):
-            self.tell("", *lines)
+            self.show("", *lines)
         session = self._session = self._new_session(question)
 
         def begin() -> None:
@@ -283,7 +283,7 @@ class Prompter:
     def _page(self, text: str) -> None:
         try:
             if not show_in_pager(text, self.columns):
-                self.tell(*text.split("\n"))
+                self.show(*text.split("\n"))
         finally:
             self._regain_terminal()
 

@@ -182,7 +182,7 @@ class SetupBase:
         had_problem = self.setup_file.save_problem
         self.setup_file.save(self.state)
         if self.setup_file.save_problem and not had_problem:
-            self.prompter.tell(self.texts.messages["unsaved"].format(why=self.setup_file.save_problem))
+            self.prompter.show(self.texts.messages["unsaved"].format(why=self.setup_file.save_problem))
 
     def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
@@ -217,7 +217,7 @@ class SetupBase:
     def ask_choice(self, name: str, question: Question) -> str:
         """One of the choices of a question, which is put until one is made."""
         while (answer := self.ask_question(name, question)) not in dict(question.choices):
-            self.prompter.tell(unknown_choice(question))
+            self.prompter.show(unknown_choice(question))
         return answer
 
     # Models and costs
@@ -227,7 +227,7 @@ class SetupBase:
         try:
             return self._models_future.result(_NOTICE_DELAY)
         except TimeoutError:
-            self.prompter.tell(self.texts.messages["looking"])
+            self.prompter.show(self.texts.messages["looking"])
             return self._models_future.result()
 
     def moderator(self) -> str | None:
@@ -261,7 +261,7 @@ class SetupBase:
             self._moderates = False
             return False
         max_cost, stop = self.state.answers.get("max_cost"), asyncio.Event()
-        limits = moderator.ModeratorLimits(_RETRY_SECONDS, max_cost, self.prompter.tell, stop, "", "")
+        limits = moderator.ModeratorLimits(_RETRY_SECONDS, max_cost, self.prompter.show, stop, "", "")
         state = self.state if self.state.progress.nonce else with_progress(self.state, nonce=secrets.token_hex(8))
         new_state, paid_replies = state, list[Reply]()
 
@@ -270,10 +270,10 @@ class SetupBase:
             new_state = await moderator.propose(state, provider, self.setup_questions, limits, paid_replies)
 
         try:
-            coroutines.run(propose(self._provider(spec)), stop, self.prompter.tell)
+            coroutines.run(propose(self._provider(spec)), stop, self.prompter.show)
             return True
         except DebateError as error:
-            self.prompter.tell(*error.problems)
+            self.prompter.show(*error.problems)
             return False
         finally:
             self.save(with_progress(new_state, paid=(*state.progress.paid, *paid_replies)))

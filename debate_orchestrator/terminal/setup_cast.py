@@ -30,7 +30,7 @@ class CastQuestions:
         session, models = self._session, self._session.find_models()
         current_cast = session.state.answers.get("cast")
         if not models.has_any() and not current_cast:
-            session.prompter.tell("", self._words.messages["no_model"].format(**EXAMPLES))
+            session.prompter.show("", self._words.messages["no_model"].format(**EXAMPLES))
         cast_choices = self._choices(models, current_cast if isinstance(current_cast, dict) else None)
         wording = self._words.questions["cast"]
         choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in cast_choices]
@@ -58,7 +58,7 @@ class CastQuestions:
                     return {**rapporteur_cast, **cast}
                 return self._ask_each_seat(models)
             except BadSettings as error:
-                session.prompter.tell(*error.problems)
+                session.prompter.show(*error.problems)
             except Back:
                 continue
 
@@ -92,7 +92,7 @@ class CastQuestions:
         kind = model_spec.kind(text)
         sources = [source for source in self._session.find_models().sources if model_spec.kind(source.spec) == kind]
         if "@" not in text and sources and not any(source.ready for source in sources):
-            self._session.prompter.tell(f"{display_name(text)}: {sources[0].about}.")
+            self._session.prompter.show(f"{display_name(text)}: {sources[0].about}.")
         self._session.recent.add("model", text)
         return text
 
@@ -148,7 +148,7 @@ class CastQuestions:
                 session.seat_answers[slot] = answer
                 return spec
             except BadSettings as error:
-                session.prompter.tell(*error.problems)
+                session.prompter.show(*error.problems)
 
     def _spec(self, seat: str, answer: str, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
         """The model that an answer names for a seat. BadSettings if it can't fill it beside those `chosen_before`."""

@@ -75,7 +75,7 @@ class SpeechEditor:
         """The speech as it is handed in, valid. Raises Quit, with all that was written kept."""
         if self._text.strip():
             words = self._count_words(self._text)[0]
-            self._prompter.tell(Line(f"What you had written is here again: {words:,} words.", True))
+            self._prompter.show(Line(f"What you had written is here again: {words:,} words.", True))
         while True:
             await self._write()
             if await self._hand_in():
@@ -90,7 +90,7 @@ class SpeechEditor:
             on_change=self._writer.write_soon,
             shows={"brief": self._person_turn.full_text},
         )
-        self._prompter.tell("", f"Write your speech: {TEXT_KEYS}.")
+        self._prompter.show("", f"Write your speech: {TEXT_KEYS}.")
         try:
             self._text = await self._prompter.ask(question)
         finally:
@@ -99,7 +99,7 @@ class SpeechEditor:
     async def _hand_in(self) -> bool:
         """Whether it is valid, and meant so."""
         if problems := self._person_turn.problems(self._text):
-            self._prompter.tell("", *(Line(problem, True) for problem in problems))
+            self._prompter.show("", *(Line(problem, True) for problem in problems))
             return False
         lines = (*self._remarks(), "Enter hands it in; e and Enter continues with it.")
         question = Question(lines=lines, can_go_back=True, private=True, shows={"brief": self._person_turn.full_text})
@@ -157,8 +157,8 @@ class TurnForm(Form):
     async def take(self) -> str:
         """The reply as it is handed in, valid. Raises Quit, with all that was entered kept."""
         if self.answers:
-            self.prompter.tell(Line("What you had entered is here again.", True))
-        self.prompter.tell("", f"Fill in the form: ? explains a question, {LINE_KEYS}.")
+            self.prompter.show(Line("What you had entered is here again.", True))
+        self.prompter.show("", f"Fill in the form: ? explains a question, {LINE_KEYS}.")
         person_turn = self._person_turn
         await self.fill_in(
             lambda: person_turn.problems(self._text()),
@@ -283,7 +283,7 @@ class TerminalPeople:
         except Quit:
             if not self.has_quit and any(due.seat not in human_seats(debate) for due in debate.due):
                 waiting = "Waiting for answers that are already paid for; press Ctrl-C again to drop them."
-                self._prompter.tell("", waiting)
+                self._prompter.show("", waiting)
             self.has_quit = True
             self._on_quit()
             note = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
@@ -304,10 +304,10 @@ class TerminalPeople:
 
     def _show(self, person_turn: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
-        self._prompter.tell(Line(""), *readable(person_turn, self._documents_read))
+        self._prompter.show(Line(""), *readable(person_turn, self._documents_read))
         self._documents_read |= {*documents(person_turn.debate, person_turn.brief)}
         for path in self._drafts.earlier_drafts(person_turn.brief):
-            self._prompter.tell(f"An earlier draft for this turn is not offered; it is in {path}.")
+            self._prompter.show(f"An earlier draft for this turn is not offered; it is in {path}.")
 
 
 def readable(person_turn: PersonTurn, known_documents: Collection[Document]) -> list[Line]:

@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from debate_orchestrator.util.errors import ExternalError
-from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.messages import Notify, ignore
 from debate_orchestrator.util.signals import interrupting
 
 Result = TypeVar("Result")
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 STOPPING = "Stopping: waiting for running calls, since they are paid for. Press Ctrl-C again to cancel them."
 
 
-def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = None, tell: Tell = ignore) -> Result:
+def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = None, notify: Notify = ignore) -> Result:
     """The coroutine's result, from an event loop of its own, as `asyncio.run`.
 
     While it runs, a signal that would raise KeyboardInterrupt cancels the coroutine instead: raised in the loop's own
@@ -26,12 +26,12 @@ def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = Non
     coroutine has returned. Signals with another handler keep it, and so do all of them outside the main thread.
 
     With `stop`, the first Ctrl-C cancels nothing: it sets `stop`, on which the coroutine ends once the replies under
-    way are saved, and `tell` gets a sentence. What fails after that is told, too.
+    way are saved, and `notify` gets a sentence. What fails after that is told, too.
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(coroutine)
     raising = {sign: signal.getsignal(sign) for sign in interrupting()}
-    interrupt = _Interrupt(stop, tell)
+    interrupt = _Interrupt(stop, notify)
     try:
         for sign in raising:
             signal.signal(sign, interrupt)
@@ -43,7 +43,7 @@ def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = Non
         if stop is None or not interrupt.came:
             raise
         for problem in error.problems:
-            tell(problem)
+            notify(problem)
     finally:
         coroutine.close()  # where a signal came before it began
         for sign, handler in raising.items():
@@ -64,9 +64,9 @@ def cancel_later() -> None:
 class _Interrupt:
     """A signal handler that cancels one task; with `stop`, the first Ctrl-C asks it to stop."""
 
-    def __init__(self, stop: asyncio.Event | None, tell: Tell) -> None:
+    def __init__(self, stop: asyncio.Event | None, notify: Notify) -> None:
         self.came = False
-        self._stop, self._tell = stop, tell
+        self._stop, self._notify = stop, notify
         self._task: asyncio.Task[Any] | None = None
 
     def __call__(self, sign: int, *_: object) -> None:
@@ -80,7 +80,7 @@ class _Interrupt:
             self._task.get_loop().call_soon_threadsafe(lambda: None)  # wakes a loop that waits
 
     def _ask_to_stop(self, stop: asyncio.Event) -> None:
-        self._tell(STOPPING)
+        self._notify(STOPPING)
         stop.set()
 
     async def cancelling(self, coroutine: Coroutine[Any, Any, Result]) -> Result:

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 """Receives a sentence for the user."""
 
 

@@ -25,7 +25,7 @@ from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
-from debate_orchestrator.util.log import tell_error
+from debate_orchestrator.util.log import log_error
 from debate_orchestrator.web import pages
 
 _FAILED = Announcement(
@@ -111,7 +111,7 @@ def render_block(debate: DebateState, block: Block) -> str:
     try:
         return _render_block(debate, block)
     except Exception as error:
-        tell_error(error)
+        log_error(error)
         return pages.render("block.html.j2", block=block, line=_FAILED, text=_FAILED.text)
 
 

@@ -40,8 +40,8 @@ from debate_orchestrator.util.errors import (
     Paused,
     short_repr,
 )
-from debate_orchestrator.util.log import tell_error, tell_line
-from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.log import log_error, log_line
+from debate_orchestrator.util.messages import Notify, ignore
 from debate_orchestrator.util.redact import StreamRedactor
 from debate_orchestrator.util.threads import to_its_end
 from debate_orchestrator.web import blocks
@@ -108,14 +108,14 @@ class ServedDebate:
     or when a provider fails; `problems` then says why."""
 
     def __init__(
-        self, path: str, explain: Explain, tell: Tell, require_consent: RequireConsent, journal_lock: asyncio.Lock
+        self, path: str, explain: Explain, notify: Notify, require_consent: RequireConsent, journal_lock: asyncio.Lock
     ) -> None:
         """`journal_lock` is held while an event is written to the journal without a run, and while it is opened."""
         self.path, self.turn_taker, self.viewers = path, BrowserPeople(), Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """The reason that it ended before its debate was complete, unless it was paused on purpose."""
-        self._explain, self._tell, self._require_consent = explain, tell, require_consent
+        self._explain, self._notify, self._require_consent = explain, notify, require_consent
         self._journal_lock = journal_lock
         self.session: OpenDebate | None = None
         """The debate while it runs."""
@@ -148,7 +148,7 @@ class ServedDebate:
         """Starts no further call; the replies under way are awaited, since they are paid for."""
         self._stop.set()
         self.turn_taker.pause()
-        self._tell_status()
+        self._send_status()
 
     def pause_for_shutdown(self) -> None:
         """Does as `pause`, because the server shuts down."""
@@ -189,7 +189,7 @@ class ServedDebate:
         except Exception as error:
             self.failure = error
         finally:
-            self._tell_failure()
+            self._report_failure()
             self.problems = self._current_problems()
             if self._flush is not None:
                 self._flush.cancel()
@@ -203,7 +203,7 @@ class ServedDebate:
         async with self._journal_lock:
             session = await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening))
             self.session, self.current, self._journal = session, session.current, session.journal
-            session.journal.tell = self._tell_unsaved
+            session.journal.notify = self._notify_unsaved
         with session:
             self.opened.set()
             self.blocks.take(session.state)
@@ -215,12 +215,12 @@ class ServedDebate:
             if not session.state.due:
                 await to_its_end(lambda: finish(session))
 
-    def _tell_failure(self) -> None:
+    def _report_failure(self) -> None:
         """Tells the owner why the run failed, unless another process has the debate."""
         if isinstance(self.failure, DebateError) and not isinstance(self.failure, LockedJournal):
-            self._tell(f"{type(self.failure).__name__}: {self.failure}")
+            self._notify(f"{type(self.failure).__name__}: {self.failure}")
         elif self.failure is not None and not isinstance(self.failure, LockedJournal):
-            tell_error(self.failure)
+            log_error(self.failure)
 
     def _current_problems(self) -> list[str]:
         """The message to viewers about the failure, and about replies that wait for room in the journal or are lost."""
@@ -229,17 +229,17 @@ class ServedDebate:
             failure = JournalWriteError([*(failure.problems if failure else ()), *unsaved])
         return self._explain(failure) if failure else []
 
-    def _tell_unsaved(self, sentence: str) -> None:
-        self._tell(sentence)
+    def _notify_unsaved(self, sentence: str) -> None:
+        self._notify(sentence)
         self.problems = self._current_problems()
-        self._tell_status()
+        self._send_status()
 
     def _on_event(self, debate: DebateState, event: Event) -> None:
         for turn in [turn for turn in self._streamed_replies if turn in debate.replies]:
             del self._streamed_replies[turn]
         self.blocks.take(debate)
         self.turn_taker.notify(debate)
-        self._tell_status()
+        self._send_status()
 
     def _on_text(self, turn: Turn, piece: str) -> None:
         assert self.current is not None
@@ -267,7 +267,7 @@ class ServedDebate:
         debate = self.current.state
         return not blocks.is_hidden(debate, stage) and not rapporteur.is_hidden_advice(debate, turn)
 
-    def _tell_status(self) -> None:
+    def _send_status(self) -> None:
         if self.current is not None:
             self.viewers.broadcast("status", self.status(self.current.state))
 
@@ -327,14 +327,14 @@ _KEPT_FORMS = 1_000
 class ServedDebates:
     """The debates that run here, by the path of their journal, and the forms that begin them."""
 
-    def __init__(self, explain: Explain = error_sentences, tell: Tell = tell_line) -> None:
-        """`explain` says to viewers why a debate is paused; `tell` gets what the owner should know, a line each."""
+    def __init__(self, explain: Explain = error_sentences, notify: Notify = log_line) -> None:
+        """`explain` says to viewers why a debate is paused; `notify` gets what the owner should know, a line each."""
         self.forms = Forms()
         self._by_journal: dict[str, ServedDebate] = {}
         self._journal_locks = WeakValueDictionary[str, asyncio.Lock]()
         """By the path of a journal, what is held while it is opened, as long as it is used."""
         self._problems: dict[str, list[str]] = {}
-        self._explain, self._tell = explain, tell
+        self._explain, self._notify = explain, notify
         self._lost = 0
         self._ending = asyncio.Event()
         """Set once no further call is to be made."""
@@ -361,7 +361,7 @@ class ServedDebates:
         journals: list[JournalWriter] = []
 
         def follow_journal(journal: JournalWriter) -> None:
-            journal.tell = self._tell
+            journal.notify = self._notify
             journals.append(journal)
 
         self._opening += 1
@@ -371,7 +371,7 @@ class ServedDebates:
                 path = session.files.journal
         except asyncio.CancelledError:
             if not any(journal.lost for journal in journals):
-                self._tell(f"Given up: the positions on {short_repr(settings.topic)}, which did not come in time.")
+                self._notify(f"Given up: the positions on {short_repr(settings.topic)}, which did not come in time.")
             raise
         finally:
             self._opening -= 1
@@ -384,7 +384,7 @@ class ServedDebates:
         when it is opened; `consent_already_given` is for one that this program has just written."""
         if (served := self.running(path)) is None:
             served = self._by_journal[path] = ServedDebate(
-                path, self._explain, self._tell, require_consent, self._lock(path)
+                path, self._explain, self._notify, require_consent, self._lock(path)
             )
             self._problems.pop(path, None)
             served.task.add_done_callback(lambda _: self._ended(served))

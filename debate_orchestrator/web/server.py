@@ -22,7 +22,7 @@ from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted, saved_but_for
-from debate_orchestrator.util.log import take_records, tell_line
+from debate_orchestrator.util.log import print_log_records, log_line
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.web.dashboard import create_app
@@ -64,7 +64,7 @@ def serve_public(
     ending: Callable[[], None] = ignore,
 ) -> None:
     """Serves a public site as `serve` does the dashboard. Raises BadSettings too where the moderation can't be used."""
-    site = Site(rules, tell_line)
+    site = Site(rules, log_line)
     with _listening_socket(port) as listening_socket:
         port = listening_socket.getsockname()[1]
         app = views.create_app(site, _hosts(port, more_hosts))
@@ -153,7 +153,7 @@ def _run(
         timeout_keep_alive=10,
         timeout_graceful_shutdown=1,
     )
-    take_records()
+    print_log_records()
     server = _Server(config, end)
     try:
         coroutines.run(server.serve(sockets=[listening_socket]))
@@ -164,7 +164,7 @@ def _run(
     interrupted = Interrupted(saved_but_for(served_debates.lost))
     if server.end_signal == signal.SIGINT:
         raise interrupted
-    tell_line(f"debate: {interrupted}")
+    log_line(f"debate: {interrupted}")
     signal.raise_signal(server.end_signal)
 
 

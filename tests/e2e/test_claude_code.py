@@ -302,11 +302,11 @@ def _talk(command: list[str], project: Path, environment: dict[str, str], words:
     session, home = Session(), Path(environment["HOME"])
     with _started(command, project, environment) as running, contextlib.suppress(BrokenPipeError):
         assert running.stdin
-        _tell(running.stdin, {"type": "user", "message": {"role": "user", "content": words}})
+        _notify(running.stdin, {"type": "user", "message": {"role": "user", "content": words}})
         for line in _printed(running, home / "stdout"):
             event = json.loads(line)
             if event["type"] == "control_request":
-                _tell(running.stdin, _permission(event, session))
+                _notify(running.stdin, _permission(event, session))
             elif event["type"] == "result":
                 session.said.append(event.get("result", ""))
                 running.stdin.close()
@@ -368,5 +368,5 @@ def _started(command: list[str], project: Path, environment: dict[str, str]) -> 
         running.wait(30)
 
 
-def _tell(stdin: IO[str], message: dict[str, Any]) -> None:
+def _notify(stdin: IO[str], message: dict[str, Any]) -> None:
     print(json.dumps(message), file=stdin, flush=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_json, print_status, say, say_broken
+from debate_orchestrator.cli.output import print_json, print_status, print_result, print_quoted
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
@@ -38,7 +38,7 @@ def import_(arguments: argparse.Namespace) -> int:
         print_json({"status": "imported", "folder": arguments.to, **counts, "notes": list(rows.notes)})
     else:
         debates, ballots = plural(len(rows.debates), "debate"), plural(len(rows.ballots), "ballot")
-        say(f"{debates} with {ballots} imported to {arguments.to}.")
+        print_result(f"{debates} with {ballots} imported to {arguments.to}.")
         rate, report = command("tournament rate", arguments.to), command("tournament report", arguments.to)
         print_status(f"Next: `{rate}`, or `{report}`")
     return 0
@@ -63,7 +63,7 @@ def rate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(ratings.summary_json(rated))
     else:
-        say_broken(*_table(rated, arguments.min_games))
+        print_quoted(*_table(rated, arguments.min_games))
     for note in rated.notes:
         print_status(f"Note: {one_line(note)}")
     if not arguments.json:
@@ -125,6 +125,6 @@ def report(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"status": "written", "page": files[0], "files": files, "notes": list(notes)})
     else:
-        say(f"{files[0]} written, with {len(files) - 1} tables, plots and ratings beside it.")
+        print_result(f"{files[0]} written, with {len(files) - 1} tables, plots and ratings beside it.")
         print_status(f"Open {files[0]} in a browser.")
     return 0

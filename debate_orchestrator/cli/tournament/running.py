@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import read_max_cost
 from debate_orchestrator.cli.interrupts import graceful_stop_of_calls, handled_signals
-from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_status, say
+from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_status, print_result
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, show_progress, status_line
 from debate_orchestrator.providers import casting
@@ -328,7 +328,7 @@ def _end(
         raise leftover_error
     if not arguments.json:
         undecided = f", {numbers.undecided:,} undecided" if numbers.undecided else ""
-        say(f"{plural(numbers.complete, 'debate')} complete{undecided}: {folder}")
+        print_result(f"{plural(numbers.complete, 'debate')} complete{undecided}: {folder}")
     if not arguments.quiet:
         print_status(
             f"Ratings: `{command('tournament rate', folder)}`; "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import read_max_cost
-from debate_orchestrator.cli.output import print_json, print_status, say
+from debate_orchestrator.cli.output import print_json, print_status, print_result
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import number
@@ -157,7 +157,7 @@ def new(arguments: argparse.Namespace) -> int:
 
     write_new(arguments.file, sample())
     name = shlex.quote(arguments.file)
-    say(f"{arguments.file} is written.")
+    print_result(f"{arguments.file} is written.")
     print_status(f"What it takes: `{command('tournament plan', name)}`.")
     print_status(f"To rehearse it without a model: `{command('tournament run', name)} --rehearse`.")
     return 0
@@ -188,10 +188,10 @@ def plan(arguments: argparse.Namespace) -> int:
         print_json({**_estimate_json(expected), "notes": price_notes(spec), "schedule": plain})
         return 0
     for line in _schedule_lines(schedule, arguments.to):
-        say(line)
-    say("")
+        print_result(line)
+    print_result("")
     for line in _estimate_lines(spec, schedule, expected):
-        say(line)
+        print_result(line)
     for note in price_notes(spec):
         print_status(f"Note: {note}")
     batch = " --batch" if arguments.batch else ""
@@ -300,7 +300,7 @@ def add(arguments: argparse.Namespace) -> int:
         before = len(tournament.schedule)
         tournament = folder.add_model(tournament, model)
         remember(tournament)
-    say(f"{model.name} is added: {len(tournament.schedule) - before:,} more debates.")
+    print_result(f"{model.name} is added: {len(tournament.schedule) - before:,} more debates.")
     print_status(f"Run them: `{command('tournament resume', arguments.folder)}`.")
     return 0
 

@@ -269,7 +269,7 @@ class Coordinator:
         except BadFile as error:
             debate_status = unusable(error, DebateStatus("stopped"))
             if self.statuses.get(debate_id) != debate_status:
-                self.database.tell(error.problems[0])
+                self.database.notify(error.problems[0])
             return debate_status
 
     async def fetch_all(self) -> None:

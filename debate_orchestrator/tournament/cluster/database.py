@@ -101,8 +101,8 @@ Result = TypeVar("Result")
 class Database:
     """An open database. `app` is Procrastinate's, whose connections serve all queries."""
 
-    def __init__(self, app: App, address: str, tell: Callable[[str], None]):
-        self.app, self.address, self.tell = app, address, tell
+    def __init__(self, app: App, address: str, notify: Callable[[str], None]):
+        self.app, self.address, self.notify = app, address, notify
         self.is_unreachable = False
         """Whether it can't be reached."""
 
@@ -148,12 +148,12 @@ class Database:
     def note_unreachable(self, error: Exception) -> None:
         """Takes note that the database can't be reached, and says so the first time."""
         if not self.is_unreachable:
-            self.tell(f"{self.address} can't be reached ({_reason(error)}). What was answered waits in memory.")
+            self.notify(f"{self.address} can't be reached ({_reason(error)}). What was answered waits in memory.")
         self.is_unreachable = True
 
     def note_reached(self) -> None:
         if self.is_unreachable:
-            self.tell(f"{self.address} can be reached again.")
+            self.notify(f"{self.address} can be reached again.")
         self.is_unreachable = False
 
 
@@ -182,7 +182,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 @asynccontextmanager
-async def open_database(url: str, tell: Callable[[str], None]) -> AsyncIterator[Database]:
+async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterator[Database]:
     """The database at an address, with its tables. BadSettings if the address or the tables are wrong, Paused if the
     database can't be reached."""
     must_be_installed()
@@ -199,7 +199,7 @@ async def open_database(url: str, tell: Callable[[str], None]) -> AsyncIterator[
         await app.open_async()
     except out_of_reach() as error:
         raise _unreachable(address, error) from None
-    database = Database(app, address, tell)
+    database = Database(app, address, notify)
     try:
         yield database
     finally:

@@ -85,13 +85,13 @@ class Worker:
         concurrency: int,
         permissions: Permissions = NO_PERMISSIONS,
         on_change: OnChange = lambda scheduled, debate_status, event: None,
-        tell: Callable[[str], None] = _LOG.info,
+        notify: Callable[[str], None] = _LOG.info,
         lease: float = LEASE_SECONDS,
     ):
         """`find_problems` returns why a tournament can't run here: a missing key, no consent. `concurrency` debates of
-        each tournament run at the same time. `tell` gets sentences for people."""
+        each tournament run at the same time. `notify` gets sentences for people."""
         self._database, self._find_problems, self._concurrency = database, find_problems, concurrency
-        self._permissions, self._on_change, self._tell, self._lease = permissions, on_change, tell, lease
+        self._permissions, self._on_change, self._notify, self._lease = permissions, on_change, notify, lease
         self._stop = asyncio.Event()
         self._passes: dict[str, _Pass] = {}
         """By tournament, what runs here."""
@@ -211,10 +211,10 @@ class Worker:
         _, problems = await self._load(tournament)
         self._checked_passes[tournament] = number
         if problems:
-            self._tell(f"No debates of {tag} are taken: {' '.join(problems)}")
+            self._notify(f"No debates of {tag} are taken: {' '.join(problems)}")
             self._stop_taking(tournament)
         elif tournament not in self._taking:
-            self._tell(f"Taking debates of {tag}, up to {self._concurrency:,} at once.")
+            self._notify(f"Taking debates of {tag}, up to {self._concurrency:,} at once.")
             self._taking[tournament] = self._begin_task(self._take(tournament))
         return problems
 
