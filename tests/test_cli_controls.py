@@ -17,7 +17,7 @@ from debate_orchestrator.cli.controls import Controls
 from debate_orchestrator.core.events import CallFailed, Event, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive, seat_providers
+from debate_orchestrator.engine.debate import DebateSession, create_debate, drive, seat_providers
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
@@ -104,7 +104,7 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
     seats = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("host",), "rapporteur": ("rehearse",)}
     monkeypatch.setattr(prompt, "Prompter", lambda: Script("First?\nSecond?"))
 
-    async def hold(session: OpenDebate) -> DebateState:
+    async def hold(session: DebateSession) -> DebateState:
         controls = Controls(session, None, lambda opened, event: None)
         controls.begin(Keyboard())  # type: ignore[arg-type]
 
@@ -132,7 +132,7 @@ def test_a_question_from_the_floor(here: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(prompt, "Prompter", lambda: typed.pop(0))
     seats = dict.fromkeys(("a", "b", "judge"), ("rehearse",))
 
-    async def hold(session: OpenDebate) -> DebateState:
+    async def hold(session: DebateSession) -> DebateState:
         controls = Controls(session, None, lambda opened, event: None)
         controls.begin(Keyboard())  # type: ignore[arg-type]
 

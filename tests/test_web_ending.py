@@ -26,7 +26,7 @@ def reporting(monkeypatch: pytest.MonkeyPatch, begun: threading.Event, go: threa
     """Writing a report begins, and waits. Returns what will be said of each report that is finished."""
     ended = list[str]()
 
-    def finish(debate: engine_debate.OpenDebate) -> None:
+    def finish(debate: engine_debate.DebateSession) -> None:
         begun.set()
         assert go.wait(60)
         engine_debate.finish(debate)

@@ -22,7 +22,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.engine.debate import (
     ChangeEvents,
     FollowUpEvents,
-    OpenDebate,
+    DebateSession,
     continue_debate,
     create_debate,
     create_paid_debate,
@@ -122,12 +122,12 @@ def new_debate(
     files: DebateFiles,
     following: FollowUpEvents,
     stop: asyncio.Event | None = None,
-) -> Iterator[OpenDebate]:
+) -> Iterator[DebateSession]:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
     continue it. If a model is paid to derive the positions, its answer is written to the journal without any await in
     between. So an interrupt comes before the answer or after it is saved, and the message says which. With `stop`,
     which the `opening` watches, the first Ctrl-C waits for the answer."""
-    created: list[OpenDebate] = []
+    created: list[DebateSession] = []
 
     async def create() -> None:
         if isinstance(opening, Opened):
@@ -155,7 +155,7 @@ def new_debate(
 @contextmanager
 def existing_debate(
     path: str, changes: ChangeEvents, *, trusted: bool, lock_seconds: float = 0
-) -> Iterator[OpenDebate]:
+) -> Iterator[DebateSession]:
     """Continues a debate as `continue_debate`, and remembers what the changes bring as agreed to. A journal that
     another process has locked is tried again for `lock_seconds`."""
     deadline = time.monotonic() + lock_seconds
@@ -163,7 +163,7 @@ def existing_debate(
     def ask_consent(journal: JournalWriter, risks: Sequence[Risk]) -> None:
         require_consent(source_of_journal(journal.path, journal.entries), risks, trusted=trusted)
 
-    def continued() -> OpenDebate:
+    def continued() -> DebateSession:
         while True:
             try:
                 return continue_debate(path, ask_consent, changes)
@@ -186,7 +186,7 @@ def _remember_debate(journal: JournalWriter, cast: Mapping[str, tuple[str, ...]]
 
 
 @contextmanager
-def _with_saved_named(session: OpenDebate) -> Iterator[OpenDebate]:
+def _with_saved_named(session: DebateSession) -> Iterator[DebateSession]:
     """Holds a debate open; an interrupt meanwhile says what is saved and how to continue."""
     with session:
         try:

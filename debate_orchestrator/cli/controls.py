@@ -16,7 +16,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import CallIntended, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate
+from debate_orchestrator.engine.debate import DebateSession
 from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.engine.user_events import audience_question, current_issues
 from debate_orchestrator.prompting.person_turns import hides_ballots
@@ -65,7 +65,7 @@ class Controls:
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
     def __init__(
-        self, session: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None = None
+        self, session: DebateSession, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None = None
     ):
         self._session, self._live, self._person_input = session, live, person_input
         self._message: Callable[[str], None] = live.message if live else print_status
@@ -341,7 +341,7 @@ def terminal_control(
 
 @asynccontextmanager
 async def control(
-    session: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None
+    session: DebateSession, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
     replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises Interrupted if

@@ -29,7 +29,7 @@ from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Rej
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate, drive, finish, host_work, seat_providers
+from debate_orchestrator.engine.debate import DebateSession, drive, finish, host_work, seat_providers
 from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
 from debate_orchestrator.host.turns_folder import TurnsFolder
@@ -155,7 +155,7 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
     return is_silent(arguments) or bool(arguments.json)
 
 
-def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate_text: str = "") -> int:
+def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estimate_text: str = "") -> int:
     """Takes every turn that is due, writes the reports and prints the outcome. Returns the exit code: 3 if turns
     are left that only an agent host can take, or a part is missing that `resume` can still get, such as the decision
     brief.
@@ -192,7 +192,7 @@ def drive_to_report(session: OpenDebate, arguments: argparse.Namespace, estimate
     return code
 
 
-def _take_turns(session: OpenDebate, arguments: argparse.Namespace, estimate_text: str) -> None:
+def _take_turns(session: DebateSession, arguments: argparse.Namespace, estimate_text: str) -> None:
     """Takes every turn that can be taken from here. An error is raised with what is saved and how to continue."""
     if not is_silent(arguments):
         print_estimate(session, estimate_text)
@@ -202,7 +202,7 @@ def _take_turns(session: OpenDebate, arguments: argparse.Namespace, estimate_tex
         raise session.with_saved(error) from error
 
 
-def print_estimate(session: OpenDebate, estimate_text: str = "") -> None:
+def print_estimate(session: DebateSession, estimate_text: str = "") -> None:
     """Prints on stderr what the turns left are expected to take, before the first call: a file may ask for much.
     `estimate_text` is that of `drive_to_report`."""
     rehearsal = estimate_text or model_spec.is_rehearsal(session.state.cast)
@@ -210,7 +210,7 @@ def print_estimate(session: OpenDebate, estimate_text: str = "") -> None:
     print_status(f"No model is called. With models it would take {text}." if rehearsal else text)
 
 
-async def _drive(session: OpenDebate, arguments: argparse.Namespace) -> None:
+async def _drive(session: DebateSession, arguments: argparse.Namespace) -> None:
     """Drives the debate, with the live view and its keys at a terminal, and lines of text elsewhere."""
     quiet, debate, files = is_quiet(arguments), session.state, session.files
     live = None if quiet else live_view(debate, sys.stderr)
@@ -258,7 +258,7 @@ class WrittenReports(NamedTuple):
     """The path of the HTML report; None if something else is in its place."""
 
 
-def write_reports(session: OpenDebate) -> WrittenReports:
+def write_reports(session: DebateSession) -> WrittenReports:
     """Writes the report, and its page if it can be. Raises Paused if turns are left that only a host can take."""
     report, problems = finish(session, print_status)
     print_problems(problems)

@@ -13,7 +13,7 @@ from debate_orchestrator.cli.driving import print_estimate
 from debate_orchestrator.cli.output import print_status, print_result
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.debate import OpenDebate
+from debate_orchestrator.engine.debate import DebateSession
 from debate_orchestrator.host.step import Stepper
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.storage.paths import DebateFiles
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         settings = start.with_positions_of(settings, session.state.opened)
         setup = setup_lines(arguments, settings, session.files)
 
-        def before_calls(session: OpenDebate) -> None:
+        def before_calls(session: DebateSession) -> None:
             print_status(cast_line(settings))
             print_estimate(session)
 

@@ -18,7 +18,7 @@ from debate_orchestrator.cli.piped import Piped
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import ChangeEvents, OpenDebate
+from debate_orchestrator.engine.debate import ChangeEvents, DebateSession
 from debate_orchestrator.engine.user_events import changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
@@ -96,7 +96,7 @@ def _step(replies: dict[str, str], piped: Piped, problems: list[str], arguments:
 
 
 def _take(
-    session: OpenDebate, replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace
+    session: DebateSession, replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace
 ) -> Stepper:
     """A step that has taken the replies. Problems with others are added; the rest of `piped` stays in files."""
     folder = TurnsFolder(session.files.turns, print_status)
@@ -167,7 +167,7 @@ def _read_replies(pairs: list[str], piped: Piped, problems: list[str]) -> dict[s
 
 
 def print_step(
-    result: StepResult, session: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()
+    result: StepResult, session: DebateSession, arguments: argparse.Namespace, setup: Sequence[str] = ()
 ) -> int:
     """Prints what a step did and what is due, after the `setup`; writes the reports at the end. The exit code."""
     with printing_problems(result.problems):
@@ -178,7 +178,7 @@ def print_step(
 
 
 def _print_results(
-    result: StepResult, session: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str]
+    result: StepResult, session: DebateSession, arguments: argparse.Namespace, setup: Sequence[str]
 ) -> None:
     files = session.files
     reports = write_reports(session) if result.done else None

@@ -1,4 +1,4 @@
-"""A debate with an open journal: created, continued with consent, driven to its end, and reported.
+"""A debate session, which is a debate with an open journal: created, continued with consent, driven to its end, and reported.
 
 The command line, the library and the browser all go this way: `create_debate` or `continue_debate`, then `drive`, then
 `finish`. Tournaments, whose journals may be in a database, begin with `open_journal`. Nothing else takes turns.
@@ -44,7 +44,7 @@ ChangeEvents = Callable[[DebateState], list[Event]]
 
 
 @dataclass(frozen=True)
-class OpenDebate:
+class DebateSession:
     """A debate whose journal this process alone writes, until the end of its `with` block, which syncs and closes it.
     The functions below make it, after the user's consent to what its journal names."""
 
@@ -84,7 +84,7 @@ class OpenDebate:
         """Writes an event and folds it into the state, as `record_event` does; False if it is on record already."""
         return record_event(self.journal, self.current, event, on_event, queue_if_disk_full=queue_if_disk_full)
 
-    def __enter__(self) -> OpenDebate:
+    def __enter__(self) -> DebateSession:
         return self
 
     def __exit__(
@@ -99,7 +99,7 @@ class OpenDebate:
 # Opening
 
 
-def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
+def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> DebateSession:
     """Begins a journal with its first events. BadJournal if there is one, PermanentFailure if it can't be written."""
     return _record_all(JournalWriter.create(files.journal, opened), files, following)
 
@@ -109,7 +109,7 @@ async def create_paid_debate(
     files: DebateFiles,
     following: FollowUpEvents = lambda opened: (),
     on_journal: OnJournal = ignore,
-) -> OpenDebate:
+) -> DebateSession:
     """As `create_debate`, for a first event that calls may have to be paid for. The journal is locked before the event
     is awaited, so that nothing else can take its name. The event then waits for room on a full disk."""
     journal = JournalWriter.reserve(files.journal)
@@ -125,12 +125,12 @@ async def create_paid_debate(
     return _record_all(journal, files, following(opened))
 
 
-def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:
+def open_journal(journal: JournalWriter, files: DebateFiles) -> DebateSession:
     """The debate of a journal that is open; it is synced and closed where it was opened."""
-    return OpenDebate(journal, CurrentState(stored_state(journal.path, journal.events)), files)
+    return DebateSession(journal, CurrentState(stored_state(journal.path, journal.events)), files)
 
 
-def _record_all(journal: JournalWriter, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
+def _record_all(journal: JournalWriter, files: DebateFiles, following: Sequence[Event] = ()) -> DebateSession:
     try:
         session = open_journal(journal, files)
         for event in following:
@@ -145,7 +145,7 @@ def _record_all(journal: JournalWriter, files: DebateFiles, following: Sequence[
 
 def continue_debate(
     journal: str | os.PathLike[str], require_consent: RequireConsent, changes: ChangeEvents = lambda debate: []
-) -> OpenDebate:
+) -> DebateSession:
     """Opens the debate of a journal again, with `changes` to its cast or limits.
 
     `require_consent` is called with the risks that come from the journal: those of its report, which is written even
@@ -199,7 +199,7 @@ def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateSt
 
 
 def seat_providers(
-    session: OpenDebate,
+    session: DebateSession,
     permissions: Permissions = NO_PERMISSIONS,
     turn_taker: TurnTaker | None = None,
     on_event: OnEvent = ignore,
@@ -217,7 +217,7 @@ def seat_providers(
     return providers
 
 
-async def drive(session: OpenDebate, providers: Mapping[str, Provider], options: RunOptions | None = None) -> None:
+async def drive(session: DebateSession, providers: Mapping[str, Provider], options: RunOptions | None = None) -> None:
     """Takes every turn that can be taken from here: until the debate is complete, only seats without a provider are
     due, or it is told to stop. The turns of a stage are independent and run at once.
 
@@ -266,7 +266,7 @@ def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
     )
 
 
-def finish(session: OpenDebate, notify: Notify = ignore) -> tuple[ReportModel, list[str]]:
+def finish(session: DebateSession, notify: Notify = ignore) -> tuple[ReportModel, list[str]]:
     """Writes the report of a debate and the page beside it; returns the report, and why the page could not be written.
     `notify` gets a sentence for each file that was kept under another name.
 

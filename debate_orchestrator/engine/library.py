@@ -17,7 +17,7 @@ from debate_orchestrator.engine import rejudge as rejudging
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.engine.debate import (
     OnJournal,
-    OpenDebate,
+    DebateSession,
     RequireConsent,
     continue_debate,
     create_debate,
@@ -262,7 +262,7 @@ async def create(
     people: bool = False,
     stop: asyncio.Event | None = None,
     on_journal: OnJournal = ignore,
-) -> OpenDebate:
+) -> DebateSession:
     """The new debate of `open_debate`, before its journal is closed. Once `stop` is set, no further call is made to
     derive positions, and the one under way is awaited."""
     files = DebateFiles.of_output(settings.output)
@@ -276,7 +276,7 @@ async def create(
     return await create_paid_debate(start.opened_with_positions(settings, stop=stop), files, notes, on_journal)
 
 
-async def _run(session: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:
+async def _run(session: DebateSession, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:
     """Runs what can be run, and writes the report when no turn is left."""
     if session.state.due:
         start.must_be_callable(session.state.cast)

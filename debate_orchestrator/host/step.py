@@ -15,7 +15,7 @@ from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, seat_providers
+from debate_orchestrator.engine.debate import DebateSession, continue_debate, drive, finish, seat_providers
 from debate_orchestrator.engine.library import consent_if_trusted
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.engine.turn import RunOptions
@@ -132,10 +132,10 @@ class Stepper:
 
     def __init__(
         self,
-        session: OpenDebate,
+        session: DebateSession,
         folder: TurnsFolder,
         permissions: Permissions = NO_PERMISSIONS,
-        before_calls: Callable[[OpenDebate], None] = lambda session: None,
+        before_calls: Callable[[DebateSession], None] = lambda session: None,
         *,
         just_opened: bool = False,
     ):
@@ -155,7 +155,7 @@ class Stepper:
     def state(self) -> DebateState:
         return self.session.state
 
-    def reattach(self, session: OpenDebate) -> None:
+    def reattach(self, session: DebateSession) -> None:
         """Continues with the same debate, its journal reopened. BadJournal if it lacks lines that this step left."""
         before, now = self.session.journal.entries, session.journal.entries
         if len(now) < len(before) or now[len(before) - 1].hash != before[-1].hash:  # each hash covers all lines before

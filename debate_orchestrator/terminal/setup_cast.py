@@ -21,16 +21,16 @@ EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHRO
 class CastQuestions:
     """Asks who fills the seats."""
 
-    def __init__(self, session: SetupBase):
-        self._session = session
-        self._words = session.texts
+    def __init__(self, conversation: SetupBase):
+        self._conversation = conversation
+        self._words = conversation.texts
 
     def choose(self) -> Cast:
         """The chosen cast; a named rapporteur stays, but in a rehearsal or if all seats are asked for. Raises Back."""
-        session, models = self._session, self._session.find_models()
-        current_cast = session.state.answers.get("cast")
+        conversation, models = self._conversation, self._conversation.find_models()
+        current_cast = conversation.state.answers.get("cast")
         if not models.has_any() and not current_cast:
-            session.prompter.show("", self._words.messages["no_model"].format(**EXAMPLES))
+            conversation.prompter.show("", self._words.messages["no_model"].format(**EXAMPLES))
         cast_choices = self._choices(models, current_cast if isinstance(current_cast, dict) else None)
         wording = self._words.questions["cast"]
         choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in cast_choices]
@@ -43,7 +43,7 @@ class CastQuestions:
         )
         casts = {name: cast for name, _, cast in cast_choices if cast}
         while True:
-            answer = session.ask_question("seat", question)
+            answer = conversation.ask_question("seat", question)
             try:
                 if answer != "seats":
                     keeps_rapporteur = (
@@ -54,17 +54,17 @@ class CastQuestions:
                     )
                     cast = casts.get(answer) or self._cast_of_one(answer)
                     if answer != "keep":  # that may be a file's
-                        session.approved_models.update(model_spec.specs_of(cast))
+                        conversation.approved_models.update(model_spec.specs_of(cast))
                     return {**rapporteur_cast, **cast}
                 return self._ask_each_seat(models)
             except BadSettings as error:
-                session.prompter.show(*error.problems)
+                conversation.prompter.show(*error.problems)
             except Back:
                 continue
 
     def _choices(self, models: FoundModels, current_cast: Cast | None) -> list[tuple[str, str, Cast | None]]:
         """Name, meaning and cast of every choice for all seats at once, the models that can be called first."""
-        format = self._session.setup_questions.format
+        format = self._conversation.setup_questions.format
         choices: list[tuple[str, str, Cast | None]] = []
         if current_cast and {*seats_needed(format)} <= set(current_cast):
             choices.append(("keep", cast_text(current_cast), current_cast))
@@ -78,7 +78,7 @@ class CastQuestions:
     def _cast_of_one(self, text: str) -> Cast:
         """A cast with one model in every seat."""
         spec = self._check_spec("cast", text)
-        return cast_of(self._session.setup_questions.format, lambda seat: spec)
+        return cast_of(self._conversation.setup_questions.format, lambda seat: spec)
 
     def _check_spec(self, seat: str, text: str) -> str:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
@@ -86,21 +86,21 @@ class CastQuestions:
             raise BadSettings(self._words.messages["needed"])
         if problem := casting.spec_problem(text, seat):
             raise BadSettings(problem)
-        permissions = self._session.find_models().permissions
+        permissions = self._conversation.find_models().permissions
         if problems := casting.key_problems({seat: (text,)}, permissions, may_sign_in=True):
             raise BadSettings(problems)
         kind = model_spec.kind(text)
-        sources = [source for source in self._session.find_models().sources if model_spec.kind(source.spec) == kind]
+        sources = [source for source in self._conversation.find_models().sources if model_spec.kind(source.spec) == kind]
         if "@" not in text and sources and not any(source.ready for source in sources):
-            self._session.prompter.show(f"{display_name(text)}: {sources[0].about}.")
-        self._session.recent.add("model", text)
+            self._conversation.prompter.show(f"{display_name(text)}: {sources[0].about}.")
+        self._conversation.recent.add("model", text)
         return text
 
     def _ask_each_seat(self, models: FoundModels) -> Cast:
         """One seat after the other, and one judge after the other until no more are wanted. Back returns to the seat
         before; what was answered for any seat is then its default."""
-        setup_questions = self._session.setup_questions
-        seats = [*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else [])]
+        setup_questions = self._conversation.setup_questions
+        seats = [*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._conversation.has_rapporteur() else [])]
         slots: list[SeatSlot] = [(seats[0], 0)]
         specs: list[str] = []
         """The spec in each slot but the last; empty for none."""
@@ -126,9 +126,9 @@ class CastQuestions:
 
     def _ask_seat(self, slot: SeatSlot, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
         """Who fills one seat, beside the models `chosen_before`; empty for a question's first choice, if any."""
-        session, (seat, judge_index) = self._session, slot
+        conversation, (seat, judge_index) = self._conversation, slot
         name = {JUDGE: "panel" if judge_index else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
-        values = {"who": session.setup_questions.side_name(seat), **EXAMPLES} if name == "seat" else {}
+        values = {"who": conversation.setup_questions.side_name(seat), **EXAMPLES} if name == "seat" else {}
         values |= {"judges": ", ".join(map(display_name, chosen_before[JUDGE]))} if name == "panel" else {}
         wording = self._words.questions[name]
         choices = dict(wording.choices)
@@ -136,19 +136,19 @@ class CastQuestions:
         choices |= {models.default[seat]: "as usual"} if seat in models.default else {}
         choices |= dict(models.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
         choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
-        current_answer = session.seat_answers.get(slot, next(iter(choices)))
+        current_answer = conversation.seat_answers.get(slot, next(iter(choices)))
         if current_answer not in choices:
             choices[current_answer] = "as you answered before"
         text, help = wording.text.format(**values), wording.help.format(**values)
         question = Question(text, (help,), tuple(choices.items()), current_answer, words=self._model_names(models))
         while True:
-            answer = session.ask_question("rapporteur" if seat == RAPPORTEUR else "seat", question)
+            answer = conversation.ask_question("rapporteur" if seat == RAPPORTEUR else "seat", question)
             try:
                 spec = "" if answer == none_wanted else self._spec(seat, answer, models, chosen_before)
-                session.seat_answers[slot] = answer
+                conversation.seat_answers[slot] = answer
                 return spec
             except BadSettings as error:
-                session.prompter.show(*error.problems)
+                conversation.prompter.show(*error.problems)
 
     def _spec(self, seat: str, answer: str, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
         """The model that an answer names for a seat. BadSettings if it can't fill it beside those `chosen_before`."""
@@ -156,9 +156,9 @@ class CastQuestions:
         spec = model_spec.stand_in(best) if answer == model_spec.REHEARSE else self._check_spec(seat, answer)
         if problem := host_problem({**chosen_before, seat: [*chosen_before.get(seat, ()), spec]}):
             raise BadSettings(problem)
-        self._session.approved_models.add(spec)
+        self._conversation.approved_models.add(spec)
         return spec
 
     def _model_names(self, models: FoundModels) -> tuple[str, ...]:
         """The models that Tab completes: those that were found, and those that were named in earlier setups."""
-        return tuple(dict.fromkeys((*models.names(), *self._session.recent.answers_of("model"))))
+        return tuple(dict.fromkeys((*models.names(), *self._conversation.recent.answers_of("model"))))

@@ -20,7 +20,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import SharedBudget
-from debate_orchestrator.engine.debate import OpenDebate, drive, open_journal
+from debate_orchestrator.engine.debate import DebateSession, drive, open_journal
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.providers import casting
@@ -274,7 +274,7 @@ class TournamentRun:
         finally:
             self._record_status(scheduled, session.current)
 
-    async def _drive(self, scheduled: ScheduledDebate, session: OpenDebate, stop: asyncio.Event) -> None:
+    async def _drive(self, scheduled: ScheduledDebate, session: DebateSession, stop: asyncio.Event) -> None:
         """Takes a debate's turns until it is complete, or stops; a judge who fails is replaced from the reserve."""
 
         def on_event(debate: DebateState, event: Event) -> None:

@@ -18,7 +18,7 @@ from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import (
-    OpenDebate,
+    DebateSession,
     RequireConsent,
     continue_debate,
     drive,
@@ -117,7 +117,7 @@ class ServedDebate:
         """The reason that it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._notify, self._require_consent = explain, notify, require_consent
         self._journal_lock = journal_lock
-        self.session: OpenDebate | None = None
+        self.session: DebateSession | None = None
         """The debate while it runs."""
         self._journal: JournalWriter | None = None
         self.opened = asyncio.Event()
