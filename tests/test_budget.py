@@ -143,7 +143,7 @@ def test_a_fund_holds_over_several_debates() -> None:
     debate, asked, price = capped(None)
     shared_budget = SharedBudget(price * 2.5)
     shared_budget.budget("one", CurrentState(sent(debate, "1.opening.a", price)))
-    shared_budget.freeze("one")
+    shared_budget.end_budget("one")
     current = CurrentState(debate)
     other = shared_budget.budget("other", current)
     other.check("1.opening.a", OPUS, asked)

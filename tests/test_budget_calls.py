@@ -63,7 +63,7 @@ def committed(debate: DebateState) -> float:
     alone, shared = Budget(CurrentState(debate)).committed(), SharedBudget(None)
     shared.budget("one", CurrentState(debate))
     assert shared.committed() == alone
-    shared.freeze("one")
+    shared.end_budget("one")
     assert shared.committed() == alone
     return alone
 

@@ -1,4 +1,4 @@
-"""A debate session, which is a debate with an open journal: created, continued with consent, driven to its end, and reported.
+"""A debate session (a debate with an open journal): created, continued with consent, driven to its end, and reported.
 
 The command line, the library and the browser all go this way: `create_debate` or `continue_debate`, then `drive`, then
 `finish`. Tournaments, whose journals may be in a database, begin with `open_journal`. Nothing else takes turns.

@@ -185,7 +185,7 @@ class ProbeRun:
         self._debates[task.path] = current = CurrentState(debate)
         self._shared_budget.budget(task.path, current)
         if debate.complete:
-            self._shared_budget.freeze(task.path)
+            self._shared_budget.end_budget(task.path)
 
     def pending(self) -> list[BallotTask]:
         finished_paths = {path for path, current in self._debates.items() if current.state.complete}
@@ -261,7 +261,7 @@ class ProbeRun:
                 options = RunOptions(on_event=on_event, stop=stop, budget=budget, required_judges="none")
                 await drive(session, providers, options)
                 if session.state.complete:
-                    self._shared_budget.freeze(task.path)
+                    self._shared_budget.end_budget(task.path)
         finally:
             if session.journal.lost:
                 self._debates.pop(task.path, None)

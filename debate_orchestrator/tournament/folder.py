@@ -1,4 +1,4 @@
-"""A tournament's folder: the frozen spec, from which its schedule follows, and the journals of its debates."""
+"""A tournament's folder: the resolved spec, from which its schedule follows, and the journals of its debates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, sh
 from debate_orchestrator.util.redact import redactor
 
 SPEC, DEBATES = "tournament.json", "debates"
-"""The frozen spec in a tournament's folder, and the folder of its journals."""
+"""The resolved spec in a tournament's folder, and the folder of its journals."""
 PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
 """The files that the report of a tournament adds to its folder."""
 LOCK = ".lock"
@@ -234,7 +234,7 @@ def load(folder: str) -> Tournament:
     data = read_json(path)
     if isinstance(data, dict) and "imported" in data:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
-    spec = unfreeze(data, name_of(path))
+    spec = spec_from_data(data, name_of(path))
     return Tournament.from_spec(folder, spec)
 
 
@@ -242,13 +242,13 @@ def _no_tournament(folder: str) -> BadFile:
     return BadFile(f"{name_of(folder)} holds no {SPEC}.", hint="`debate tournament run SPEC --to DIR` makes one")
 
 
-def freeze(spec: TournamentSpec) -> dict[str, Any]:
+def spec_data(spec: TournamentSpec) -> dict[str, Any]:
     """A spec as plain data that says all that its schedule and debates depend on."""
     return {"schema": SCHEMA, "version": __version__, **spec.model_dump(mode="json", by_alias=True)}
 
 
-def unfreeze(data: Any, name: str) -> TournamentSpec:
-    """The spec that was frozen so; `name` says where it was read. BadFile with every problem if it can't be used."""
+def spec_from_data(data: Any, name: str) -> TournamentSpec:
+    """The spec that `spec_data` made; `name` says where it was read. BadFile with every problem if it can't be used."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         schema = data.get("schema") if isinstance(data, dict) else data
         problem = f"{name} has schema {short_repr(schema)}, and this program reads {SCHEMA}."
@@ -261,13 +261,13 @@ def unfreeze(data: Any, name: str) -> TournamentSpec:
         raise BadFile([f"{name}: {problem}" for problem in error.problems], hint="restore it from a copy") from None
 
 
-def unfreeze_text(text: str, name: str) -> TournamentSpec:
-    """The spec in a text of JSON, as `unfreeze`."""
+def spec_from_text(text: str, name: str) -> TournamentSpec:
+    """The spec in a text of JSON, as `spec_from_data`."""
     try:
         data = strict_json(text)
     except ValueError:
         raise BadFile(f"{name}: its spec is not JSON.") from None
-    return unfreeze(data, name)
+    return spec_from_data(data, name)
 
 
 def without_added_models(spec: TournamentSpec) -> TournamentSpec:
@@ -298,7 +298,7 @@ def write(folder: str, spec: TournamentSpec) -> Tournament:
 
 
 def _spec_text(spec: TournamentSpec) -> str:
-    return json.dumps(freeze(spec), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(spec_data(spec), ensure_ascii=False, indent=1) + "\n"
 
 
 def read_json(path: str) -> Any:

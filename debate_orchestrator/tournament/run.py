@@ -330,7 +330,7 @@ class TournamentRun:
     def _record_status(self, scheduled: ScheduledDebate, current: CurrentState) -> None:
         debate = current.state
         budget = self.budget.budget(scheduled.id, current)
-        self.budget.freeze(scheduled.id)
+        self.budget.end_budget(scheduled.id)
         status: Status = "stopped"
         if debate.complete:
             status = "undecided" if schedule.turns_without_usable_ballot(debate) else "complete"

@@ -70,7 +70,7 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Freezes the spec in the folder, and runs the debates."""
+    """Writes the resolved spec into the folder, and runs the debates."""
     from debate_orchestrator.tournament import folder
 
     _read_flags(arguments)

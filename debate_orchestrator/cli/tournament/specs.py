@@ -112,7 +112,7 @@ def remember(tournament: Tournament) -> None:
 
 
 def folder_risks(tournament: Tournament, *, remote: bool = False) -> list[Risk]:
-    """The risks of a frozen spec (`remote`: of a database), and of a clerk that looks up what its journals cite."""
+    """The risks of a resolved spec (`remote`: of a database), and of a clerk that looks up what its journals cite."""
     from debate_orchestrator.tournament.folder import DEBATES
     from debate_orchestrator.tournament.spec import is_shipped
 

@@ -26,7 +26,7 @@ from debate_orchestrator.tournament.cluster.database import (
     out_of_reach,
 )
 from debate_orchestrator.tournament.cluster.shared import append_lines
-from debate_orchestrator.tournament.folder import Tournament, freeze, identity, is_begun, unfreeze_text
+from debate_orchestrator.tournament.folder import Tournament, spec_data, identity, is_begun, spec_from_text
 from debate_orchestrator.tournament.rows import Dollars
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed, unusable
 from debate_orchestrator.util.data import name_of, read_regular
@@ -105,7 +105,7 @@ class Coordinator:
         uploaded, if the folder lacks models that the database has, has another journal of a debate, or has one that
         holds a secret of this environment."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
-            stored = unfreeze_text(text, f"The tournament {self.id} in {self.database.address}")
+            stored = spec_from_text(text, f"The tournament {self.id} in {self.database.address}")
             missing = [name for name in stored.added if name not in self.tournament.spec.added]
             if missing:
                 folder, where = name_of(self.tournament.folder), self.database.address
@@ -127,7 +127,7 @@ class Coordinator:
     async def register(self) -> None:
         """Begins a pass: workers read the spec, with its cap and limits, again."""
         spec = self.tournament.spec
-        text = json.dumps(freeze(spec), ensure_ascii=False)
+        text = json.dumps(spec_data(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": self._retry_failed}
         await self.database.execute(_REGISTER, id=self.id, **values)
 

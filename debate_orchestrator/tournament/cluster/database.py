@@ -244,7 +244,7 @@ def _conninfo(url: str) -> str:
     from psycopg.conninfo import make_conninfo
 
     parameters: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "keepalives_idle": 10, **check_address(url)}
-    # A worker that is frozen in a transaction must not keep what it has locked from all others.
+    # A worker that hangs in a transaction must not keep what it has locked from all others.
     options = f"-c search_path={SCHEMA} -c idle_in_transaction_session_timeout=5s -c lock_timeout=8s"
     options += " -c default_transaction_isolation=read\\ committed"
     return make_conninfo(**{**parameters, "options": options})

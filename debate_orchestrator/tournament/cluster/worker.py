@@ -28,7 +28,7 @@ from debate_orchestrator.tournament.cluster.database import (
     take_debates,
 )
 from debate_orchestrator.tournament.cluster.shared import ClusterBudget, DatabaseJournals
-from debate_orchestrator.tournament.folder import Tournament, unfreeze_text
+from debate_orchestrator.tournament.folder import Tournament, spec_from_text
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_internal_error
 from debate_orchestrator.util.errors import BadSettings, UserError, short_repr
@@ -322,7 +322,7 @@ class Worker:
         name = f"The tournament {tournament} in {self._database.address}"
 
         def scheduled() -> Tournament:
-            spec = unfreeze_text(first_row(_Spec, rows, name).text, name).model_copy(update={"max_cost": None})
+            spec = spec_from_text(first_row(_Spec, rows, name).text, name).model_copy(update={"max_cost": None})
             return Tournament.from_spec(name, spec)
 
         try:
