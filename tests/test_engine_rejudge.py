@@ -186,10 +186,10 @@ def test_the_opening_is_new() -> None:
     events = play_events(rounds=1)
     first = events[0]
     assert isinstance(first, Opened)
-    old = first.model_copy(update={"prompts": {}, "derived": _paid(events)}).with_settings(max_cost=1.0)
+    old = first.model_copy(update={"prompts": {}, "moderator_replies": _paid(events)}).with_settings(max_cost=1.0)
     opened = rejudge.opened_from_journal(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
 
-    assert (opened.settings.max_cost, opened.derived) == (None, ())
+    assert (opened.settings.max_cost, opened.moderator_replies) == (None, ())
     assert opened.prompts == resources.digests("adversarial")
     assert opened.nonce != old.nonce and opened.seed != old.seed
     kept = {"cast": opened.cast, "max_cost": None}

@@ -55,7 +55,7 @@ def opened() -> Opened:
 def test_positions_are_derived(debate: Run, server: Server) -> None:
     """The judge's model derives both positions; they are marked as derived, and the reply is on record."""
     ran = debate("run", *SETUP)
-    setup, derived = opened().settings, opened().derived
+    setup, derived = opened().settings, opened().moderator_replies
 
     assert ran.code == 0, ran.err
     assert setup.positions == {"a": "Tabs it is.", "b": "Spaces it is."}
@@ -93,7 +93,7 @@ def test_a_reply_that_will_not_do_is_asked_for_again(debate: Run, server: Server
     said = iter(["I would rather not.", DERIVED])
     server.problem = lambda request, n: {"text": next(said)} if deriving(request) else None
     assert debate("run", *SETUP).code == 0
-    assert [one.text for one in opened().derived] == ["I would rather not.", DERIVED]
+    assert [one.text for one in opened().moderator_replies] == ["I would rather not.", DERIVED]
 
     server.problem = lambda request, n: {"text": "No."} if deriving(request) else None
     ran = debate("run", *SETUP, "--output=other.md")
@@ -109,7 +109,7 @@ def test_a_moderator_of_its_own(debate: Run, server: Server) -> None:
     ran = debate("run", "--answers", "a.yaml")
 
     assert ran.code == 3  # the host is due
-    assert [one.spec for one in opened().derived] == ["anthropic:q"]
+    assert [one.spec for one in opened().moderator_replies] == ["anthropic:q"]
 
 
 def test_a_host_can_not_derive_here(debate: Run, server: Server) -> None:

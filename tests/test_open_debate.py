@@ -103,7 +103,7 @@ def test_a_pause(here: Path, resumes: bool) -> None:
 def paid_event() -> Opened:
     """An opening with positions that a model derived."""
     reply = Reply(text="{}", brief_digest="b", spec="anthropic:m", called=True)
-    return opened_event().model_copy(update={"derived": (reply,)})
+    return opened_event().model_copy(update={"moderator_replies": (reply,)})
 
 
 async def awaited(opened: Opened) -> Opened:

@@ -188,7 +188,7 @@ def test_one_interrupt_awaits_the_positions(usable: bool, server: Server) -> Non
     said = interrupt_once(server, 1, ("run", *DERIVING))
     if usable:
         (opened,) = [event for event in read(J).events if isinstance(event, Opened)]
-        assert len(opened.derived) == 1
+        assert len(opened.moderator_replies) == 1
         assert f"0 replies saved. Continue with `debate resume {J}`." in said
     else:
         assert "1 reply did not give positions." in said and "no debate was opened, and nothing is saved." in said
@@ -222,5 +222,5 @@ def test_paid_positions_are_kept(
     ran = debate(*HOSTED)
     assert ran.code == 130
     (opened,) = [event for event in read(J).events if isinstance(event, Opened)]
-    assert len(opened.derived) == 1
+    assert len(opened.moderator_replies) == 1
     assert f"interrupted; 0 replies saved. Continue with `debate resume {J}`." in ran.err

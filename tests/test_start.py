@@ -143,7 +143,7 @@ def test_positions_without_a_model(cast: dict[str, Any]) -> None:
     """Where a stand-in, a host or a person would derive them, the positions are plain ones."""
     given = answers.make_settings({"topic": "Should we move?", "cast": cast}, RULES, "debate-report.md")
     opened = asyncio.run(start.opened_with_positions(given))
-    asked, paid = opened.settings, opened.derived
+    asked, paid = opened.settings, opened.moderator_replies
 
     assert asked.positions == {"a": "We should move.", "b": "We should not move."}
     assert asked.origins["positions"] == "default" and paid == ()

@@ -135,7 +135,7 @@ def deriving(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def opening(_: object, *, stop: asyncio.Event) -> Any:
         await stop.wait()
         await asyncio.sleep(0.02)  # the call that is under way
-        return opened_event().model_copy(update={"derived": DERIVED})
+        return opened_event().model_copy(update={"moderator_replies": DERIVED})
 
     monkeypatch.setattr(start_module, "opened_with_positions", opening)
 
@@ -155,7 +155,7 @@ def test_positions_are_awaited_when_the_server_ends() -> None:
     runs = ServedDebates(error_sentences, str)
     path = asyncio.run(begin(runs, opened_event().settings))
     first, *more = journal.read(path).events
-    assert isinstance(first, Opened) and first.derived == DERIVED
+    assert isinstance(first, Opened) and first.moderator_replies == DERIVED
     assert not any(isinstance(event, CallIntended) for event in more) and runs.lost == 0
 
 

@@ -177,7 +177,7 @@ class Opened(JournaledModel):
     """Template name to the sha256 of its text."""
     templates: Annotated[dict[str, str], FREE_TEXT] = {}
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
-    derived: tuple[Reply, ...] = ()
+    moderator_replies: tuple[Reply, ...] = Field(default=(), alias="derived")
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
     earlier_debate: EarlierDebate | None = Field(default=None, alias="recording")
     """The debate that is judged again; None if a debate runs for the first time."""

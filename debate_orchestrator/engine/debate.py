@@ -116,7 +116,7 @@ async def create_paid_debate(
     try:
         on_journal(journal)
         opened = await opening
-        journal.append(opened, queue_if_disk_full=bool(opened.derived))
+        journal.append(opened, queue_if_disk_full=bool(opened.moderator_replies))
         await journal.wait_for_room()
         journal.sync()
     except BaseException:

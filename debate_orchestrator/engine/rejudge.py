@@ -243,7 +243,7 @@ def _weaknesses(debate: DebateState) -> list[str]:
     sides = [side for side in specs_by_side if any(model_spec.is_stand_in(spec) for spec in specs_by_side[side])]
     if sides:
         weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, sides))}.")
-    if debate.opened.derived:
+    if debate.opened.moderator_replies:
         weaknesses.append("Its positions were derived by a moderator's model and were not confirmed.")
     return weaknesses
 

@@ -129,7 +129,7 @@ async def opened_with_positions(
     provider = casting.make_provider(spec, CurrentState(fold([opened])), permissions)
     positions, replies = await derive_positions(settings, provider, notify, stop or asyncio.Event())
     origins = {**settings.origins, "positions": "derived"}
-    return opened.with_settings(positions=positions, origins=origins).model_copy(update={"derived": replies})
+    return opened.with_settings(positions=positions, origins=origins).model_copy(update={"moderator_replies": replies})
 
 
 def with_positions_of(settings: Settings, opened: Opened) -> Settings:

@@ -108,7 +108,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
         yield _info("cast", _cast(debate))
     yield from (_warning("reassigned", text) for text in _reassignments(debate))
     yield _info("order", _order(debate))
-    if any(reply.called for reply in debate.opened.derived):
+    if any(reply.called for reply in debate.opened.moderator_replies):
         text = "The positions were derived by a moderator's model, and were not confirmed."
         yield _info("positions", text)
     if settings.rounds > 1 and debate.judges and debate.opened.earlier_debate is None and not settings.feedback:
