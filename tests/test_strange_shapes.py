@@ -13,7 +13,7 @@ from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.normalize import normalize
-from debate_orchestrator.util.errors import MAX_LISTED, MAX_TOLD_LENGTH
+from debate_orchestrator.util.errors import MAX_LISTED, MAX_PROBLEMS_LENGTH
 
 CONTEXT = ShapeContext(
     sides=("a", "b"),
@@ -81,7 +81,7 @@ def test_problems_of_a_reply_are_short_together(shape: str, items: Any) -> None:
 
     assert 2 < len(problems) <= MAX_LISTED + 1
     assert problems[-1] == f"the reply: there are more problems than these {len(problems) - 1}."
-    assert sum(map(len, problems[:-1])) <= MAX_TOLD_LENGTH <= 8_000
+    assert sum(map(len, problems[:-1])) <= MAX_PROBLEMS_LENGTH <= 8_000
     assert all(problem.endswith(".") for problem in problems)
 
 

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         report_files.write(report, path, print_status)
     else:
         path = files.report
-        if risks.gives_orders(path) and not os.path.lexists(path):
+        if risks.is_read_as_instructions(path) and not os.path.lexists(path):
             raise BadFile(
                 f"The report of this journal would be {name_of(path)}, which agents read as instructions.",
                 hint="name another file: --to FILE",

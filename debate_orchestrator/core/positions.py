@@ -50,8 +50,8 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     if should := _SHOULD.fullmatch(topic):
         subject, what = (should["asked"] or should["stated"]).capitalize(), should["what"].rstrip()
         return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
-    if shared := _subject_and_deed(topic):
-        subject, deed = shared
+    if shared := _subject_and_predicate(topic):
+        subject, predicate = shared
         return dict(zip(sides, (f"{subject} should {deed}.", f"{subject} should not {deed}."), strict=True))
     if need := _NEED.fullmatch(topic):
         who, what = need["who"].capitalize(), need["what"].rstrip()
@@ -63,8 +63,8 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     return dict(zip(sides, (f"It is right that: {topic}", f"It is not right that: {topic}"), strict=True))
 
 
-def _subject_and_deed(topic: str) -> tuple[str, str] | None:
-    """The subject of "Should SUBJECT VERB ...?", with a capital, and what it should do; None where its end is in doubt.
+def _subject_and_predicate(topic: str) -> tuple[str, str] | None:
+    """The subject of "Should SUBJECT VERB ...?", with a capital, and the predicate; None where its end is in doubt.
     The subject begins with a determiner or a name, and a determiner follows the verb: "Should our family get a dog?"
     """
     question = _SHOULD_OTHERS.fullmatch(topic)

@@ -155,7 +155,7 @@ def of_settings(
             risks.append(Risk(kind="context", where="context", what=target))
     if report := _report(values.get("output")):
         real = _real(report)
-        if target := _outside(report) or (real if gives_orders(real) else ""):
+        if target := _outside(report) or (real if is_read_as_instructions(real) else ""):
             risks.append(Risk(kind="output", where="output", what=target))
     format = typed_format or values.get("format")
     if not typed_format and isinstance(format, str) and loader.is_path(format):
@@ -186,7 +186,7 @@ def of_journal(path: str | os.PathLike[str], opened: Opened, cast: Mapping[str, 
 def of_journal_name(path: str | os.PathLike[str]) -> tuple[Risk, ...]:
     """The risk that agents read the report of this journal, by its name, as instructions; empty if there is none."""
     report = DebateFiles.of_journal(os.fspath(path)).report
-    return (Risk(kind="output", where="the journal's name", what=_real(report)),) if gives_orders(report) else ()
+    return (Risk(kind="output", where="the journal's name", what=_real(report)),) if is_read_as_instructions(report) else ()
 
 
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
@@ -245,7 +245,7 @@ def _report(output: object) -> str:
         return ""
 
 
-def gives_orders(path: str) -> bool:
+def is_read_as_instructions(path: str) -> bool:
     """Whether a report there may be taken for instructions to agents, or for a page that a repository has of old
     (README.md): its name is in capitals, or one of those that are known."""
     name = os.path.basename(path)

@@ -40,7 +40,7 @@ MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 """Known words that `suggest` compares with, and characters that a word may have."""
 MAX_LISTED = 20
 """Problems of one kind that are told."""
-MAX_TOLD_LENGTH = 8_000
+MAX_PROBLEMS_LENGTH = 8_000
 """Characters of the problems of one kind that are told; a first one that is longer is told alone."""
 MAX_NAMES_LENGTH = 500
 """Characters of the names that a problem lists."""
@@ -84,12 +84,12 @@ def join_names(
 
 
 def first_few(problems: Iterable[str], where: str) -> Iterator[str]:
-    """The first `MAX_LISTED` problems, or fewer if they are longer than `MAX_TOLD_LENGTH` together. Where there are
+    """The first `MAX_LISTED` problems, or fewer if they are longer than `MAX_PROBLEMS_LENGTH` together. Where there are
     more, a sentence says so, and they are not looked for."""
     length = 0
     for count, problem in enumerate(problems):
         length += len(problem)
-        if count == MAX_LISTED or (count and length > MAX_TOLD_LENGTH):
+        if count == MAX_LISTED or (count and length > MAX_PROBLEMS_LENGTH):
             yield f"{where}: there are more problems than {f'these {count}' if count > 1 else 'this one'}."
             return
         yield problem

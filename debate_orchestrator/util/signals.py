@@ -22,7 +22,7 @@ def in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-_SAME_WISH_SECONDS = 1.0
+_REPEAT_SECONDS = 1.0
 """Signals that follow sooner are one: a program that starts this one passes on the Ctrl-C that the terminal sent to
 both. The second would end what the first has begun, such as the sentence on what is saved."""
 
@@ -35,7 +35,7 @@ class Interrupts:
     """Set while modules are imported: some that are written in C make a panic of KeyboardInterrupt. Nothing can be lost
     yet, so a signal ends the process."""
     is_ending = False
-    _raised_at = -_SAME_WISH_SECONDS
+    _raised_at = -_REPEAT_SECONDS
 
     def __call__(self, *_: object) -> None:
         if self.is_loading:
@@ -44,7 +44,7 @@ class Interrupts:
             finally:
                 os._exit(130)
         now = time.monotonic()
-        if not self.is_ending and now - self._raised_at >= _SAME_WISH_SECONDS:
+        if not self.is_ending and now - self._raised_at >= _REPEAT_SECONDS:
             self._raised_at = now
             raise KeyboardInterrupt
 

@@ -37,7 +37,7 @@ async def in_debate_pool(work: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(_pool(), copy_context().run, work)
 
 
-async def to_its_end(work: Callable[[], T]) -> T:
+async def in_debate_pool_to_end(work: Callable[[], T]) -> T:
     """As `in_debate_pool`, for work that writes files. A thread can't be cancelled: a task that is cancelled meanwhile
     ends once the work is done, or after `SHUTDOWN_SECONDS`, and what the work uses stays open until then."""
     working = asyncio.ensure_future(in_debate_pool(work))

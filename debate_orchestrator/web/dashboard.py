@@ -36,7 +36,7 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.util.threads import to_its_end
+from debate_orchestrator.util.threads import in_debate_pool_to_end
 from debate_orchestrator.web import blocks, debate_list, pages, reviewing
 from debate_orchestrator.web.debate_form import Prepared, expected_cost, form_values, prepare, spec_label
 from debate_orchestrator.web.guard import (
@@ -291,7 +291,7 @@ class Dashboard:
                 return files
 
         async def run() -> str:
-            files = await to_its_end(write_journal)
+            files = await in_debate_pool_to_end(write_journal)
             self._served_debates.start(files.journal, consent_already_given)
             return files.journal
 

@@ -17,7 +17,7 @@ from debate_orchestrator.web import blocks
 
 _MAX_WAITING = 2_000
 """Messages that wait for a viewer who reads slowly; with more the stream ends, and the browser opens another."""
-_BEAT_SECONDS = 15.0
+_KEEP_ALIVE_SECONDS = 15.0
 """Seconds after which a silent stream says that it is alive."""
 
 RECONNECT = b"retry: 5000\n\n"
@@ -95,7 +95,7 @@ def event_stream(
                 yield event
             while viewer is not None:
                 try:
-                    event_or_end = await asyncio.wait_for(viewer.get(), _BEAT_SECONDS)
+                    event_or_end = await asyncio.wait_for(viewer.get(), _KEEP_ALIVE_SECONDS)
                 except TimeoutError:
                     event_or_end = b": still here\n\n"
                 if event_or_end is None:

@@ -23,7 +23,7 @@ from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import ReviewedDebate
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.threads import to_its_end
+from debate_orchestrator.util.threads import in_debate_pool_to_end
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
 from debate_orchestrator.web.guard import LinkedDebate, Tokens, form, is_same_token
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
@@ -72,7 +72,7 @@ class Reviews:
         if request.method == "POST":
             form_data = await form(request, token, _MAX_FORM_SIZE)
             take = self._begin if form_data.get("action") == "begin" else self._file
-            return await to_its_end(lambda: take(request, self._reviewed(path), form_data))
+            return await in_debate_pool_to_end(lambda: take(request, self._reviewed(path), form_data))
         return HTMLResponse(await in_thread(lambda: self._show(request, self._reviewed(path))))
 
     def _show(self, request: Request, reviewed: ReviewedDebate) -> str:

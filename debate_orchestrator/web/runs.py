@@ -43,7 +43,7 @@ from debate_orchestrator.util.errors import (
 from debate_orchestrator.util.log import log_error, log_line
 from debate_orchestrator.util.messages import Notify, ignore
 from debate_orchestrator.util.redact import StreamRedactor
-from debate_orchestrator.util.threads import to_its_end
+from debate_orchestrator.util.threads import in_debate_pool_to_end
 from debate_orchestrator.web import blocks
 from debate_orchestrator.web.live import LiveBlocks, Viewers, message
 from debate_orchestrator.web.people import BrowserPeople
@@ -201,7 +201,7 @@ class ServedDebate:
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
         async with self._journal_lock:
-            session = await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening))
+            session = await in_debate_pool_to_end(partial(continue_debate, self.path, self._require_consent, reopening))
             self.session, self.current, self._journal = session, session.current, session.journal
             session.journal.notify = self._notify_unsaved
         with session:
@@ -213,7 +213,7 @@ class ServedDebate:
             options = RunOptions(on_event=self._on_event, on_text=self._on_text, stop=self._stop)
             await drive(session, providers, options)
             if not session.state.due:
-                await to_its_end(lambda: finish(session))
+                await in_debate_pool_to_end(lambda: finish(session))
 
     def _report_failure(self) -> None:
         """Tells the owner why the run failed, unless another process has the debate."""
@@ -412,7 +412,7 @@ class ServedDebates:
             if (served := self.running(path)) is not None and served.session is not None:
                 served.record(make(served.session.state))
             else:
-                await to_its_end(lambda: record_alone(path, make))
+                await in_debate_pool_to_end(lambda: record_alone(path, make))
 
     async def shutdown(self) -> None:
         """Ends the forms, which may begin runs, and all runs, as SIGTERM does: parts of replies that came are kept."""
