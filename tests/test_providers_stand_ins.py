@@ -191,7 +191,7 @@ class StandIn:
             raise Paused("left")
         return rehearse.reply_for(debate, turn)
 
-    def tidy(self, debate: DebateState) -> None:
+    def remove_drafts(self, debate: DebateState) -> None:
         self.tidied += 1
 
 

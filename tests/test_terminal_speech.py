@@ -106,9 +106,9 @@ def test_tidying(here: Path) -> None:
     mine = f"1.opening.a.{debate.replies['1.opening.a'].reply.brief_digest[:8]}.md"
     for name in (mine, "1.opening.a.12345678.md", "1.opening.b.00000000.md", "notes.txt"):
         Path("r.drafts", name).write_text("x")
-    Drafts("r.drafts").tidy(debate)
+    Drafts("r.drafts").remove_drafts(debate)
     before = sorted(os.listdir("r.drafts"))
-    Drafts("r.drafts").tidy(fold(play_events(rounds=2)))
+    Drafts("r.drafts").remove_drafts(fold(play_events(rounds=2)))
 
     assert before == ["1.opening.a.12345678.md", "1.opening.b.00000000.md", "notes.txt"]
     assert os.listdir("r.drafts") == ["notes.txt"]

@@ -21,14 +21,14 @@ def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 work left, 4 a provider failed for good, 130
     interrupted."""
     interrupts, code = Interrupts(), 130
-    signs = [*interrupting(), *terminating()]
+    signums = [*interrupting(), *terminating()]
     if argv is None and in_main_thread():  # this process ends with the verb
         interrupts.is_loading = True
-        for sign in signs:
-            signal.signal(sign, lambda *_: os._exit(130))  # Python would print a traceback of its own end
+        for signum in signums:
+            signal.signal(signum, lambda *_: os._exit(130))  # Python would print a traceback of its own end
         # At its very end Python restores the defaults, with which a signal would take the exit code's place.
-        atexit.register(lambda: [signal.signal(sign, signal.SIG_IGN) for sign in signs])
-    with suppress(KeyboardInterrupt), handled_by(interrupts, signs):  # one may come before the verb begins, or after it
+        atexit.register(lambda: [signal.signal(signum, signal.SIG_IGN) for signum in signums])
+    with suppress(KeyboardInterrupt), handled_by(interrupts, signums):  # one may come before the verb begins, or after it
         code = _main(argv, interrupts)
         interrupts.is_ending = True
     sys.exit(code)

@@ -46,17 +46,17 @@ def run(arguments: argparse.Namespace) -> int:
             setup_questions_of(arguments.file),
             print_status,
             arguments.wait or 0.0,
-            has_consented=lambda risks_found: not consent.open_risks(source, risks_found),
+            has_consented=lambda risks_found: not consent.unapproved_risks(source, risks_found),
         )
         piped.forget(answers.keys() - result.rejected_keys)
         return result.model_copy(update={"problems": (*result.problems, *piped.save())})
 
     result = piped.saved_on_failure(answer, [])
-    unconfirmed_risks = consent.open_risks(source, risks.of_settings(result.answers))
+    unapproved_risks = consent.unapproved_risks(source, risks.of_settings(result.answers))
     with printing_problems(result.problems):
-        if isinstance(result.next_item, Ready) and not unconfirmed_risks:
+        if isinstance(result.next_item, Ready) and not unapproved_risks:
             _check_opening(result)
-        print_json(_as_json(arguments, result, unconfirmed_risks))
+        print_json(_as_json(arguments, result, unapproved_risks))
     return 2 if result.problems else 0
 
 
@@ -93,9 +93,9 @@ def _check_opening(result: AskResult) -> None:
 
 
 def _as_json(
-    arguments: argparse.Namespace, result: AskResult, unconfirmed_risks: Sequence[risks.Risk]
+    arguments: argparse.Namespace, result: AskResult, unapproved_risks: Sequence[risks.Risk]
 ) -> dict[str, Any]:
-    """An exchange as JSON; `unconfirmed_risks` holds the risks to which the user has not yet agreed."""
+    """An exchange as JSON; `unapproved_risks` holds the risks to which the user has not yet agreed."""
     fields: dict[str, Any] = {"answers": arguments.file}
     match result.next_item:
         case Ready(show=show):
@@ -113,8 +113,8 @@ def _as_json(
     ready = isinstance(result.next_item, Ready)
     if not (ready or arguments.dialog):  # what is shown when it is ready holds all of it
         fields |= {"settled": result.answers}
-    if unconfirmed_risks or ready or not arguments.dialog:
-        fields |= {"trust": [risk.model_dump() for risk in unconfirmed_risks]}
+    if unapproved_risks or ready or not arguments.dialog:
+        fields |= {"trust": [risk.model_dump() for risk in unapproved_risks]}
     fields |= {"missing": result.missing} if result.missing else {}
     return fields | {"complaints": list(result.problems)}
 

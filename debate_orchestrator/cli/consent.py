@@ -82,7 +82,7 @@ def require_consent(
 ) -> None:
     """Returns if the user agrees to all of these risks, and remembers it. Raises BadSettings if the user does not, or,
     with every risk, if there is no terminal to `ask` at and the file is not `trusted`."""
-    if not open_risks(source, risks):
+    if not unapproved_risks(source, risks):
         return
     if not trusted and (ask or at_terminal(sys.stderr)):
         if not (ask or _ask)(source.name, risks):
@@ -201,7 +201,7 @@ def is_own(source: ConsentSubject) -> bool:
     return record is not None and record.exists()
 
 
-def open_risks(source: ConsentSubject, risks: Sequence[Risk]) -> list[Risk]:
+def unapproved_risks(source: ConsentSubject, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
     approved_digests = _approved_digests(source) if risks else set()
     return [risk for risk in risks if risk.digest not in approved_digests]

@@ -74,7 +74,7 @@ def _converse(arguments: argparse.Namespace) -> int:
 
     def has_consented(path: str, risks: Sequence[Risk]) -> bool:
         source = consent.source_of_file(path)
-        return consent.is_own(source) and not consent.open_risks(source, risks)
+        return consent.is_own(source) and not consent.unapproved_risks(source, risks)
 
     try:
         with prompter:

@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
     """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
     sources = [consent.source_of_journal(path, entries) for path, entries in run.earlier_journals.items()]
-    made_elsewhere = [source for source in sources if consent.open_risks(source, _BALLOT)]
+    made_elsewhere = [source for source in sources if consent.unapproved_risks(source, _BALLOT)]
     if made_elsewhere and not trusted:
         count = plural(len(made_elsewhere), "ballot")
         hint = "Add --trust to count them, name another --output, or move the folder away."

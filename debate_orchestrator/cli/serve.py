@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     must_be_installed()
     from debate_orchestrator.web import server
 
-    for sign in terminating():
-        signal.signal(sign, signal.SIG_DFL)  # a service manager takes exit code 130 for a failure
+    for signum in terminating():
+        signal.signal(signum, signal.SIG_DFL)  # a service manager takes exit code 130 for a failure
 
     public = arguments.public is not None
 

@@ -32,8 +32,8 @@ _SEARCH_TOOL = {"type": "web_search_20260209", "name": "web_search", "max_uses":
 _SEARCH_PAUSES = 4
 """The number of requests that one reply may take, each of which continues where a search paused."""
 _STRUCTURED, _SEARCH = "structured output", "search"
-_STRUCTURED_SIGNS = ("output_config", "output_format", "json_schema", "schema", "structured", "grammar")
-_LIMIT_SIGNS = ("max_tokens", "output tokens", "in the completion")
+_STRUCTURED_ERROR_WORDS = ("output_config", "output_format", "json_schema", "schema", "structured", "grammar")
+_LIMIT_ERROR_WORDS = ("max_tokens", "output tokens", "in the completion")
 _DELTAS = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -237,7 +237,7 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
     options = []
     if brief.json_schema is not None:
         structured = {"output_config": {"format": {"type": "json_schema", "schema": brief.shared_schema}}}
-        options.append(Option(_STRUCTURED, (structured, {}), _STRUCTURED_SIGNS))
+        options.append(Option(_STRUCTURED, (structured, {}), _STRUCTURED_ERROR_WORDS))
     if brief.search:
         options.append(Option(_SEARCH, ({"tools": [_SEARCH_TOOL]}, {}), ("web_search", "tool")))
     price, asked_tokens = pricing.price_of(spec), limits.reply_length(brief, spec).tokens
@@ -246,7 +246,7 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
     # The API wants a limit always. A server with a small context takes a lower one.
     variants = tuple({"max_tokens": max(1, maximum // share)} for share in (1, 2, 4))
     options.append(
-        Option("limit of tokens", variants, _LIMIT_SIGNS, equivalent_variants=len(variants), is_reported=False)
+        Option("limit of tokens", variants, _LIMIT_ERROR_WORDS, equivalent_variants=len(variants), is_reported=False)
     )
     return options
 

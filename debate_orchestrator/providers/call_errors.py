@@ -28,7 +28,7 @@ _HTTP_PARSER = "aiohttp.http_exceptions"
 """The module of the exceptions with which the parser of HTTP fails."""
 _NO_CONNECTION = ("ClientConnectorError", "ConnectionTimeoutError")
 """The exceptions of aiohttp for a connection that was not made."""
-_UNREACHABLE_SIGNS = (
+_UNREACHABLE_WORDS = (
     "connection refused", "connect call failed", "name or service not known", "no address", "getaddrinfo",
     "nodename nor servname", "name resolution",
 )  # fmt: skip
@@ -60,9 +60,9 @@ def http_error(name: str, status: int, message: str, headers: Mapping[str, str],
     words = [f"HTTP {status}" if status != 200 else "", quote(message)]
     reason = ": ".join(filter(None, words)) or "an error without a message"
     lowered = f"{error_code} {message}".lower()
-    if status == 402 or (status in (200, 400, 403, 429) and any(sign in lowered for sign in _OUT_OF_CREDIT)):
+    if status == 402 or (status in (200, 400, 403, 429) and any(word in lowered for word in _OUT_OF_CREDIT)):
         return Paused(f"{name} has no credit left: {reason}. Try: add credit, then resume.")
-    if status == 413 or (status in (200, 400, 422) and any(sign in lowered for sign in _TOO_LONG)):
+    if status == 413 or (status in (200, 400, 422) and any(word in lowered for word in _TOO_LONG)):
         hint = f"Try: {REASSIGN}, with a larger context."
         return ProviderFailed(f"{name}: the transcript does not fit its context: {reason}. {hint}")
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
@@ -153,4 +153,4 @@ def is_refused_connection(error: BaseException) -> bool:
     """Whether no server was reached: the host is unknown, or nothing listens there."""
     reason = cause(error)
     lowered = f"{type(reason).__name__} {reason}".lower()
-    return any(sign in lowered for sign in _UNREACHABLE_SIGNS)
+    return any(word in lowered for word in _UNREACHABLE_WORDS)

@@ -39,7 +39,7 @@ class Human(Provider):
     async def close(self) -> None:
         """Removes the drafts of turns that are on record."""
         if self.turn_taker is not None:
-            self.turn_taker.tidy(self._current.state)
+            self.turn_taker.remove_drafts(self._current.state)
 
 
 def problem(spec: str) -> str | None:

@@ -19,7 +19,7 @@ from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
 _STRUCTURED, _SEARCH, _LIMIT, _USAGE = "structured output", "search", "limit of tokens", "usage"
 _LIMIT_FIELDS = ("max_completion_tokens", "max_tokens")
-_SIGNS = {
+_ERROR_WORDS = {
     _STRUCTURED: (
         "response_format", "json_schema", "json_object", "schema", "structured", "grammar", "guided", "json mode",
         "generate json", "xgrammar", "outlines",
@@ -117,7 +117,7 @@ class Completions(api.ApiModel):
                 ("system role", "system message", "role 'system'", 'role "system"'),
                 is_reported=False,
             ),
-            Option(_USAGE, ({"stream_options": {"include_usage": True}}, {}), _SIGNS[_USAGE], is_reported=False),
+            Option(_USAGE, ({"stream_options": {"include_usage": True}}, {}), _ERROR_WORDS[_USAGE], is_reported=False),
         ]
         if brief.json_schema is not None:
             # The vendor puts the schema before what it caches. Other servers make a grammar of it.
@@ -129,13 +129,13 @@ class Completions(api.ApiModel):
                 {"response_format": {"type": "json_object"}},
                 {},
             )
-            options.insert(0, Option(_STRUCTURED, variants, _SIGNS[_STRUCTURED]))
+            options.insert(0, Option(_STRUCTURED, variants, _ERROR_WORDS[_STRUCTURED]))
         if (maximum := limits.reply_length(brief, self.name).tokens) is not None:
             # The vendor's newer models refuse the older field; other servers refuse the newer one, or ignore it.
             fields = _LIMIT_FIELDS if self.server.address is None else _LIMIT_FIELDS[::-1]
             limit_fields: tuple[dict[str, Any], ...] = ({fields[0]: maximum}, {fields[1]: maximum}, {})
             is_reported = brief.max_tokens is not None
-            options.append(Option(_LIMIT, limit_fields, _SIGNS[_LIMIT], equivalent_variants=2, is_reported=is_reported))
+            options.append(Option(_LIMIT, limit_fields, _ERROR_WORDS[_LIMIT], equivalent_variants=2, is_reported=is_reported))
         return options
 
     def sdk(self) -> Any:

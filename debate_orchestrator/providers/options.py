@@ -30,7 +30,7 @@ class Option(NamedTuple):
     """As `Reply.unsupported` has it."""
     variants: tuple[Mapping[str, Any], ...]
     """The fields of a request that ask for it, best first. The last are such that every server takes them."""
-    signs: tuple[str, ...]
+    error_words: tuple[str, ...]
     """Words of an error which says that it is not supported, in lower case."""
     equivalent_variants: int = 1
     """The number of first variants with the same effect; with a later one, the reply lacks something."""
@@ -58,8 +58,8 @@ class UnsupportedOptions:
         candidates = [option for option in options if self._variant(option) < len(option.variants) - 1]
         lowered = error.lower()
         about = " ".join(_LOCATION.findall(lowered)) or lowered
-        matches = [option for option in candidates if any(sign in about for sign in option.signs)]
-        if not matches and any(sign in lowered for sign in _UNSPECIFIC):
+        matches = [option for option in candidates if any(word in about for word in option.error_words)]
+        if not matches and any(word in lowered for word in _UNSPECIFIC):
             matches = candidates
         if not matches:
             return False

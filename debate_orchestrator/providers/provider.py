@@ -77,7 +77,7 @@ class TurnTaker(Protocol):
         """A valid reply to the turn. Raises Paused if the person leaves."""
         ...
 
-    def tidy(self, debate: DebateState) -> None:
+    def remove_drafts(self, debate: DebateState) -> None:
         """Removes the drafts of turns that are on record."""
         ...
 

@@ -73,7 +73,7 @@ class Drafts:
         own_path = self.path_of(brief)
         return [path for path, turn, _ in self._all() if turn == brief.turn_id and path != own_path]
 
-    def tidy(self, debate: DebateState) -> None:
+    def remove_drafts(self, debate: DebateState) -> None:
         """Removes the drafts that are on record as replies, in the end all of them, and the folder with the last."""
         for path, turn, brief in self._all():
             event = debate.replies.get(turn)

@@ -100,7 +100,7 @@ def paid_calls(specs: Iterable[str]) -> tuple[Risk, ...]:
     return tuple(Risk(kind="calls", where="cast", what=spec) for spec in dict.fromkeys(paid_specs))
 
 
-def _refuse_calls(open_risks: Sequence[Risk]) -> None:
+def _refuse_calls(unapproved_risks: Sequence[Risk]) -> None:
     raise BadSettings("Nothing was agreed to.")
 
 

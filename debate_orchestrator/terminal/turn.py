@@ -241,9 +241,9 @@ class TerminalPeople:
         self.has_quit = True
         self._prompter.quit()
 
-    def tidy(self, debate: DebateState) -> None:
+    def remove_drafts(self, debate: DebateState) -> None:
         """Removes drafts that are on record."""
-        self._drafts.tidy(debate)
+        self._drafts.remove_drafts(debate)
 
     def begin_watching(
         self, on_quit: Callable[[], None], control: TerminalControl | None, next_listener: OnEvent
@@ -255,7 +255,7 @@ class TerminalPeople:
 
         def on_event(debate: DebateState, event: Event) -> None:
             if isinstance(event, CallIntended) and not self._due_turn_ids:
-                self.tidy(debate)
+                self.remove_drafts(debate)
                 self._due_turn_ids = {turn.id for turn in debate.due if turn.seat in human_seats(debate)}
                 if self._due_turn_ids and control is not None:
                     control.lend()

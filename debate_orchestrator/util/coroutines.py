@@ -30,11 +30,11 @@ def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = Non
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(coroutine)
-    raising = {sign: signal.getsignal(sign) for sign in interrupting()}
+    raising = {signum: signal.getsignal(signum) for signum in interrupting()}
     interrupt = _Interrupt(stop, notify)
     try:
-        for sign in raising:
-            signal.signal(sign, interrupt)
+        for signum in raising:
+            signal.signal(signum, interrupt)
         result = asyncio.run(interrupt.cancelling(coroutine))
     except asyncio.CancelledError:
         if not interrupt.came:
@@ -46,8 +46,8 @@ def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = Non
             notify(problem)
     finally:
         coroutine.close()  # where a signal came before it began
-        for sign, handler in raising.items():
-            signal.signal(sign, handler)
+        for signum, handler in raising.items():
+            signal.signal(signum, handler)
     if interrupt.came:
         raise KeyboardInterrupt
     return result
@@ -69,11 +69,11 @@ class _Interrupt:
         self._stop, self._notify = stop, notify
         self._task: asyncio.Task[Any] | None = None
 
-    def __call__(self, sign: int, *_: object) -> None:
+    def __call__(self, signum: int, *_: object) -> None:
         first, self.came = not self.came, True
         if self._task is None:
             return
-        if first and sign == signal.SIGINT and self._stop is not None:
+        if first and signum == signal.SIGINT and self._stop is not None:
             self._task.get_loop().call_soon_threadsafe(self._ask_to_stop, self._stop)
         else:
             self._task.cancel()

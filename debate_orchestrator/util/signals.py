@@ -14,7 +14,7 @@ from typing import Any
 def terminating() -> list[signal.Signals]:
     """SIGTERM, and SIGHUP, as of a closed terminal, if the system has it and it is not ignored, as by `nohup`."""
     hangup = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
-    return [signal.SIGTERM, *(sign for sign in hangup if signal.getsignal(sign) is not signal.SIG_IGN)]
+    return [signal.SIGTERM, *(signum for signum in hangup if signal.getsignal(signum) is not signal.SIG_IGN)]
 
 
 def in_main_thread() -> bool:
@@ -51,22 +51,22 @@ class Interrupts:
 
 def interrupting() -> list[signal.Signals]:
     """Those of SIGINT, SIGTERM and SIGHUP that raise KeyboardInterrupt now."""
-    handlers = {sign: signal.getsignal(sign) for sign in (signal.SIGINT, *terminating())}
+    handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, *terminating())}
     raising = signal.default_int_handler
-    return [sign for sign, handler in handlers.items() if handler is raising or isinstance(handler, Interrupts)]
+    return [signum for signum, handler in handlers.items() if handler is raising or isinstance(handler, Interrupts)]
 
 
 @contextmanager
-def handled_by(handler: Any, signs: Iterable[signal.Signals]) -> Iterator[None]:
+def handled_by(handler: Any, signums: Iterable[signal.Signals]) -> Iterator[None]:
     """These signals have that handler, in the main thread; afterwards the one that they had."""
-    before = {sign: signal.getsignal(sign) for sign in signs} if in_main_thread() else {}
+    before = {signum: signal.getsignal(signum) for signum in signums} if in_main_thread() else {}
     try:
-        for sign in before:
-            signal.signal(sign, handler)
+        for signum in before:
+            signal.signal(signum, handler)
         yield
     finally:
-        for sign, earlier in before.items():
-            signal.signal(sign, earlier)
+        for signum, earlier in before.items():
+            signal.signal(signum, earlier)
 
 
 @contextmanager

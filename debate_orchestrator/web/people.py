@@ -45,7 +45,7 @@ class BrowserPeople:
         finally:
             del self.awaited_turns[turn.id]
 
-    def tidy(self, debate: DebateState) -> None:
+    def remove_drafts(self, debate: DebateState) -> None:
         """Does nothing: drafts are kept by the browser."""
 
     def notify(self, debate: DebateState) -> None:

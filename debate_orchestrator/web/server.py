@@ -114,12 +114,12 @@ class _Server(uvicorn.Server):
             threading.current_thread() is threading.main_thread()
         )  # Python lets no other thread handle signals
         with super().capture_signals():
-            before = {sign: signal.signal(sign, self.handle_exit) for sign in (terminating() if is_main_thread else ())}
+            before = {signum: signal.signal(signum, self.handle_exit) for signum in (terminating() if is_main_thread else ())}
             try:
                 yield
             finally:
-                for sign, handler in before.items():
-                    signal.signal(sign, handler)
+                for signum, handler in before.items():
+                    signal.signal(signum, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begins the end, and notes the signal: uvicorn would raise it again before the last line is printed. A second
