@@ -7,7 +7,7 @@ encodes twice, and the case of the first letter. Everything else is compared as 
 A line ends a paragraph or an item of a list. A quote continues after one only where a sentence ends. A blank line ends
 a heading or a cell, and no quote continues after it.
 
-The marks of notes, as in "word[3]", are none of the words: they are kept beside the words, with their places. A quote
+Footnote markers, as in "word[3]", are none of the words: they are kept beside the words, with their places. A quote
 may leave them out; if it has one, the text must have it too. After a figure, a unit, an abbreviation or a short word a
 number in brackets may be a part of it ("10[6]", "CO[2]"), so that it is one of the words there.
 """
@@ -40,17 +40,17 @@ _TYPOGRAPHY = str.maketrans(
 )
 _RAISED = re.compile("(?:(?<=\\S) (?=[\u00b2\u00b3\u00b9\u2070-\u207f]+(?!\\w)))?[\u00b2\u00b3\u00b9\u2070-\u207f]+")
 _LOWERED = re.compile("[\u2080-\u208e\u2090-\u209c]+")
-NOTE_LABEL = r"\d{1,3}(?: ?[,;\u2013-] ?\d{1,3})*"
-"""The number of a note, or those of several."""
-_NOTES = re.compile(
-    rf"(?<=[^\s(\[\]])(?:\[(?:(?:note )?{NOTE_LABEL}|\^\d{{1,3}}|[abc]|citation needed)\])+"
+FOOTNOTE_NUMBERS = r"\d{1,3}(?: ?[,;\u2013-] ?\d{1,3})*"
+"""The number of a footnote, or those of several."""
+_FOOTNOTES = re.compile(
+    rf"(?<=[^\s(\[\]])(?:\[(?:(?:note )?{FOOTNOTE_NUMBERS}|\^\d{{1,3}}|[abc]|citation needed)\])+"
     rf"(?:(?![\w\[])|(?=[{ALONE}]))",
     re.IGNORECASE,
 )
 """Marks after a word or a sentence, without a space. Text in brackets by itself is a word."""
-_TYPED_NOTE = re.compile(rf"(?<=[^\s(\[\]]) ?\[(?={NOTE_LABEL}\])")
+_TYPED_FOOTNOTE = re.compile(rf"(?<=[^\s(\[\]]) ?\[(?={FOOTNOTE_NUMBERS}\])")
 """The beginning of a mark, which some write after a space."""
-_MAY_HAVE_POWER = re.compile(
+_MAY_HAVE_EXPONENT = re.compile(
     r"(?:\d[\"')\]]*[.,;:!?]?[\"')\]]*|[)}|^*\u02c5\u2032]|"
     r"(?<![^\W\d_'])(?:[kcdmn\u00b5\u03bc]?m|ft|yd|mi|in|sec|ha|kg|mol|sin|cos|tan|log|ln|exp|(?![aAI])[A-Za-z\u0370-\u03ff])\.?)\Z"
 )
@@ -178,35 +178,35 @@ def _small(run: re.Match[str], sign: str) -> str:
 
 
 class Words(NamedTuple):
-    """A comparable text without the marks of notes, and these marks."""
+    """A comparable text without footnote markers, and these markers."""
 
     text: str
-    notes: Mapping[int, str]
+    footnotes: Mapping[int, str]
     """The marks, by the number of characters before them."""
 
 
-def without_notes(text: str) -> Words:
-    """A comparable text and, beside it, the marks of notes in it."""
-    pieces, notes, length, begin = list[str](), dict[int, str](), 0, 0
-    for match in _NOTES.finditer(text):
+def without_footnotes(text: str) -> Words:
+    """A comparable text and, beside it, the footnote markers in it."""
+    pieces, footnotes, length, begin = list[str](), dict[int, str](), 0, 0
+    for match in _FOOTNOTES.finditer(text):
         before = text[max(0, match.start() - _NEIGHBOURS) : match.start()]
-        if not re.search("note|citation", match[0].lower()) and not is_before_note(before):
+        if not re.search("note|citation", match[0].lower()) and not is_before_footnote(before):
             continue
         pieces.append(text[begin : match.start()])
         length, begin = length + len(pieces[-1]), match.end()
-        notes[length] = match[0].lower().replace("note ", "").replace(" ", "")
-    return Words("".join([*pieces, text[begin:]]), notes)
+        footnotes[length] = match[0].lower().replace("note ", "").replace(" ", "")
+    return Words("".join([*pieces, text[begin:]]), footnotes)
 
 
-def may_have_power(before: str) -> bool:
+def may_have_exponent(before: str) -> bool:
     """Whether a number after a text may be a raised part of its end, as in "10[6]"."""
-    return _MAY_HAVE_POWER.search(before) is not None and _YEAR.search(before) is None
+    return _MAY_HAVE_EXPONENT.search(before) is not None and _YEAR.search(before) is None
 
 
-def is_before_note(before: str) -> bool:
-    """Whether a number in brackets after a text is the mark of a note, and no part of its last word."""
+def is_before_footnote(before: str) -> bool:
+    """Whether a number in brackets after a text is a footnote marker, and no part of its last word."""
     word = re.split(r"[\W\d_]", before)[-1]
-    if not before or may_have_power(before) or _UNIT.fullmatch(word):
+    if not before or may_have_exponent(before) or _UNIT.fullmatch(word):
         return False
     if unicodedata.category(before[-1]) in ("Lo", "Mn", "Mc") or _PUNCTUATED.search(before) or _YEAR.search(before):
         return True
@@ -214,16 +214,16 @@ def is_before_note(before: str) -> bool:
 
 
 def readings(quote: str) -> tuple[str, ...]:
-    """A quote as it is written, and with each number in brackets as the mark of a note."""
-    return tuple(dict.fromkeys((quote, _TYPED_NOTE.sub("[note ", quote))))
+    """A quote as it is written, and with each number in brackets as a footnote marker."""
+    return tuple(dict.fromkeys((quote, _TYPED_FOOTNOTE.sub("[note ", quote))))
 
 
 def comparable_quote(quote: str) -> Words:
     """A quote, or a part of one, in the same form, without quotation marks around it and punctuation at its end."""
     # A quote is shown as it was written, so that each of its characters counts, also at the beginning of a line.
     text = comparable("\n".join(" ".join(block.split()) for block in re.split(r"\n[^\S\n]*\n", quote)))
-    words = without_notes(_unmarked(_unmarked(text).rstrip(f"{_STOPS},;: ")))
-    return Words(words.text.rstrip(f"{_STOPS},;: "), words.notes)
+    words = without_footnotes(_unmarked(_unmarked(text).rstrip(f"{_STOPS},;: ")))
+    return Words(words.text.rstrip(f"{_STOPS},;: "), words.footnotes)
 
 
 def _unmarked(text: str) -> str:
@@ -266,7 +266,7 @@ class Source:
     """A text whose lines are blocks, in which quotes are looked for."""
 
     def __init__(self, text: str):
-        self.text, self.notes = without_notes(f"\n{comparable(text)}\n")
+        self.text, self.footnotes = without_footnotes(f"\n{comparable(text)}\n")
 
     def find(self, part: Words, begin: int = 0) -> Place | None:
         """The place of a comparable part of a quote from `begin` on: the first place where it is whole, or else the
@@ -280,14 +280,14 @@ class Source:
         return first
 
     def _starts(self, words: Words, begin: int) -> Iterator[int]:
-        """The places of a part with its notes, its first letter in either case."""
-        part, notes = words
+        """The places of a part with its footnotes, its first letter in either case."""
+        part, footnotes = words
         # "the" is "The", but "mW" is not "MW".
         initials = {part[:1].lower(), part[:1].upper()} if part[1:2].islower() else {part[:1]}
         place = self.text.find(part[1:], begin + 1) if len(part) > 1 else -1
         while place >= 0:
-            has_notes = all(self.notes.get(place - 1 + at, "").startswith(note) for at, note in notes.items())
-            if has_notes and self.text[place - 1] in initials:
+            has_footnotes = all(self.footnotes.get(place - 1 + at, "").startswith(footnote) for at, footnote in footnotes.items())
+            if has_footnotes and self.text[place - 1] in initials:
                 yield place - 1
             place = self.text.find(part[1:], place + 1)
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.verbatim import LOWERED, NOTE_LABEL, RAISED, is_before_note, may_have_power, paragraphs
+from debate_orchestrator.core.verbatim import LOWERED, FOOTNOTE_NUMBERS, RAISED, is_before_footnote, may_have_exponent, paragraphs
 from debate_orchestrator.evidence.states import Unreadable
 from debate_orchestrator.util import sanitize
 
@@ -55,8 +55,8 @@ _APART = {"caption", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th"}
 """Blocks whose sentences no quote goes on from."""
 _PREFORMATTED = {"listing", "plaintext", "pre", "xmp"}
 _CODE = {"code", "kbd", "samp", "tt", *_PREFORMATTED}
-_INDEX = re.compile(rf"(?<=[^\W\d_])\[(?=(?:{NOTE_LABEL}|[abc])\])")
-"""A bracket of code right after a word, which begins no note."""
+_INDEX = re.compile(rf"(?<=[^\W\d_])\[(?=(?:{FOOTNOTE_NUMBERS}|[abc])\])")
+"""A bracket of code right after a word, which begins no footnote."""
 _BORDER = "\u00a6"
 """Between what a page may draw apart: an element that begins or ends between figures may raise one of them."""
 _CELL_BORDER = "\f"
@@ -162,12 +162,12 @@ def _citation(match: re.Match[str]) -> str:
     """Numbers in brackets that link to places of the page, as a mark after the word before them."""
     label = match[1].translate(_WITHOUT_EDGES)
     before = match.string[max(0, match.start() - 30) : match.start()].translate(_WITHOUT_EDGES)
-    return _note_mark(label, before) if re.fullmatch(NOTE_LABEL, label) else match[0]
+    return _footnote_marker(label, before) if re.fullmatch(FOOTNOTE_NUMBERS, label) else match[0]
 
 
-def _note_mark(label: str, before: str) -> str:
-    """The mark of a note as it is written after a text, apart from its last word."""
-    return f"[{label}]" if is_before_note(before) else f"[note {label}]"
+def _footnote_marker(label: str, before: str) -> str:
+    """A footnote marker as it is written after a text, apart from its last word."""
+    return f"[{label}]" if is_before_footnote(before) else f"[note {label}]"
 
 
 def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
@@ -185,9 +185,9 @@ def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
     if is_small or tag == "a":
         preceding = "".join(piece[-30:] for piece in pieces[-20:]).translate(_WITHOUT_EDGES)
         preceding = re.split(rf"[\n{_CELL_BORDER}]", preceding)[-1]
-        if preceding.strip() and (note := _linked_note(node, preceding)):
+        if preceding.strip() and (footnote := _linked_footnote(node, preceding)):
             _end_with_word(pieces, _BLANKS)
-            pieces.append(note)
+            pieces.append(footnote)
             return
     if is_small:
         before, after = _raised_marks(node, style, preceding)
@@ -260,7 +260,7 @@ def _raises(style: dict[str, str]) -> bool:
 
 
 def _raised_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str, str]:
-    """Separates raised or lowered text from its neighbours: 10² is not 102, and a note's number is not a digit."""
+    """Separates raised or lowered text from its neighbours: 10² is not 102, and a footnote's number is not a digit."""
     text = node.text_content().strip()
     lowered = node.tag == "sub" or style.get("vertical-align", "").startswith(("sub", "bottom", "text-bottom", "-"))
     if text.startswith("[") and text.endswith("]"):
@@ -286,7 +286,7 @@ def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[
     if not before or before.isspace() or unicodedata.category(before) in ("Ps", "Pi"):
         return "", " " if touches else ""
     if sign == RAISED and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb" and preceding[-2:-1].isalpha():
-        return (sign, "") if may_have_power(preceding) and not touches else ("[", "]")
+        return (sign, "") if may_have_exponent(preceding) and not touches else ("[", "]")
     if sign == RAISED and before.isdigit() and text.lower() in _ORDINALS:
         return "", ""
     if sign == LOWERED and before.isalpha() and text.isdecimal():
@@ -294,17 +294,17 @@ def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[
     return sign, sign if touches or not re.fullmatch(r"[-+\u2212]?\w+", text) else ""
 
 
-def _linked_note(node: Any, preceding: str) -> str:
-    """The mark of a note whose numbers all link within the page, raised or behind a word or figure; else empty."""
+def _linked_footnote(node: Any, preceding: str) -> str:
+    """The marker of a footnote whose numbers all link within the page, raised or behind a word or figure; else empty."""
     text, before = " ".join(node.text_content().split()), preceding.rstrip()
-    label = re.fullmatch(rf"([\[(]?)({NOTE_LABEL})[\])]?", text)
+    label = re.fullmatch(rf"([\[(]?)({FOOTNOTE_NUMBERS})[\])]?", text)
     if label is None or not _links_to_place(node) or _behind(node)[:1].isalnum():
         return ""
     is_glued = node.tag == "a" and node.find(".//sup") is None and _GLUED.search(preceding) is not None
     if node.tag != "sup" and not is_glued:
         return ""
-    may_be_power = label[1] != "[" and may_have_power(before) and not (is_glued and before[-1:].isdigit())
-    return f"[{label[2]}]" if may_be_power else _note_mark(label[2], before)
+    may_be_exponent = label[1] != "[" and may_have_exponent(before) and not (is_glued and before[-1:].isdigit())
+    return f"[{label[2]}]" if may_be_exponent else _footnote_marker(label[2], before)
 
 
 def _end_with_word(pieces: list[str], blanks: str) -> None:
