@@ -13,7 +13,7 @@ from web_visitor import HOST, TOKENS, Visitor, visiting
 
 from debate_orchestrator.web import guard
 from debate_orchestrator.web.dashboard import create_app
-from debate_orchestrator.web.guard import LinkedDebate, load_tokens
+from debate_orchestrator.web.guard import LinkedDebate, load_access_tokens
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -125,18 +125,18 @@ def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, mon
     """A person keeps the link of a seat over a restart; the dashboard has another key each time. Another user has
     others."""
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "state"))
-    first = load_tokens()
+    first = load_access_tokens()
 
     debate = LinkedDebate("name", "x")
-    assert load_tokens().seat(debate, "a") == first.seat(debate, "a")
-    assert load_tokens().dashboard != first.dashboard and load_tokens().form != first.form
+    assert load_access_tokens().seat(debate, "a") == first.seat(debate, "a")
+    assert load_access_tokens().dashboard != first.dashboard and load_access_tokens().form != first.form
     assert first.seat(debate, "a") not in (first.seat(debate, "b"), first.seat(LinkedDebate("name", "y"), "a"))
     (here / "copy").mkdir()
     monkeypatch.chdir(here / "copy")
-    assert load_tokens().seat(debate, "a") != first.seat(debate, "a")
+    assert load_access_tokens().seat(debate, "a") != first.seat(debate, "a")
     monkeypatch.chdir(here)
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "other"))
-    assert load_tokens().seat(debate, "a") != first.seat(debate, "a")
+    assert load_access_tokens().seat(debate, "a") != first.seat(debate, "a")
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from debate_orchestrator.web.dashboard import create_app
-from debate_orchestrator.web.guard import Tokens
+from debate_orchestrator.web.guard import AccessTokens
 
 HOST = "127.0.0.1:8642"
-TOKENS = Tokens(b"a secret of thirty-two bytes ...")
+TOKENS = AccessTokens(b"a secret of thirty-two bytes ...")
 PATIENCE = 90.0
 """Seconds after which a debate by stand-ins is over for sure."""
 

@@ -44,7 +44,7 @@ from debate_orchestrator.web.guard import (
     Guard,
     LinkedDebate,
     Scope,
-    Tokens,
+    AccessTokens,
     form,
     is_same_token,
     of_this_machine,
@@ -65,7 +65,7 @@ _MAX_FORM_SIZE = 2_000_000
 
 
 class Dashboard:
-    def __init__(self, tokens: Tokens, served_debates: ServedDebates):
+    def __init__(self, tokens: AccessTokens, served_debates: ServedDebates):
         self._tokens, self._served_debates = tokens, served_debates
         self._address = f"{DASHBOARD}{tokens.dashboard}"
         self._models: FoundModels | None = None
@@ -340,7 +340,7 @@ _WITHOUT_DASHBOARD_TOKEN = ("/static/", "/seat/", "/review/")
 """Paths that do not need the token of the dashboard: seats and reviews have tokens of their own."""
 
 
-def create_app(tokens: Tokens, hosts: Iterable[str], served_debates: ServedDebates | None = None) -> Guard:
+def create_app(tokens: AccessTokens, hosts: Iterable[str], served_debates: ServedDebates | None = None) -> Guard:
     """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
     their ports; `served_debates` are ended with it."""
     served_debates = served_debates or ServedDebates()

@@ -169,7 +169,7 @@ class LinkedDebate(NamedTuple):
     first_hash: str
 
 
-class Tokens:
+class AccessTokens:
     """The tokens of one server. Those of seats and reviews are worked out from the secret of its user, so that links
     to them stay the same after a restart. Those of the dashboard are made anew each time."""
 
@@ -201,7 +201,7 @@ def is_same_token(token: str, other: str) -> bool:
     return hmac.compare_digest(token.encode(), other.encode("utf-8", "replace"))
 
 
-def load_tokens() -> Tokens:
+def load_access_tokens() -> AccessTokens:
     """Tokens by the secret of this user, which is made on first use, and by the folder that is served: a copy of it has
     links of its own. If the secret can't be kept, all links end with the server."""
     secret = secrets.token_bytes(_SECRET_SIZE)
@@ -217,4 +217,4 @@ def load_tokens() -> Tokens:
             with suppress(OSError, BadFile):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 write_atomic(path, secret.hex(), mode=0o600)
-    return Tokens(hmac.new(secret, os.fsencode(os.path.realpath(os.curdir)), hashlib.sha256).digest())
+    return AccessTokens(hmac.new(secret, os.fsencode(os.path.realpath(os.curdir)), hashlib.sha256).digest())

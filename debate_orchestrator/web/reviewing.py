@@ -25,7 +25,7 @@ from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.threads import in_debate_pool_to_end
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
-from debate_orchestrator.web.guard import LinkedDebate, Tokens, form, is_same_token
+from debate_orchestrator.web.guard import LinkedDebate, AccessTokens, form, is_same_token
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
 
 _MAX_FORM_SIZE = 100_000
@@ -34,11 +34,11 @@ _BALLOT_PARTS = ("rounds", "final", "why", "after")
 """The questions after reading the debate."""
 
 
-def link(tokens: Tokens, debate: LinkedDebate) -> str:
+def link(tokens: AccessTokens, debate: LinkedDebate) -> str:
     return f"/review/{quote(debate.name, safe='')}/{tokens.review(debate)}"
 
 
-def own_query(tokens: Tokens, debate: LinkedDebate, reviewer: str) -> str:
+def own_query(tokens: AccessTokens, debate: LinkedDebate, reviewer: str) -> str:
     """The part added to that link for one reviewer, who continues there where they left."""
     return urlencode({"as": reviewer, "key": tokens.reviewer(debate, reviews.stem_of(reviewer))})
 
@@ -47,7 +47,7 @@ class Reviews:
     """The views of reviewers. The token in the address opens the review of one debate and nothing else. The link that
     reviewers are sent only begins a review; the token that a review gets then opens this one, and no other has it."""
 
-    def __init__(self, tokens: Tokens):
+    def __init__(self, tokens: AccessTokens):
         self._tokens = tokens
 
     def _path(self, request: Request) -> str:

@@ -22,7 +22,7 @@ from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
 from debate_orchestrator.web.form_fields import ReplyField
-from debate_orchestrator.web.guard import Tokens, form
+from debate_orchestrator.web.guard import AccessTokens, form
 from debate_orchestrator.web.live import RECONNECT, event_stream, message
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
 from debate_orchestrator.web.people import NOT_WAITING, AwaitedTurn, BrowserPeople
@@ -45,7 +45,7 @@ class Visit(NamedTuple):
 class Seats:
     """The views of a seat. Its token is in the address; nothing else of this server can be reached with it."""
 
-    def __init__(self, tokens: Tokens, served_debates: ServedDebates):
+    def __init__(self, tokens: AccessTokens, served_debates: ServedDebates):
         self._tokens, self._served_debates = tokens, served_debates
         self._handed_in: dict[str, bytes] = {}
         """By the token of a seat, the digest of the reply that was taken last: its form may come twice."""

@@ -26,7 +26,7 @@ from debate_orchestrator.util.log import print_log_records, log_line
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.web.dashboard import create_app
-from debate_orchestrator.web.guard import DASHBOARD, App, load_tokens
+from debate_orchestrator.web.guard import DASHBOARD, App, load_access_tokens
 from debate_orchestrator.web.public import views
 from debate_orchestrator.web.public.rules import SiteRules
 from debate_orchestrator.web.public.site import Site
@@ -48,7 +48,7 @@ def serve(
     under which a proxy passes requests on.
     `ready` gets the address of the dashboard with its token, once it is served; `ending` is called when the end begins.
     Raises BadSettings where the port is taken."""
-    served_debates, tokens = ServedDebates(), load_tokens()
+    served_debates, tokens = ServedDebates(), load_access_tokens()
     with _listening_socket(port) as listening_socket:
         port = listening_socket.getsockname()[1]
         app = create_app(tokens, _hosts(port, more_hosts), served_debates)
