@@ -13,7 +13,7 @@ from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_p
 from web_visitor import plain
 
 from debate_orchestrator.web.public import visitor_limits
-from debate_orchestrator.web.public.visitor_limits import ALL_COST, DAY_COST, Limits
+from debate_orchestrator.web.public.visitor_limits import ALL_COST, DAY_COST, VisitorLimits
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -139,7 +139,7 @@ def test_a_visitor_can_not_state_an_address_before_the_proxy_does(here: Path) ->
 
 def test_the_key_of_pseudonyms_changes_with_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same address has another pseudonym on another day, and the same one within a day; counts begin anew."""
-    counted, scope, pseudonyms = Limits(rules(), {}), {"client": ("203.0.113.7", 1), "headers": []}, []
+    counted, scope, pseudonyms = VisitorLimits(rules(), {}), {"client": ("203.0.113.7", 1), "headers": []}, []
     for day in ("2030-01-01", "2030-01-01", "2030-01-02"):
         monkeypatch.setattr(visitor_limits, "today", lambda day=day: day)
         pseudonyms.append(counted.visitor(scope))
@@ -150,7 +150,7 @@ def test_the_key_of_pseudonyms_changes_with_the_day(monkeypatch: pytest.MonkeyPa
 
 def test_dollars_are_reserved_and_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A debate's cap counts until its cost is known, for its day and for all; what costs nothing is always admitted."""
-    counted = Limits(rules(max_cost=3.0, max_cost_per_day=1.5), {"old": ("2030-01-01", 1.0)})
+    counted = VisitorLimits(rules(max_cost=3.0, max_cost_per_day=1.5), {"old": ("2030-01-01", 1.0)})
     monkeypatch.setattr(visitor_limits, "today", lambda: "2030-01-02")
     assert counted.full({}, 1.0) is None
     counted.charge("new", 1.0)

@@ -20,7 +20,7 @@ from debate_orchestrator.tournament.rate_limits import (
     Limiters,
     read_rates,
 )
-from debate_orchestrator.tournament.spec import Limits
+from debate_orchestrator.tournament.spec import RateLimits
 from debate_orchestrator.util.errors import Paused
 
 
@@ -60,7 +60,7 @@ def test_an_allowance_fills_evenly() -> None:
 def test_calls_begin_slowly() -> None:
     """A few calls are under way in the first second, twice as many in the next, and never more than permitted."""
     clock = Clock()
-    limiter = Limiter(Limits(at_once=40), clock)
+    limiter = Limiter(RateLimits(at_once=40), clock)
     first = admitted(limiter)
     clock.now += 1.01
     second = admitted(limiter)
@@ -74,7 +74,7 @@ def test_a_refusal_pauses_everyone() -> None:
     """After a refusal no call is made for as long as the provider asks, and then half as many at once. Calls that were
     refused together count once."""
     clock = Clock()
-    limiter = Limiter(Limits(), clock)
+    limiter = Limiter(RateLimits(), clock)
     clock.now += 10
     begun = admitted(limiter, 100)
     limiter.on_response(429, {"retry-after": "30"})
@@ -90,7 +90,7 @@ def test_a_refusal_pauses_everyone() -> None:
 def test_refusals_wait_longer_each_time() -> None:
     """Without a word from the provider the pauses double."""
     clock = Clock()
-    limiter = Limiter(Limits(), clock)
+    limiter = Limiter(RateLimits(), clock)
     waits = []
     for _ in range(4):
         limiter.on_response(529, {})
@@ -108,7 +108,7 @@ def test_what_a_provider_says_counts() -> None:
         "anthropic-ratelimit-output-tokens-limit": "6000",
     }
     clock = Clock()
-    told, fixed = Limiter(Limits(), clock), Limiter(Limits(requests=6000), clock)
+    told, fixed = Limiter(RateLimits(), clock), Limiter(RateLimits(requests=6000), clock)
     for limiter in (told, fixed):
         limiter.on_response(200, headers)
 
@@ -142,7 +142,7 @@ def test_a_call_waits_before_it_is_announced() -> None:
 
     async def scene() -> None:
         model, stop = Model(), asyncio.Event()
-        limiter = Limiter(Limits(at_once=1))
+        limiter = Limiter(RateLimits(at_once=1))
         provider = LimitedProvider(model, Gate([limiter]))
         assert await provider.acquire(made("one"), stop)
         answering = asyncio.create_task(provider.reply(made("one"), lambda text: None))
@@ -184,7 +184,7 @@ def test_a_limit_that_was_given_is_kept(used: int) -> None:
     """Whatever calls take beyond what was expected of them, an hour's calls take what an hour allows and what the first
     calls took, which were under way before any count was known."""
     clock, limit, expected = Clock(), 10_000, 800
-    limiter, ends, taken = Limiter(Limits(output_tokens=limit), clock), list[float](), 0
+    limiter, ends, taken = Limiter(RateLimits(output_tokens=limit), clock), list[float](), 0
     while clock.now < 3_700:
         while ends and ends[0] <= clock.now:
             ends.pop(0)
@@ -202,7 +202,7 @@ def test_a_limit_that_was_given_is_kept(used: int) -> None:
 def test_a_limit_that_a_server_states_holds_for_a_minute() -> None:
     """A server that allows a token a minute is asked once a minute, and may then state another limit."""
     clock = Clock()
-    limiter = Limiter(Limits(), clock)
+    limiter = Limiter(RateLimits(), clock)
     limiter.on_response(200, {"x-ratelimit-limit-tokens": "1", "x-ratelimit-remaining-tokens": "0"})
     for _ in range(3):
         limiter.begin_call({"tokens": 5_000})
@@ -228,12 +228,12 @@ def test_servers_have_their_own_allowances() -> None:
 def test_workers_share_a_limit_that_was_given() -> None:
     """Each of three workers keeps to a third of the requests a minute and of the calls at once."""
     clock = Clock()
-    limiter = Limiter(Limits(requests=180, at_once=9), clock)
+    limiter = Limiter(RateLimits(requests=180, at_once=9), clock)
     limiter.share(3)
 
     assert limiter.buckets["requests"].a_minute == 60
     clock.now += 60
-    assert admitted(Limiter(Limits(at_once=9), clock)) == 9 and limiter.buckets["requests"].wait(clock.now) == 0
-    shared = Limiter(Limits(at_once=9), clock)
+    assert admitted(Limiter(RateLimits(at_once=9), clock)) == 9 and limiter.buckets["requests"].wait(clock.now) == 0
+    shared = Limiter(RateLimits(at_once=9), clock)
     shared.share(3)
     assert admitted(shared) == 3

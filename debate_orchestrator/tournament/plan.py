@@ -24,7 +24,7 @@ from debate_orchestrator.engine.estimate import CostEstimate, estimate_debate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
 from debate_orchestrator.tournament.spec import (
-    Limits,
+    RateLimits,
     Topic,
     TournamentSpec,
     debate_settings,
@@ -318,7 +318,7 @@ def _per_call(model: str, usage: Usage, calls: float, *, batch: bool) -> float |
     return None if cost is None else cost * calls
 
 
-def _time(limits: Mapping[str, Limits], models: Sequence[ModelEstimate], spec: TournamentSpec) -> tuple[float, str]:
+def _time(limits: Mapping[str, RateLimits], models: Sequence[ModelEstimate], spec: TournamentSpec) -> tuple[float, str]:
     """Seconds that the strictest limit asks for, and which one that is."""
     needs = [(0.0, "")]
     names: defaultdict[str, set[str]] = defaultdict(set)
@@ -341,7 +341,7 @@ def _time(limits: Mapping[str, Limits], models: Sequence[ModelEstimate], spec: T
 
 
 def _amounts(models: Sequence[ModelEstimate]) -> dict[str, float]:
-    """The requests and tokens of these loads, by the names of the fields of `Limits`."""
+    """The requests and tokens of these loads, by the names of the fields of `RateLimits`."""
     return {
         "requests": sum(estimate.calls for estimate in models),
         "input_tokens": sum(estimate.usage.input - estimate.usage.cached for estimate in models),

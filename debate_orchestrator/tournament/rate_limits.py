@@ -20,7 +20,7 @@ from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.providers.registry import provider_entry
-from debate_orchestrator.tournament.spec import Limits, TournamentSpec
+from debate_orchestrator.tournament.spec import RateLimits, TournamentSpec
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import Paused
 
@@ -75,7 +75,7 @@ class Bucket:
 class Limiter:
     """The limits of one model, or of one provider for all its models."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, limits: RateLimits, clock: Callable[[], float] = time.monotonic):
         self._limits, self._clock = limits, clock
         now = clock()
         self._configured: dict[str, Bucket] = {}
@@ -239,7 +239,7 @@ class Limiters:
         address, and then its own, under its spec."""
         limits = self._spec.limits
         names = [entry.name for entry in (*self._spec.models, *self._spec.judges.pool) if entry.spec == model]
-        limits_of_model = next((limits[key] for key in (model, *names) if key in limits), Limits())
+        limits_of_model = next((limits[key] for key in (model, *names) if key in limits), RateLimits())
         kind = model_spec.kind(model)
         keys = ({model_spec.server(model): limits[kind]} if kind in limits else {}) | {model: limits_of_model}
         for key, limits_of_key in keys.items():

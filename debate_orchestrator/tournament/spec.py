@@ -60,7 +60,7 @@ class Model(FrozenModel):
 _Amount = Annotated[int | None, Field(ge=1, le=MAX_COUNT, strict=True)]
 
 
-class Limits(FrozenModel):
+class RateLimits(FrozenModel):
     """The limits of a provider. None if a limit is not known; then the limit that its responses state counts."""
 
     requests: _Amount = None
@@ -119,7 +119,7 @@ class TournamentSpec(FrozenModel):
     repetitions: int = Field(default=1, ge=1, le=MAX_REPETITIONS, strict=True)
     seed: int = Field(default=0, ge=-MAX_SEED, le=MAX_SEED, strict=True)
     max_cost: float | None = Field(default=None, gt=0, lt=MAX_COST, strict=True)
-    limits: dict[str, Limits] = {}
+    limits: dict[str, RateLimits] = {}
     """By the kind of provider, or by the name or spec of a model."""
     lengths: dict[str, PhaseLengths] = Field(default={}, alias="budgets")
     """The maximum length of speeches, by phase."""

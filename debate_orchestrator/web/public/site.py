@@ -50,7 +50,7 @@ from debate_orchestrator.web.public.visitor_limits import (
     TRIES,
     VISITOR,
     Costs,
-    Limits,
+    VisitorLimits,
     seconds_to_midnight,
 )
 from debate_orchestrator.web.runs import ServedDebate, ServedDebates
@@ -194,7 +194,7 @@ class Site:
     def __init__(self, rules: SiteRules, log: Log):
         """`log` gets what the owner should know, a line each. BadSettings where the moderation can't be used."""
         self.rules, self.log = rules, log
-        self.limits = Limits(rules, earlier_costs())
+        self.limits = VisitorLimits(rules, earlier_costs())
         self._topic_screener = TopicScreener(rules.moderation)
         self.served_debates = ServedDebates(public_reasons, log)
         self.queue = StartQueue(self.served_debates, rules.at_once, rules.queue, self._ended)

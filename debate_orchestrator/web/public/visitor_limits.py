@@ -55,7 +55,7 @@ def address(scope: Scope) -> str:
     return str(parsed)
 
 
-class Limits:
+class VisitorLimits:
     """The amounts used so far. Debates are counted per day, from zero in each process; dollars are counted from the
     journals of the folder."""
 
