@@ -16,7 +16,7 @@ from debate_orchestrator.core.events import CallIntended, Event, Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.terminal.display import Display
-from debate_orchestrator.terminal.live import Live
+from debate_orchestrator.terminal.live import LiveView
 
 _SENT = re.compile(r"\x1b\[(\??)(\d*(?:;\d+)*)([A-Za-z])|\r|\n|[^\x1b\r\n]+|\x1b")
 _BEGUN = re.compile(r"\x1b(?:\[\??[\d;]*)?\Z")
@@ -151,7 +151,7 @@ class Shown:
         self.terminal, self.time = FakeTerminal(columns, rows, joins=joins), 0.0
         self.debate = fold(events or [debates.opened_event(**setup)])
         self.display = FakeDisplay(self.terminal)
-        self.live = Live(self.debate, self.display, now=lambda: self.time, ballots_hidden=ballots_hidden)
+        self.live = LiveView(self.debate, self.display, now=lambda: self.time, ballots_hidden=ballots_hidden)
         self.display.acquire()
 
     def happen(self, *events: Event) -> None:

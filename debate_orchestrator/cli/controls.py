@@ -28,7 +28,7 @@ from debate_orchestrator.util.terminal_text import moves
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.display import Display
     from debate_orchestrator.terminal.keys import TerminalControl
-    from debate_orchestrator.terminal.live import Live
+    from debate_orchestrator.terminal.live import LiveView
     from debate_orchestrator.terminal.prompt import Prompter
     from debate_orchestrator.terminal.turn import TerminalPeople
 
@@ -65,7 +65,7 @@ class Controls:
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
     def __init__(
-        self, session: DebateSession, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None = None
+        self, session: DebateSession, live: LiveView | None, on_event: OnEvent, person_input: TerminalPeople | None = None
     ):
         self._session, self._live, self._person_input = session, live, person_input
         self._message: Callable[[str], None] = live.message if live else print_status
@@ -319,17 +319,17 @@ def display_of(stream: TextIO) -> Display | None:
     return Display(stream, os.environ) if in_foreground(descriptor) else None
 
 
-def live_view(debate: DebateState, stream: TextIO, *, money: bool = True) -> Live | None:
+def live_view(debate: DebateState, stream: TextIO, *, money: bool = True) -> LiveView | None:
     """A live view of a debate on a stream; None if that has no terminal for it."""
     if (display := display_of(stream)) is None:
         return None
-    from debate_orchestrator.terminal.live import Live
+    from debate_orchestrator.terminal.live import LiveView
 
-    return Live(debate, display, money=money, ballots_hidden=hides_ballots(debate))
+    return LiveView(debate, display, money=money, ballots_hidden=hides_ballots(debate))
 
 
 def terminal_control(
-    live: Live | None, press: Callable[[str], None]
+    live: LiveView | None, press: Callable[[str], None]
 ) -> AbstractAsyncContextManager[TerminalControl | None]:
     """The context that holds the terminal of a live view and calls `press` with every key; empty without a view."""
     if live is None:
@@ -341,7 +341,7 @@ def terminal_control(
 
 @asynccontextmanager
 async def control(
-    session: DebateSession, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None
+    session: DebateSession, live: LiveView | None, on_event: OnEvent, person_input: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
     replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises Interrupted if

@@ -27,7 +27,7 @@ from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
-    from debate_orchestrator.terminal.live import Live
+    from debate_orchestrator.terminal.live import LiveView
 
 _PACE = 600.0
 """Words a minute by default: slower than a glance, faster than aloud."""
@@ -111,7 +111,7 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
     return True
 
 
-async def _play_live(debate: DebateState, events: list[Event], pace: float | None, live: Live) -> bool:
+async def _play_live(debate: DebateState, events: list[Event], pace: float | None, live: LiveView) -> bool:
     from debate_orchestrator.terminal.player import Player
 
     player = Player(debate, events, live, pace)

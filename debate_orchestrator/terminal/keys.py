@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from debate_orchestrator.terminal.live import Live
+from debate_orchestrator.terminal.live import LiveView
 
 TICK_SECONDS = 1 / 20
 """Seconds between two paints."""
@@ -45,7 +45,7 @@ def keyboard() -> int | None:
 class TerminalControl:
     """Holds a terminal while it is entered: paints the live view, and reads keys one by one without an echo."""
 
-    def __init__(self, live: Live, press: Callable[[str], None], descriptor: int | None):
+    def __init__(self, live: LiveView, press: Callable[[str], None], descriptor: int | None):
         """`press` gets each key from `descriptor`, which is None if there is no keyboard."""
         self._live, self._display, self._press = live, live.display, press
         self._descriptor = descriptor

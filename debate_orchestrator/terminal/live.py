@@ -31,7 +31,7 @@ from debate_orchestrator.util.sanitize import count_words, one_line, without_lin
 _STATUS_ROWS = 3
 
 
-class Live:
+class LiveView:
     """A debate on a terminal."""
 
     def __init__(

@@ -23,7 +23,7 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.fold import apply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.terminal.keys import TICK_SECONDS
-from debate_orchestrator.terminal.live import Live
+from debate_orchestrator.terminal.live import LiveView
 
 _SPEECH_PAUSE = 0.8
 """Seconds after a speech."""
@@ -38,7 +38,7 @@ _WORD = re.compile(r"\S{1,16}\s*|\s+")
 class Player:
     """Plays the events of a debate."""
 
-    def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
+    def __init__(self, debate: DebateState, events: Iterable[Event], live: LiveView, pace: float | None):
         """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
         self.debate, self._events, self._live, self._pace = debate, list(events), live, pace
         self._spoken_turn_ids: set[str] = set()
