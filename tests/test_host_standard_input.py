@@ -265,7 +265,7 @@ def test_an_interrupt_on_a_full_disk_leaves_what_was_kept(
     debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Of two inputs, of which one is in its file, the other alone is lost where an interrupt ends the wait for room."""
-    inputs, fsync = piped.Piped("reply", lambda name, path: f"debate step {name}={path}"), os.fsync
+    inputs, fsync = piped.PipedInputs("reply", lambda name, path: f"debate step {name}={path}"), os.fsync
     for n, name in enumerate(("one", "two")):
         read_end, write_end = os.pipe()
         os.write(write_end, f"Reply {n}.".encode())

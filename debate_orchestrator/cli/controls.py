@@ -39,7 +39,7 @@ _CANCEL_DELAY = 0.1
 """Seconds from SIGTERM to the loop's cancellation, in which a wait for the disk can report what is lost."""
 
 
-class Mode(Enum):
+class KeyMode(Enum):
     """The purpose of the keys."""
 
     RUN = auto()
@@ -74,7 +74,7 @@ class Controls:
         self._task = asyncio.current_task()
         self._terminal: TerminalControl | None = None
         self.stop, self._resumed = asyncio.Event(), asyncio.Event()
-        self._mode = Mode.RUN
+        self._mode = KeyMode.RUN
         self._idle = False
         """Whether no call is under way and none is started."""
         self._offered = False
@@ -84,7 +84,7 @@ class Controls:
 
     @property
     def user_quit(self) -> bool:
-        return self._mode is Mode.QUIT
+        return self._mode is KeyMode.QUIT
 
     @property
     def _debate(self) -> DebateState:
@@ -112,14 +112,14 @@ class Controls:
         if self.user_quit or not self._reads_keys:
             return []
         leave = Key("q", "quit and save", self.quit)
-        if self._mode is Mode.CONFIRM:
-            keep = partial(self._set_mode, Mode.RUN)
+        if self._mode is KeyMode.CONFIRM:
+            keep = partial(self._set_mode, KeyMode.RUN)
             return [Key("y", "end it early", self._end_early), Key("n", "go on", keep)]
-        if self._mode is Mode.OFFER:
+        if self._mode is KeyMode.OFFER:
             return [Key("Enter", "go on", self._go_on), Key("c", "change the list", self._change_issues), leave]
         keys = [Key("r", "resume", self.resume) if self.stop.is_set() else Key("p", "pause", self.pause)]
         keys += [Key("f", "question", self._ask_question)] if schedule.seats_open_to_questions(self._debate) else []
-        keys += [Key("e", "end early", partial(self._set_mode, Mode.CONFIRM))] if can_end_early(self._debate) else []
+        keys += [Key("e", "end early", partial(self._set_mode, KeyMode.CONFIRM))] if can_end_early(self._debate) else []
         return [*keys, leave]
 
     def press(self, pressed: str) -> None:
@@ -128,8 +128,8 @@ class Controls:
             if key.key == ("Enter" if pressed in "\r\n" else pressed.casefold()):
                 key.press()
                 return
-        if self._mode is Mode.CONFIRM:
-            self._set_mode(Mode.RUN)  # every key but yes means no
+        if self._mode is KeyMode.CONFIRM:
+            self._set_mode(KeyMode.RUN)  # every key but yes means no
 
     # What keys do
 
@@ -155,7 +155,7 @@ class Controls:
         self.show_status()
 
     def _leave(self) -> None:
-        self._mode = Mode.QUIT
+        self._mode = KeyMode.QUIT
         self.stop.set()
         self._resumed.set()
         if self._person_input is not None:
@@ -177,7 +177,7 @@ class Controls:
 
     def _change_issues(self) -> None:
         """Asks the user to change the list of issues."""
-        self._mode = Mode.RUN
+        self._mode = KeyMode.RUN
 
         async def change(prompter: Prompter) -> Event:
             from debate_orchestrator.terminal.form import change_issues
@@ -213,7 +213,7 @@ class Controls:
             self.pause()
             self._prompting = asyncio.create_task(run(self._terminal))
 
-    def _set_mode(self, mode: Mode) -> None:
+    def _set_mode(self, mode: KeyMode) -> None:
         self._mode = mode
         self.show_status()
 
@@ -221,7 +221,7 @@ class Controls:
         """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
         if can_end_early(self._debate):
             self._record(schedule.early_end(self._debate))
-        self._set_mode(Mode.RUN)
+        self._set_mode(KeyMode.RUN)
 
     def _record(self, event: Event) -> None:
         """Writes an event to the journal. If that fails, it is shown, and the debate continues as far as it can."""
@@ -236,7 +236,7 @@ class Controls:
         is_wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
         if not is_wanted or self.user_quit or not schedule.can_change_issues(self._debate):
             return
-        self._offered, self._mode = True, Mode.OFFER
+        self._offered, self._mode = True, KeyMode.OFFER
         asyncio.get_running_loop().call_later(_OFFER_SECONDS, self._go_on)
         for number, issue in enumerate(current_issues(self._debate) if print_list else (), start=1):
             self._message(f"I{number}. {issue}")
@@ -245,8 +245,8 @@ class Controls:
         self.pause()
 
     def _go_on(self) -> None:
-        if self._mode is Mode.OFFER:
-            self._mode = Mode.RUN
+        if self._mode is KeyMode.OFFER:
+            self._mode = KeyMode.RUN
             self.resume()
 
     # Signals
@@ -297,9 +297,9 @@ class Controls:
 
     def _note(self) -> str:
         notes = {
-            Mode.QUIT: "stopping when the replies under way are in",
-            Mode.CONFIRM: "end the debate early, and go to the verdict?",
-            Mode.OFFER: f"the debate goes on by itself in {_OFFER_SECONDS // 60} minutes",
+            KeyMode.QUIT: "stopping when the replies under way are in",
+            KeyMode.CONFIRM: "end the debate early, and go to the verdict?",
+            KeyMode.OFFER: f"the debate goes on by itself in {_OFFER_SECONDS // 60} minutes",
         }
         paused = "paused" if self._idle else "pausing after this turn" if self.stop.is_set() else ""
         return notes.get(self._mode, paused)

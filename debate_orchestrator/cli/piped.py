@@ -64,7 +64,7 @@ class _Input:
             raise BadFile(f"Standard input can't be read ({error_text(error)}).") from None
         self.data += piece
         self.is_whole, self.is_cut = not piece, len(self.data) > _MAX_SIZE
-        with suppress(BadFile, OSError):  # `Piped.save` tries again, and says why it fails
+        with suppress(BadFile, OSError):  # `PipedInputs.save` tries again, and says why it fails
             self.save()
 
     def save(self) -> None:
@@ -98,7 +98,7 @@ class _Input:
         self.path, self._file, self._file_size, self._is_saved = "", None, 0, False
 
 
-class Piped:
+class PipedInputs:
     """The replies or answers from standard input that are not taken yet, by name."""
 
     def __init__(self, noun: str, hand_in: Callable[[str, str], str]):

@@ -14,7 +14,7 @@ from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished_sentence, print_estimate, print_reports, write_reports
 from debate_orchestrator.cli.journals import find_journal, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, print_status, printing_problems, print_result
-from debate_orchestrator.cli.piped import Piped
+from debate_orchestrator.cli.piped import PipedInputs
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    piped, problems = Piped("reply", lambda turn, path: f"debate step JOURNAL {turn}={path}"), list[str]()
+    piped, problems = PipedInputs("reply", lambda turn, path: f"debate step JOURNAL {turn}={path}"), list[str]()
     if "=" in (arguments.journal or "") and not os.path.lexists(arguments.journal):
         arguments.given, arguments.journal = [arguments.journal, *arguments.given], None
 
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     return piped.saved_on_failure(read_and_step, problems)
 
 
-def _step(replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace) -> int:
+def _step(replies: dict[str, str], piped: PipedInputs, problems: list[str], arguments: argparse.Namespace) -> int:
     """Takes the replies, and prints what is due then. `problems` are those of other replies."""
     changes: ChangeEvents = partial(_changes, arguments)
     open_session = partial(existing_debate, arguments.journal, trusted=arguments.trust, lock_seconds=_LOCK_SECONDS)
@@ -96,7 +96,7 @@ def _step(replies: dict[str, str], piped: Piped, problems: list[str], arguments:
 
 
 def _take(
-    session: DebateSession, replies: dict[str, str], piped: Piped, problems: list[str], arguments: argparse.Namespace
+    session: DebateSession, replies: dict[str, str], piped: PipedInputs, problems: list[str], arguments: argparse.Namespace
 ) -> Stepper:
     """A step that has taken the replies. Problems with others are added; the rest of `piped` stays in files."""
     folder = TurnsFolder(session.files.turns, print_status)
@@ -145,7 +145,7 @@ def _changed_list(debate: DebateState, arguments: argparse.Namespace) -> list[st
     return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in issue_list.issues.items())]
 
 
-def _read_replies(pairs: list[str], piped: Piped, problems: list[str]) -> dict[str, str]:
+def _read_replies(pairs: list[str], piped: PipedInputs, problems: list[str]) -> dict[str, str]:
     """The replies of TURN=FILE arguments by turn. What is wrong with those that are none is added to `problems`. Raises
     BadSettings for turns to which several replies are given."""
     replies, duplicates = dict[str, str](), list[str]()

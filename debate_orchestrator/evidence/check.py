@@ -35,7 +35,7 @@ from pydantic import Field, ValidationError
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.evidence import match
 from debate_orchestrator.evidence.fetch import FetchedPage, Fetcher, Kind
-from debate_orchestrator.evidence.states import EXTRA, NotFetched, State, Unreadable
+from debate_orchestrator.evidence.states import EXTRA, NotFetched, QuoteState, Unreadable
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_bytes_atomic, write_new
 from debate_orchestrator.util import confine, coroutines, sanitize
 from debate_orchestrator.util.errors import BadFile, BadSettings
@@ -116,7 +116,7 @@ class QuoteCheck(FrozenModel):
     """The outcome for one quote. Every text in it is sanitized and has one line."""
 
     url: str
-    state: State
+    state: QuoteState
     similarity: float | None = None
     """From 0 to 1: the share of characters on which quote and closest passage agree; None if nothing was compared."""
     title: str = ""
@@ -176,7 +176,7 @@ def _came_from(url: str, final_url: str) -> str:
     return "" if host == stated else f"; the page came from {host}"
 
 
-def _outcome(url: str, state: State, why: str, similarity: float | None = None, **fields: str) -> QuoteCheck:
+def _outcome(url: str, state: QuoteState, why: str, similarity: float | None = None, **fields: str) -> QuoteCheck:
     return QuoteCheck(url=sanitize.one_line(url), state=state, why=why, similarity=similarity, **fields)
 
 

@@ -33,7 +33,7 @@ from debate_orchestrator.core.verbatim import (
     word_spans,
     words_of,
 )
-from debate_orchestrator.evidence.states import State
+from debate_orchestrator.evidence.states import QuoteState
 from debate_orchestrator.util.sanitize import normalize_unicode
 
 NEAR = 0.9
@@ -61,7 +61,7 @@ _AROUND_FIGURE = "\"'()[]\u00ab\u00bb,;:!?*_"
 class Match(NamedTuple):
     """The degree to which a text contains a quote."""
 
-    state: State
+    state: QuoteState
     similarity: float | None
     passage: str
     """The closest passage, for a near match."""

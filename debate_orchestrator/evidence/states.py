@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-State = Literal["verified", "near match", "not found", "unreachable", "blocked", "not checked"]
+QuoteState = Literal["verified", "near match", "not found", "unreachable", "blocked", "not checked"]
 
 
 EXTRA = 'pip install "debate-orchestrator[evidence]"'
@@ -13,7 +13,7 @@ EXTRA = 'pip install "debate-orchestrator[evidence]"'
 class NotFetched(Exception):
     """A page could not be fetched or read. `why` is one sentence for a reader, `at` the last address that was tried."""
 
-    state: ClassVar[State]
+    state: ClassVar[QuoteState]
 
     def __init__(self, why: str, at: str = ""):
         super().__init__(why)

@@ -216,7 +216,7 @@ def suffixes() -> str:
     return f"{', '.join(others)} or {last}"
 
 
-State = Literal[
+ReportState = Literal[
     "unchanged",  # made of this journal as it is
     "earlier",  # made of this journal when it had fewer lines
     "another",  # made of another journal, or of more lines than this one has
@@ -226,7 +226,7 @@ State = Literal[
     "reviewed",  # does not have the reviewers' ballots that there are now
     "other version",  # names another version of this program, and only that one can tell
 ]
-_TEXTS: dict[State, str] = {
+_TEXTS: dict[ReportState, str] = {
     "unchanged": "belongs to this journal, and is unchanged since it was written; made again, it is the same {how}.",
     "earlier": "unchanged, and made from this journal when it had {lines} of its {now} lines; made again, it is the "
     "same {how}.",
@@ -249,7 +249,7 @@ class Verification(NamedTuple):
     """The result of verifying one report."""
 
     path: str
-    state: State
+    state: ReportState
     journal_lines: int
     checksum: Checksum | None = None
 
@@ -356,7 +356,7 @@ def verify(path: str, data: bytes, entries: Sequence[Entry], folder: BallotFolde
     return Verification(path, _state(path, data, entries, checksum, folder), len(entries), checksum)
 
 
-def _state(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum | None, folder: BallotFolder) -> State:
+def _state(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum | None, folder: BallotFolder) -> ReportState:
     if checksum is None:
         return "no checksum"
     if not checksum.fits:

@@ -38,7 +38,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.threads import in_debate_pool_to_end
 from debate_orchestrator.web import blocks, debate_list, pages, reviewing
-from debate_orchestrator.web.debate_form import Prepared, expected_cost, form_values, prepare, spec_label
+from debate_orchestrator.web.debate_form import PreparedDebate, expected_cost, form_values, prepare, spec_label
 from debate_orchestrator.web.guard import (
     DASHBOARD,
     Guard,
@@ -299,7 +299,7 @@ class Dashboard:
         return go_to(self._address_of(journal))
 
 
-def _confirmation(prepared: Prepared, risks: tuple[Risk, ...], form_data: Mapping[str, str]) -> dict[str, Any]:
+def _confirmation(prepared: PreparedDebate, risks: tuple[Risk, ...], form_data: Mapping[str, str]) -> dict[str, Any]:
     """The values of the page that confirms a new debate: its cost and its actions."""
     format = format_check.load(prepared.settings.format)
     return {

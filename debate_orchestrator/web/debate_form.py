@@ -142,7 +142,7 @@ def _cast(form_data: Mapping[str, str], seat: str, format: Format, models: Found
     return [_stand_in(seat, models) if spec == model_spec.REHEARSE else spec for spec in specs]
 
 
-class Prepared(NamedTuple):
+class PreparedDebate(NamedTuple):
     """A debate that can be started."""
 
     settings: Settings
@@ -158,7 +158,7 @@ class Prepared(NamedTuple):
         return not self.settings.positions
 
 
-def prepare(form_data: Mapping[str, str], models: FoundModels) -> Prepared:
+def prepare(form_data: Mapping[str, str], models: FoundModels) -> PreparedDebate:
     """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
     format = chosen_format(form_data)
     answers = answers_of(form_data, format, models)
@@ -173,10 +173,10 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> Prepared:
     start.check_settings(settings, files, people=True)
     output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
     settings = settings.model_copy(update={"output": output})
-    return Prepared(settings, files, rehearsal, positions_by)
+    return PreparedDebate(settings, files, rehearsal, positions_by)
 
 
-def expected_cost(prepared: Prepared) -> str:
+def expected_cost(prepared: PreparedDebate) -> str:
     """The estimate for the debate, in a sentence. The debate is played through for it, which takes a while."""
     settings = prepared.settings
     specs = model_spec.specs_of(settings.cast)

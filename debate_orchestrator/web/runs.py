@@ -272,7 +272,7 @@ class ServedDebate:
             self.viewers.broadcast("status", self.status(self.current.state))
 
 
-class Forms:
+class FormSubmissions:
     """Forms that may be sent twice, by a double click or because the first response took long. The second sending gets
     the result of the first."""
 
@@ -329,7 +329,7 @@ class ServedDebates:
 
     def __init__(self, explain: Explain = error_sentences, notify: Notify = log_line) -> None:
         """`explain` says to viewers why a debate is paused; `notify` gets what the owner should know, a line each."""
-        self.forms = Forms()
+        self.forms = FormSubmissions()
         self._by_journal: dict[str, ServedDebate] = {}
         self._journal_locks = WeakValueDictionary[str, asyncio.Lock]()
         """By the path of a journal, what is held while it is opened, as long as it is used."""
