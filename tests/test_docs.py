@@ -240,7 +240,7 @@ def test_what_a_report_is_made_from_is_told() -> None:
 
 def test_the_table_has_every_state() -> None:
     """Each state that `check` may tell has its row, and no other has."""
-    assert re.findall(r"^\| `([\w ]+)` \|", REPORTS, re.MULTILINE) == list(get_args(report_files.QuoteState))
+    assert re.findall(r"^\| `([\w ]+)` \|", REPORTS, re.MULTILINE) == list(get_args(report_files.ReportState))
 
 
 def test_the_forms_are_those_that_there_are() -> None:
