@@ -87,13 +87,13 @@ def test_ballots_that_do_not_count_are_told() -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_format_shows_its_reviewers(name: str) -> None:
-    """Whatever judges vote on, reviewers are beside them, and the tables are as wide as their heads."""
+    """Whatever judges vote on, reviewers are beside them, and the tables are as wide as their headers."""
     made = entries_of(name)
     asked = review_form(made)
     found = build_report(made, gather_ballots(asked, ballot_for(asked), ballot_for(asked, "bob", side="b"))).reviewers
 
     assert found is not None and found.count == 2
-    assert {len(row) for row in found.table.rows} == {len(found.table.heads)}
+    assert {len(row) for row in found.table.rows} == {len(found.table.headers)}
     assert found.agreement and found.swing
 
 

@@ -52,7 +52,7 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
         return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
     if shared := _subject_and_predicate(topic):
         subject, predicate = shared
-        return dict(zip(sides, (f"{subject} should {deed}.", f"{subject} should not {deed}."), strict=True))
+        return dict(zip(sides, (f"{subject} should {predicate}.", f"{subject} should not {predicate}."), strict=True))
     if need := _NEED.fullmatch(topic):
         who, what = need["who"].capitalize(), need["what"].rstrip()
         return dict(zip(sides, (f"{who} need {what}.", f"{who} do not need {what}."), strict=True))

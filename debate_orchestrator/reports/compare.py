@@ -216,7 +216,7 @@ def _rounds(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     numbers = sorted({round_report.number for run in runs for round_report in run.report.rounds})
     rows = [(str(n), *(_cell(run, run.result(n)) for run in runs)) for n in numbers]
     rows = [(n, *(cell or "-" for cell in cells)) for n, *cells in rows if any(cells)]
-    return PlainTable(heads=("Round", *(f"Run {run.number}" for run in runs)), rows=tuple(rows)) if rows else None
+    return PlainTable(headers=("Round", *(f"Run {run.number}" for run in runs)), rows=tuple(rows)) if rows else None
 
 
 def _cell(run: ComparedDebate, parsed_ballot: ParsedBallot | None) -> str:
@@ -238,8 +238,8 @@ def _judges(runs: Sequence[ComparedDebate]) -> PlainTable | None:
         )
         for run, seat, votes_of_judge in votes
     ]
-    heads = ("Run", "Judge", "Who", *(f"Round {n}" if n != FINAL else "Final" for n in places))
-    return plain_table(heads, rows) if rows else None
+    headers = ("Run", "Judge", "Who", *(f"Round {n}" if n != FINAL else "Final" for n in places))
+    return plain_table(headers, rows) if rows else None
 
 
 def _costs(runs: Sequence[ComparedDebate]) -> PlainTable | None:
@@ -248,7 +248,7 @@ def _costs(runs: Sequence[ComparedDebate]) -> PlainTable | None:
         for run in runs
         if (costs := run.report.costs)
     ]
-    return PlainTable(heads=("Run", "Calls", "Cost"), rows=tuple(rows)) if rows else None
+    return PlainTable(headers=("Run", "Calls", "Cost"), rows=tuple(rows)) if rows else None
 
 
 class ComparedDebate(NamedTuple):

@@ -136,8 +136,8 @@ def _environment() -> Environment:
 def _summary(report: ReportModel, writer: MarkdownWriter) -> Markup:
     """The table of rounds; a rule under each head is as long as the head."""
     table = verdict_text.summary(report)
-    heads = [writer.line(head) for head in table.heads]
-    return writer.table(table, ["-" * (len(head) + (1 if head.endswith(" Score") else 2)) for head in heads])
+    headers = [writer.line(header) for header in table.headers]
+    return writer.table(table, ["-" * (len(header) + (1 if header.endswith(" Score") else 2)) for header in headers])
 
 
 _TURN = "\0"
@@ -229,11 +229,11 @@ class MarkdownWriter:
         return text if in_table else text.replace(r"\|", "|")
 
     def table(self, table: PhraseTable, rule: Sequence[str] = ()) -> Markup:
-        """A table; `rule` is below its heads, cell for cell."""
-        heads = "".join(f" {self.line(head, in_table=True)} |" if head else " |" for head in table.heads)
-        below = f"|{'|'.join(rule)}|" if rule else f"| {' | '.join(['---'] * len(table.heads))} |"
+        """A table; `rule` is below its headers, cell for cell."""
+        headers = "".join(f" {self.line(header, in_table=True)} |" if header else " |" for header in table.headers)
+        below = f"|{'|'.join(rule)}|" if rule else f"| {' | '.join(['---'] * len(table.headers))} |"
         rows = (" | ".join(self.line(cell, in_table=True) for cell in row) for row in table.rows)
-        return Markup("\n".join([f"|{heads}", below, *(f"| {row} |" for row in rows)]))
+        return Markup("\n".join([f"|{headers}", below, *(f"| {row} |" for row in rows)]))
 
     def block(self, parts: Iterable[FieldPart]) -> Markup:
         """A speech in fields, as paragraphs, quotes, lists and the speech itself."""

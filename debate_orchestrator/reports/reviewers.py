@@ -113,8 +113,8 @@ def _table(debate: DebateState, ballots: Sequence[ReviewerBallot]) -> PlainTable
     for rater in raters:
         cells = [_cell(rater.rounds.get(n), scales) for n in numbers]
         rows.append((rater.name, rater.what, *cells, _cell(rater.final, scales), rater.before, rater.after))
-    heads = ("Who", "As", *(f"Round {n}" for n in numbers), "Whole debate", "Before", "After")
-    return plain_table(heads, rows) if ballots else PlainTable(heads=heads, rows=())
+    headers = ("Who", "As", *(f"Round {n}" for n in numbers), "Whole debate", "Before", "After")
+    return plain_table(headers, rows) if ballots else PlainTable(headers=headers, rows=())
 
 
 def _panel_row(debate: DebateState, numbers: Sequence[int]) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
+from pydantic import Field as PydanticField
+
 from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
@@ -90,36 +92,36 @@ def cited_page(url: str, title: str) -> Phrase:
 
 
 class PhraseTable(NamedTuple):
-    """Phrases in rows as long as the heads."""
+    """Phrases in rows as long as the headers."""
 
-    heads: tuple[Phrase, ...]
+    headers: tuple[Phrase, ...]
     rows: tuple[tuple[Phrase, ...], ...]
 
 
-def without_empty(heads: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, keep: int = 1) -> PhraseTable:
+def without_empty(headers: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, keep: int = 1) -> PhraseTable:
     """A table without the columns, after the first `keep`, in which no row has anything."""
-    columns = [n for n in range(len(heads)) if n < keep or any(row[n] for row in rows)]
-    return PhraseTable(tuple(heads[n] for n in columns), tuple(tuple(row[n] for n in columns) for row in rows))
+    columns = [n for n in range(len(headers)) if n < keep or any(row[n] for row in rows)]
+    return PhraseTable(tuple(headers[n] for n in columns), tuple(tuple(row[n] for n in columns) for row in rows))
 
 
 class PlainTable(Part):
-    """A table of text as it was given, in rows as long as the heads. Each type of file makes it safe to show."""
+    """A table of text as it was given, in rows as long as the headers. Each type of file makes it safe to show."""
 
-    heads: tuple[str, ...]
+    headers: tuple[str, ...] = PydanticField(serialization_alias="heads")
     """The heading of each column."""
     rows: tuple[tuple[str, ...], ...]
     """The cells."""
 
     def phrases(self) -> PhraseTable:
         """The same with every cell shown character for character."""
-        return PhraseTable(tuple(map(literal, self.heads)), tuple(tuple(map(literal, row)) for row in self.rows))
+        return PhraseTable(tuple(map(literal, self.headers)), tuple(tuple(map(literal, row)) for row in self.rows))
 
 
-def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> PlainTable:
+def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> PlainTable:
     """A table without the columns in which no row has anything; an empty cell is a dash."""
-    columns = [n for n in range(len(heads)) if any(row[n] for row in rows)]
+    columns = [n for n in range(len(headers)) if any(row[n] for row in rows)]
     return PlainTable(
-        heads=tuple(heads[n] for n in columns), rows=tuple(tuple(row[n] or "-" for n in columns) for row in rows)
+        headers=tuple(headers[n] for n in columns), rows=tuple(tuple(row[n] or "-" for n in columns) for row in rows)
     )
 
 

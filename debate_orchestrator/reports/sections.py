@@ -188,8 +188,8 @@ def _votes(report: ReportModel) -> PhraseTable | None:
     if len({vote.judge for _, vote in votes}) < 2 and not shown_mirrored:
         return None
     rows = [_vote_row(report, place if rounds else "", vote) for place, vote in votes]
-    heads = ("Round", "Judge", "Straight" if shown_mirrored else "Vote", "Mirrored", "Stable", "Counts as")
-    return without_empty(tuple(map(phrase, heads)), rows, keep=0)
+    headers = ("Round", "Judge", "Straight" if shown_mirrored else "Vote", "Mirrored", "Stable", "Counts as")
+    return without_empty(tuple(map(phrase, headers)), rows, keep=0)
 
 
 def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
@@ -264,12 +264,12 @@ def _means(report: ReportModel) -> PhraseTable | None:
     if not judging.means or not (many or weighed or not judging.scores_rounds):
         return None
     sides = list(judging.means)
-    heads = (phrase("Criterion"), *([phrase("Weight")] if weighed else []), *(prose(report.seats[s]) for s in sides))
+    headers = (phrase("Criterion"), *([phrase("Weight")] if weighed else []), *(prose(report.seats[s]) for s in sides))
     rows = []
     for name, title in report.format.criteria.items():
         weight = [phrase(decimals(judging.weights[name]))] if weighed else []
         rows.append((prose(title), *weight, *(phrase(decimals(judging.means[side][name])) for side in sides)))
-    return PhraseTable(heads, tuple(rows))
+    return PhraseTable(headers, tuple(rows))
 
 
 def _words(report: ReportModel) -> PhraseTable | None:
@@ -285,8 +285,8 @@ def _words(report: ReportModel) -> PhraseTable | None:
         if any(words):
             cells = (phrase(f"{n:,}") for n in words)
             rows.append((strong(place) if place == "Total" else phrase(place), *cells))
-    heads = (phrase("Round"), *(prose(f"{report.seats[side]}, words") for side in sides))
-    return PhraseTable(heads, tuple(rows)) if rows else None
+    headers = (phrase("Round"), *(prose(f"{report.seats[side]}, words") for side in sides))
+    return PhraseTable(headers, tuple(rows)) if rows else None
 
 
 def _conduct(report: ReportModel) -> Iterator[str]:
@@ -346,12 +346,12 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
         )
         for citation in citations
     ]
-    heads = ("Turn", "Page", "Quote", "What was found", "Kept as", "How judges weigh the source")
+    headers = ("Turn", "Page", "Quote", "What was found", "Kept as", "How judges weigh the source")
     verified = sum(citation.state == VERIFIED for citation in citations)
     sentences = [phrase(f"Verified: {verified} of {len(citations)}; {report.evidence.looked_up_by}.")]
     if report.as_of:
         sentences.append(phrase("The topic binds both sides to what was known as of ", literal(report.as_of), "."))
-    return EvidenceText(without_empty(tuple(map(phrase, heads)), rows, keep=3), tuple(sentences))
+    return EvidenceText(without_empty(tuple(map(phrase, headers)), rows, keep=3), tuple(sentences))
 
 
 def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
@@ -410,7 +410,7 @@ def cost_text(report: ReportModel) -> CostText | None:
     if costs is None:
         return None
     searched = costs.total.tokens is not None and costs.total.tokens.searches > 0
-    heads = (*_COLUMNS, *(("Searches",) if searched else ()), "Cost")
+    headers = (*_COLUMNS, *(("Searches",) if searched else ()), "Cost")
     rows: list[tuple[Phrase, ...]] = []
     for line in costs.lines:
         seat = str(line.seat)
@@ -424,7 +424,7 @@ def cost_text(report: ReportModel) -> CostText | None:
         notes.append("A dash means that tokens were not counted.")
     if report.run.rehearsed:
         notes.append("A stand-in calls no model and costs nothing.")
-    return CostText(PhraseTable(tuple(map(phrase, heads)), tuple(rows)), tuple(notes))
+    return CostText(PhraseTable(tuple(map(phrase, headers)), tuple(rows)), tuple(notes))
 
 
 def _numbers(line: CostRow, *, searched: bool) -> tuple[str, ...]:

@@ -163,11 +163,11 @@ def strength_rule(report: ReportModel) -> str:
 def summary(report: ReportModel) -> PhraseTable:
     """The table of rounds: scores, or labels, or winners."""
     sides, judging = list(report.names), report.judging
-    heads: list[Phrase] = [phrase("Round")]
+    headers: list[Phrase] = [phrase("Round")]
     if judging.scores_rounds:
-        heads += [phrase(literal(report.seats[side]), " Score") for side in sides] + [phrase("Winner")]
+        headers += [phrase(literal(report.seats[side]), " Score") for side in sides] + [phrase("Winner")]
     else:
-        heads += map(phrase, ["Label", "Score"] if judging.labelled else ["Winner"])
+        headers += map(phrase, ["Label", "Score"] if judging.labelled else ["Winner"])
     rows = []
     for round_report in report.rounds:
         if round_report.winner is None:
@@ -190,7 +190,7 @@ def summary(report: ReportModel) -> PhraseTable:
     if verdict and judging.labelled:
         score = judging.scales.with_scale(verdict.score if verdict.label else None, " / ")
         rows.append((strong("Final"), strong(literal(verdict.label or NO_DECISION)), strong(score)))
-    return PhraseTable(tuple(heads), tuple(rows))
+    return PhraseTable(tuple(headers), tuple(rows))
 
 
 UNDECIDED = "not decided"
@@ -213,8 +213,8 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
         for side in report.names:
             then = earlier_debate.totals.get(side)
             rows.append((f"Total, {report.seats[side]}", _score(then), _score(totals.get(side))))
-    heads = ((), phrase("Earlier"), phrase("Now"))
-    return PhraseTable(heads, tuple((literal(what), *cells) for what, *cells in rows))
+    headers = ((), phrase("Earlier"), phrase("Now"))
+    return PhraseTable(headers, tuple((literal(what), *cells) for what, *cells in rows))
 
 
 def _winner(winner: str | None) -> Phrase:

@@ -39,8 +39,8 @@ class Block(NamedTuple):
     id: str
     announcement: Announcement | None = None
     turn: Turn | None = None
-    folded: bool = False
-    """Whether its content is folded: of a decision brief that was revised."""
+    is_collapsed: bool = False
+    """Whether its content is collapsed: of a decision brief that was revised."""
 
 
 def blocks_of(debate: DebateState) -> list[Block]:
@@ -57,7 +57,7 @@ def _stage_blocks(debate: DebateState, announcements: StageAnnouncements) -> Ite
     for turn in announcements.stage:
         if turn.id in debate.replies and not rapporteur.is_hidden_advice(debate, turn):
             is_earlier = _is_earlier_brief(debate, turn)
-            yield Block(f"{'earlier' if is_earlier else 'turn'}-{turn.id}", turn=turn, folded=is_earlier)
+            yield Block(f"{'earlier' if is_earlier else 'turn'}-{turn.id}", turn=turn, is_collapsed=is_earlier)
     for k, line in enumerate(announcements.after):
         # A list of issues goes under the heading of its turn.
         if not (line.kind == "issues" and line.turn_id in debate.turns and _shows_issue_list(debate, line.turn_id)):

@@ -98,15 +98,15 @@ class HtmlWriter:
 
     def table(self, table: PhraseTable, caption: str, *, unseen: bool = False) -> Markup:
         """A table that scrolls by itself if it is too wide. Its first column names the rows."""
-        heads = Markup().join(
-            Markup('<th scope="col">{}</th>' if head else "<td>{}</td>").format(self.line(head)) for head in table.heads
+        headers = Markup().join(
+            Markup('<th scope="col">{}</th>' if header else "<td>{}</td>").format(self.line(header)) for header in table.headers
         )
         rows = Markup("\n").join(self._row(row) for row in table.rows)
         hidden = Markup(' class="unseen"') if unseen else ""
         return Markup(
             '<div class="wide" role="group" aria-label="{1}" tabindex="0"><table>\n<caption{0}>{1}</caption>\n'
             "<thead><tr>{2}</tr></thead>\n<tbody>\n{3}\n</tbody>\n</table></div>"
-        ).format(hidden, caption, heads, rows)
+        ).format(hidden, caption, headers, rows)
 
     def _row(self, row: Sequence[Phrase]) -> Markup:
         first, *rest = row
@@ -114,13 +114,13 @@ class HtmlWriter:
         return Markup('<tr><th scope="row">{}</th>{}</tr>').format(self.line(first), cells)
 
     def cards(self, table: PhraseTable) -> Markup:
-        """A table whose cells are long, as a list: each row under its first cell, the others by their heads."""
+        """A table whose cells are long, as a list: each row under its first cell, the others by their headers."""
         markup = Markup()
         for first, *rest in table.rows:
-            cells = [(head, cell) for head, cell in zip(table.heads[1:], rest, strict=True) if cell]
+            cells = [(header, cell) for header, cell in zip(table.headers[1:], rest, strict=True) if cell]
             values = Markup().join(
-                Markup("<div><dt>{}</dt><dd>{}</dd></div>\n").format(self.line(head), self.line(cell))
-                for head, cell in cells
+                Markup("<div><dt>{}</dt><dd>{}</dd></div>\n").format(self.line(header), self.line(cell))
+                for header, cell in cells
             )
             title = Markup("<p><strong>{}</strong></p>").format(self.line(first))
             markup += Markup('<li>{}\n<dl class="particulars">\n{}</dl></li>\n').format(title, values)
