@@ -20,7 +20,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from wcwidth import wcwidth
 
 from debate_orchestrator.cli import ballot
-from debate_orchestrator.cli.output import print_document, print_status, print_result, print_quoted
+from debate_orchestrator.cli.output import print_document, print_quoted, print_result, print_status
 from debate_orchestrator.terminal.prompt import Prompter
 from debate_orchestrator.util.rows import lay_out, padded, rows, shortened, width_of, wrap
 from debate_orchestrator.util.sanitize import sanitize

@@ -28,7 +28,10 @@ def main(argv: list[str] | None = None) -> None:
             signal.signal(signum, lambda *_: os._exit(130))  # Python would print a traceback of its own end
         # At its very end Python restores the defaults, with which a signal would take the exit code's place.
         atexit.register(lambda: [signal.signal(signum, signal.SIG_IGN) for signum in signums])
-    with suppress(KeyboardInterrupt), handled_by(interrupts, signums):  # one may come before the verb begins, or after it
+    with (
+        suppress(KeyboardInterrupt),
+        handled_by(interrupts, signums),
+    ):  # one may come before the verb begins, or after it
         code = _main(argv, interrupts)
         interrupts.is_ending = True
     sys.exit(code)

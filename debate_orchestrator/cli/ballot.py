@@ -16,7 +16,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import read_standard_input
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_status, print_result
+from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_result, print_status
 from debate_orchestrator.core.shape import Field, Shape, json_schema
 from debate_orchestrator.reports import filing, markdown, reviews
 from debate_orchestrator.reports.model import build_report
@@ -107,7 +107,9 @@ def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -
     if arguments.json:
         print_json({"status": "written", "transcript": arguments.read})
     else:
-        print_result(f"Written to {arguments.read}, without any votes. Next: `{command('ballot', reviewed.path)} --as NAME`.")
+        print_result(
+            f"Written to {arguments.read}, without any votes. Next: `{command('ballot', reviewed.path)} --as NAME`."
+        )
     return 0
 
 

@@ -96,7 +96,9 @@ def _print_facts(facts: dict[str, Any]) -> None:
     lines = f"{facts['lines']} line{'s' * (facts['lines'] != 1)}"
     print_result(f"{facts['journal']}: {lines}, in an unbroken chain (checksum {facts['head'][:16]}).")
     if facts["torn_bytes"]:
-        print_result(f"{facts['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them.")
+        print_result(
+            f"{facts['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them."
+        )
     print_result(f"Not complete: {', '.join(facts['due'])} due." if facts["due"] else "Complete.")
     for sentence in facts["missing"]:
         print_result(sentence)

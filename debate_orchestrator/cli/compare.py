@@ -6,7 +6,7 @@ import argparse
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import print_document, print_json, print_status, print_result
+from debate_orchestrator.cli.output import print_document, print_json, print_result, print_status
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import Comparison, compare
 from debate_orchestrator.reports.model import ReportModel, build_report

@@ -21,8 +21,8 @@ from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.engine.debate import (
     ChangeEvents,
-    FollowUpEvents,
     DebateSession,
+    FollowUpEvents,
     continue_debate,
     create_debate,
     create_paid_debate,

@@ -65,7 +65,11 @@ class Controls:
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
     def __init__(
-        self, session: DebateSession, live: LiveView | None, on_event: OnEvent, person_input: TerminalPeople | None = None
+        self,
+        session: DebateSession,
+        live: LiveView | None,
+        on_event: OnEvent,
+        person_input: TerminalPeople | None = None,
     ):
         self._session, self._live, self._person_input = session, live, person_input
         self._message: Callable[[str], None] = live.message if live else print_status

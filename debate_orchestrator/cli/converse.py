@@ -9,7 +9,7 @@ from functools import partial
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import must_be_no_report, setup_questions
-from debate_orchestrator.cli.output import at_terminal, print_status, print_result
+from debate_orchestrator.cli.output import at_terminal, print_result, print_status
 from debate_orchestrator.cli.run import run_settings
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine.start import as_rehearsal, check_settings

@@ -20,8 +20,8 @@ from debate_orchestrator.cli.output import (
     print_json,
     print_json_line,
     print_problems,
-    print_status,
     print_result,
+    print_status,
 )
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal, is_unfinished
-from debate_orchestrator.cli.output import print_json, print_result, print_quoted
+from debate_orchestrator.cli.output import print_json, print_quoted, print_result
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import record_alone

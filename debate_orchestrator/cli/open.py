@@ -10,7 +10,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import print_estimate
-from debate_orchestrator.cli.output import print_status, print_result
+from debate_orchestrator.cli.output import print_result, print_status
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import DebateSession

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import read_max_cost
 from debate_orchestrator.cli.interrupts import graceful_stop_of_calls
-from debate_orchestrator.cli.output import print_json, print_problems, print_status, print_result
+from debate_orchestrator.cli.output import print_json, print_problems, print_result, print_status
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -110,7 +110,9 @@ def _list(cases: Sequence[ProbeCase], *, as_json: bool) -> int:
         return 0
     for probe, count in applied.items():
         print_result(f"{probe.title} ({count} cases): {probe.about}")
-    print_result("", f"{applied.total()} cases in {len(debates)} debates, {len(cases)} ballots of each judge. To test a judge:")
+    print_result(
+        "", f"{applied.total()} cases in {len(debates)} debates, {len(cases)} ballots of each judge. To test a judge:"
+    )
     print_result("  debate probe --judge anthropic:MODEL --max-cost USD")
     return 0
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import live_view, terminal_control
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import next_step, print_json, print_status, print_result, print_quoted
+from debate_orchestrator.cli.output import next_step, print_json, print_quoted, print_result, print_status
 from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Event, ReplyEvent
 from debate_orchestrator.core.fold import apply, fold

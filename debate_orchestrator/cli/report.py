@@ -9,7 +9,7 @@ import shlex
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import next_step, print_json, print_problems, print_status, print_result
+from debate_orchestrator.cli.output import next_step, print_json, print_problems, print_result, print_status
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import report_of, summary_line
 from debate_orchestrator.setup import risks

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_status, print_result
+from debate_orchestrator.cli.output import print_result, print_status
 from debate_orchestrator.util import threads
 from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.web import must_be_installed

@@ -13,7 +13,7 @@ from debate_orchestrator.cli.answers_and_flags import max_cost_change
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished_sentence, print_estimate, print_reports, write_reports
 from debate_orchestrator.cli.journals import find_journal, waits_for_host
-from debate_orchestrator.cli.output import next_step, print_json, print_status, printing_problems, print_result
+from debate_orchestrator.cli.output import next_step, print_json, print_result, print_status, printing_problems
 from debate_orchestrator.cli.piped import PipedInputs
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import Event
@@ -96,7 +96,11 @@ def _step(replies: dict[str, str], piped: PipedInputs, problems: list[str], argu
 
 
 def _take(
-    session: DebateSession, replies: dict[str, str], piped: PipedInputs, problems: list[str], arguments: argparse.Namespace
+    session: DebateSession,
+    replies: dict[str, str],
+    piped: PipedInputs,
+    problems: list[str],
+    arguments: argparse.Namespace,
 ) -> Stepper:
     """A step that has taken the replies. Problems with others are added; the rest of `piped` stays in files."""
     folder = TurnsFolder(session.files.turns, print_status)

@@ -14,7 +14,7 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.setup.risks import WANTS
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import Interrupted, PermanentFailure, saved_but_for
-from debate_orchestrator.util.log import print_log_records, log_line
+from debate_orchestrator.util.log import log_line, print_log_records
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
 

@@ -88,7 +88,9 @@ class BilledCall(NamedTuple):
 def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
     """Every such call, in the order of the schedule; turns that are no longer in it come last."""
     yield from (
-        BilledCall(None, reply.spec, reply, reply.estimated_cost) for reply in debate.opened.moderator_replies if reply.called
+        BilledCall(None, reply.spec, reply, reply.estimated_cost)
+        for reply in debate.opened.moderator_replies
+        if reply.called
     )
     for turn in {**debate.turns, **debate.turns_reached}.values():
         yield from _billed_in(turn, debate.turn_events.get(turn.id, ()))

@@ -286,7 +286,9 @@ class Source:
         initials = {part[:1].lower(), part[:1].upper()} if part[1:2].islower() else {part[:1]}
         place = self.text.find(part[1:], begin + 1) if len(part) > 1 else -1
         while place >= 0:
-            has_footnotes = all(self.footnotes.get(place - 1 + at, "").startswith(footnote) for at, footnote in footnotes.items())
+            has_footnotes = all(
+                self.footnotes.get(place - 1 + at, "").startswith(footnote) for at, footnote in footnotes.items()
+            )
             if has_footnotes and self.text[place - 1] in initials:
                 yield place - 1
             place = self.text.find(part[1:], place + 1)

@@ -16,8 +16,8 @@ from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine import rejudge as rejudging
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.engine.debate import (
-    OnJournal,
     DebateSession,
+    OnJournal,
     RequireConsent,
     continue_debate,
     create_debate,

@@ -10,7 +10,14 @@ import re
 import unicodedata
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.verbatim import LOWERED, FOOTNOTE_NUMBERS, RAISED, is_before_footnote, may_have_exponent, paragraphs
+from debate_orchestrator.core.verbatim import (
+    FOOTNOTE_NUMBERS,
+    LOWERED,
+    RAISED,
+    is_before_footnote,
+    may_have_exponent,
+    paragraphs,
+)
 from debate_orchestrator.evidence.states import Unreadable
 from debate_orchestrator.util import sanitize
 

@@ -135,7 +135,9 @@ class Completions(api.ApiModel):
             fields = _LIMIT_FIELDS if self.server.address is None else _LIMIT_FIELDS[::-1]
             limit_fields: tuple[dict[str, Any], ...] = ({fields[0]: maximum}, {fields[1]: maximum}, {})
             is_reported = brief.max_tokens is not None
-            options.append(Option(_LIMIT, limit_fields, _ERROR_WORDS[_LIMIT], equivalent_variants=2, is_reported=is_reported))
+            options.append(
+                Option(_LIMIT, limit_fields, _ERROR_WORDS[_LIMIT], equivalent_variants=2, is_reported=is_reported)
+            )
         return options
 
     def sdk(self) -> Any:

@@ -356,7 +356,9 @@ def verify(path: str, data: bytes, entries: Sequence[Entry], folder: BallotFolde
     return Verification(path, _state(path, data, entries, checksum, folder), len(entries), checksum)
 
 
-def _state(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum | None, folder: BallotFolder) -> ReportState:
+def _state(
+    path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum | None, folder: BallotFolder
+) -> ReportState:
     if checksum is None:
         return "no checksum"
     if not checksum.fits:

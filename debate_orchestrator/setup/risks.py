@@ -186,7 +186,11 @@ def of_journal(path: str | os.PathLike[str], opened: Opened, cast: Mapping[str, 
 def of_journal_name(path: str | os.PathLike[str]) -> tuple[Risk, ...]:
     """The risk that agents read the report of this journal, by its name, as instructions; empty if there is none."""
     report = DebateFiles.of_journal(os.fspath(path)).report
-    return (Risk(kind="output", where="the journal's name", what=_real(report)),) if is_read_as_instructions(report) else ()
+    return (
+        (Risk(kind="output", where="the journal's name", what=_real(report)),)
+        if is_read_as_instructions(report)
+        else ()
+    )
 
 
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:

@@ -90,7 +90,9 @@ class CastQuestions:
         if problems := casting.key_problems({seat: (text,)}, permissions, may_sign_in=True):
             raise BadSettings(problems)
         kind = model_spec.kind(text)
-        sources = [source for source in self._conversation.find_models().sources if model_spec.kind(source.spec) == kind]
+        sources = [
+            source for source in self._conversation.find_models().sources if model_spec.kind(source.spec) == kind
+        ]
         if "@" not in text and sources and not any(source.ready for source in sources):
             self._conversation.prompter.show(f"{display_name(text)}: {sources[0].about}.")
         self._conversation.recent.add("model", text)

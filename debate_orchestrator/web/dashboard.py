@@ -41,10 +41,10 @@ from debate_orchestrator.web import blocks, debate_list, pages, reviewing
 from debate_orchestrator.web.debate_form import PreparedDebate, expected_cost, form_values, prepare, spec_label
 from debate_orchestrator.web.guard import (
     DASHBOARD,
+    AccessTokens,
     Guard,
     LinkedDebate,
     Scope,
-    AccessTokens,
     form,
     is_same_token,
     of_this_machine,

@@ -25,7 +25,7 @@ from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.threads import in_debate_pool_to_end
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
-from debate_orchestrator.web.guard import LinkedDebate, AccessTokens, form, is_same_token
+from debate_orchestrator.web.guard import AccessTokens, LinkedDebate, form, is_same_token
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
 
 _MAX_FORM_SIZE = 100_000

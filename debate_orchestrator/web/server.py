@@ -22,7 +22,7 @@ from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted, saved_but_for
-from debate_orchestrator.util.log import print_log_records, log_line
+from debate_orchestrator.util.log import log_line, print_log_records
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.web.dashboard import create_app
@@ -114,7 +114,9 @@ class _Server(uvicorn.Server):
             threading.current_thread() is threading.main_thread()
         )  # Python lets no other thread handle signals
         with super().capture_signals():
-            before = {signum: signal.signal(signum, self.handle_exit) for signum in (terminating() if is_main_thread else ())}
+            before = {
+                signum: signal.signal(signum, self.handle_exit) for signum in (terminating() if is_main_thread else ())
+            }
             try:
                 yield
             finally:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_json, print_status, print_result, print_quoted
+from debate_orchestrator.cli.output import print_json, print_quoted, print_result, print_status
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line

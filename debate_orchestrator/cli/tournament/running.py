@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import read_max_cost
 from debate_orchestrator.cli.interrupts import graceful_stop_of_calls, handled_signals
-from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_status, print_result
+from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_result, print_status
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, show_progress, status_line
 from debate_orchestrator.providers import casting

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import read_max_cost
-from debate_orchestrator.cli.output import print_json, print_status, print_result
+from debate_orchestrator.cli.output import print_json, print_result, print_status
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import number

@@ -99,7 +99,8 @@ class HtmlWriter:
     def table(self, table: PhraseTable, caption: str, *, unseen: bool = False) -> Markup:
         """A table that scrolls by itself if it is too wide. Its first column names the rows."""
         headers = Markup().join(
-            Markup('<th scope="col">{}</th>' if header else "<td>{}</td>").format(self.line(header)) for header in table.headers
+            Markup('<th scope="col">{}</th>' if header else "<td>{}</td>").format(self.line(header))
+            for header in table.headers
         )
         rows = Markup("\n").join(self._row(row) for row in table.rows)
         hidden = Markup(' class="unseen"') if unseen else ""

@@ -26,7 +26,7 @@ from debate_orchestrator.tournament.cluster.database import (
     out_of_reach,
 )
 from debate_orchestrator.tournament.cluster.shared import append_lines
-from debate_orchestrator.tournament.folder import Tournament, spec_data, identity, is_begun, spec_from_text
+from debate_orchestrator.tournament.folder import Tournament, identity, is_begun, spec_data, spec_from_text
 from debate_orchestrator.tournament.rows import Dollars
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed, unusable
 from debate_orchestrator.util.data import name_of, read_regular
