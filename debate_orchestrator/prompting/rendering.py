@@ -136,11 +136,11 @@ class _Worker:
 
     def __init__(self, root: str):
         """Starts the process. Raises PermanentFailure if it can't be started."""
-        words = [*confine.command("debate_orchestrator.prompting.template_worker"), root]
+        command = [*confine.command("debate_orchestrator.prompting.template_worker"), root]
         pipe = subprocess.PIPE
         self._lock = threading.Lock()
         self._process = subprocess.Popen(
-            words,
+            command,
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,

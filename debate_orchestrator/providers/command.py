@@ -89,17 +89,17 @@ def problem(spec: str) -> str | None:
     hint = "Try: command:PROGRAM ARGUMENTS."
     rest = spec.partition(":")[2]
     try:
-        words = shlex.split(rest)
+        arguments = shlex.split(rest)
     except ValueError as error:
         return f"{short_repr(rest)} is not a command line ({error}). {hint}"
-    if not words or not rest.replace("\n", "").replace("\t", "").isprintable():
+    if not arguments or not rest.replace("\n", "").replace("\t", "").isprintable():
         return f"{short_repr(rest)} is not a command line. {hint}"
     if len(rest) > model_spec.MAX_COMMAND_LENGTH:
         maximum = model_spec.MAX_COMMAND_LENGTH
         problem = f"A command line of {len(rest):,} characters is too long; at most {maximum} are allowed."
         return f"{problem} Put it into a script, and name that."
-    if shutil.which(words[0]) is None:
-        return f"{short_repr(words[0])} is not a program that can be run. A path counts from the working directory."
+    if shutil.which(arguments[0]) is None:
+        return f"{short_repr(arguments[0])} is not a program that can be run. A path counts from the working directory."
     return None
 
 

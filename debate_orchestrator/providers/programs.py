@@ -64,7 +64,13 @@ class ProgramRun(asyncio.SubprocessProtocol):
         self._finished: asyncio.Future[None] = self._loop.create_future()
 
     async def run(
-        self, words: Sequence[str], environment: Mapping[str, str], text: bytes, seconds: float, *, stderr: bool = True
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        text: bytes,
+        seconds: float,
+        *,
+        stderr: bool = True,
     ) -> None:
         """Hands the program a text, and waits until it has ended or has printed too much; then nothing of it is left.
         Without `stderr`, it has that of this process. TimeoutError if it takes more seconds than that, NotRun if it
@@ -80,7 +86,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
                 try:
                     transport, _ = await self._loop.subprocess_exec(
                         lambda: self,
-                        *(sys.executable, "-I", "-S", supervisor.__file__, str(child_end.fileno()), *words),
+                        *(sys.executable, "-I", "-S", supervisor.__file__, str(child_end.fileno()), *command),
                         stderr=asyncio.subprocess.PIPE if stderr else None,
                         env=environment,
                         pass_fds=[child_end.fileno()],
@@ -94,7 +100,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
             finally:
                 self._loop.remove_reader(own_end)
         if self._error_number is not None:
-            raise NotRun(OSError(self._error_number, os.strerror(self._error_number), words[0]))
+            raise NotRun(OSError(self._error_number, os.strerror(self._error_number), command[0]))
 
     async def _finish(self, transport: asyncio.SubprocessTransport, text: bytes, seconds: float) -> None:
         ended_well = False

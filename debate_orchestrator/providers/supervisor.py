@@ -25,14 +25,14 @@ the program could not be run."""
 
 def main() -> None:
     """Runs the program, and waits until the group is ended."""
-    parent_pipe, words = int(sys.argv[1]), sys.argv[2:]
+    parent_pipe, command = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(parent_pipe, False)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda *_: None)  # meant for the program, in which it has its default meaning
     try:
         # Python ignores these two itself, which programs do not expect
-        program = os.posix_spawnp(words[0], words, os.environ, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ])
+        program = os.posix_spawnp(command[0], command, os.environ, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ])
     except OSError as error:
         _report(parent_pipe, f"{NOT_RUN} {error.errno}")
     else:

@@ -97,12 +97,12 @@ def words_in(text: str) -> list[str]:
 _DOTS = str.maketrans(dict.fromkeys("。·•‧∙⋅ꓸ۔", "."))
 """Characters that are read as the dot of a host, or are one in an address."""
 _HOST = re.compile(r"(?<![\w-])((?:[\w-]+\.){1,20}[^\W\d_][\w-]+|\d{1,3}(?:\.\d{1,3}){3})(?:[:/]\S*)?")
-"""What looks like a host in the words of a link, and its path: `label.tld`, or four numbers."""
+"""What looks like a host in the text of a link, and its path: `label.tld`, or four numbers."""
 
 
-def names_another_host(words: str, url: str) -> bool:
-    """Whether the words of a link, as they are shown, name a host other than the one that it leads to."""
-    plain = sanitize.UNSEEN.sub("", sanitize.normalize_unicode(words.translate(_DOTS))).translate(_DOTS).casefold()
+def names_another_host(text: str, url: str) -> bool:
+    """Whether the text of a link, as they are shown, name a host other than the one that it leads to."""
+    plain = sanitize.UNSEEN.sub("", sanitize.normalize_unicode(text.translate(_DOTS))).translate(_DOTS).casefold()
     own = host_of(url) or url.rpartition("@")[2].partition("?")[0]  # of a letter
     return any(host.removeprefix("www.") != own.casefold().removeprefix("www.") for host in _HOST.findall(plain))
 

@@ -205,10 +205,10 @@ class MarkdownWriter:
         """A whole speech of a side."""
         return Markup(markup.quote_speech(with_quotation_marks(text, self._quotes)))
 
-    def line(self, words: Phrase, *, in_table: bool = False) -> Markup:
+    def line(self, phrase: Phrase, *, in_table: bool = False) -> Markup:
         """A phrase, for every place that takes phrases of its kinds."""
         parts: list[str] = []
-        for strong, runs in groupby(words, key=lambda run: run.strong):
+        for strong, runs in groupby(phrase, key=lambda run: run.strong):
             text = "".join(self._run(run, in_table=in_table) for run in runs)
             parts.append(f"**{text}**" if strong else text)
         return Markup("".join(parts))
@@ -243,11 +243,11 @@ class MarkdownWriter:
         if part.kind == "speech":
             return self.speech(part.text)
         if part.kind == "quote":
-            return f"> {self.line(part.words)}"
+            return f"> {self.line(part.phrase)}"
         title = f"**{markup.literal(part.title)}:**"
         if part.kind == "list":
             return "\n".join([f"{title}\n", *(f"- {self.line(item)}" for item in part.items)])
-        return f"{title} {self.line(part.words)}"
+        return f"{title} {self.line(part.phrase)}"
 
     def items(self, phrases: Iterable[Phrase]) -> Markup:
         """Lines as a list."""
@@ -265,5 +265,5 @@ class MarkdownWriter:
             if part.kind == "list":
                 lines += [title, *(f"  - {self.line(item)}" for item in part.items)]
             else:
-                lines.append(f"{title} {self.line(part.words)}")
+                lines.append(f"{title} {self.line(part.phrase)}")
         return [Markup(line) for line in lines]

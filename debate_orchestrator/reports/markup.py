@@ -25,7 +25,7 @@ _PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
 _ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
 """An address that may be linked. It holds nothing that could end it, or the attribute it becomes."""
 _WORDED = r"(?=[^\[\]]*[^\W_])(?![^\[\]]*(?:://|\bwww\.))"
-"""Of the words of a link that follow: there are some, and none looks like a whole address."""
+"""Of the text of a link that follows: there is some, and none looks like a whole address."""
 _DRAWN = (
     r"&(?=#?\w+;)"  # HTML entities, which would show a tag that was not written
     r"|%(?=%)"  # what Obsidian hides as a comment
@@ -38,7 +38,7 @@ _STRUCTURE = re.compile(
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
     r"|\[(?=_?toc_?\]|\[)"  # a table of contents; words that lead to a page within, which may show others
     r"|\](?=:)"  # definitions of links, notes and abbreviations
-    rf"|\[(?P<words>{_WORDED}[^\[\]]+)\]\((?P<to>{_ADDRESS})\)"  # the links that may stay
+    rf"|\[(?P<text>{_WORDED}[^\[\]]+)\]\((?P<to>{_ADDRESS})\)"  # the links that may stay
     r"|\](?=\()"  # all others
     r"|\\(?=[A-Za-z(\[])"  # TeX
     r"|>(?=!)"  # what is covered until it is pressed
@@ -136,14 +136,14 @@ def _apart(text: str) -> str:
 
 
 def _parted(found: re.Match[str]) -> str:
-    return f"{found[0]}{_APART}" if found["to"] is None else _link(_STRUCTURE.sub(_parted, found["words"]), found["to"])
+    return f"{found[0]}{_APART}" if found["to"] is None else _link(_STRUCTURE.sub(_parted, found["text"]), found["to"])
 
 
-def _link(words: str, url: str) -> str:
-    """A link of a speaker's. If its words name another host than its own, that follows."""
-    if not layout.names_another_host(re.sub(rf"[*_~`\\{_APART}]", "", words), url):
-        return f"[{words}]({url})"
-    return f"[{words}]({url}) ({literal(urlsplit(url).hostname or url.partition(':')[2])})"
+def _link(text: str, url: str) -> str:
+    """A link of a speaker's. If its text names another host than its own, that follows."""
+    if not layout.names_another_host(re.sub(rf"[*_~`\\{_APART}]", "", text), url):
+        return f"[{text}]({url})"
+    return f"[{text}]({url}) ({literal(urlsplit(url).hostname or url.partition(':')[2])})"
 
 
 _SIGNS = re.compile(rf"[\\`*_\[\]<>|~#${{]|:(?=//)|(?<=www)\.|(?P<drawn>{_DRAWN})", re.IGNORECASE)
@@ -177,7 +177,7 @@ def _escaped(sign: re.Match[str]) -> str:
 _SPAN = re.compile(
     r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^`|]+(?P=ticks)(?!`))"
     rf"|(?<!!)\[{_WORDED}[^\[\]`<>\\{{}}$|]+\]\({_ADDRESS}\)"
-    r"|(?P<words>(?<!\^)\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\[(:]))"
+    r"|(?P<bracketed>(?<!\^)\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\[(:]))"
     r"|(?<![\w*_~])(?P<marks>\*{1,3}|_{1,2}|~~)(?P<inside>(?![\s*_~])(?:(?!(?P=marks)).)+(?<!\s))(?P=marks)(?![\w*_~])",
     re.IGNORECASE,
 )

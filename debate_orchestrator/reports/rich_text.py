@@ -58,9 +58,9 @@ def join(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
     return phrase(*parts)
 
 
-def cite(words: Phrase, turn_id: str | None) -> Phrase:
+def cite(runs: Phrase, turn_id: str | None) -> Phrase:
     """The same with the turn that its words rest on: a number's ballot."""
-    return tuple(run._replace(target=turn_id) for run in words) if turn_id else words
+    return tuple(run._replace(target=turn_id) for run in runs) if turn_id else runs
 
 
 def literal(text: str) -> Phrase:
@@ -140,7 +140,7 @@ class FieldPart(NamedTuple):
 
     kind: Literal["speech", "quote", "line", "list"]
     title: str = ""
-    words: Phrase = ()
+    phrase: Phrase = ()
     """The text on the line of the title, or the quoted text."""
     items: tuple[Phrase, ...] = ()
     """Of a list."""
@@ -170,7 +170,7 @@ class FieldText:
             if field.kind == "text" and name in _WHOLE:
                 speeches.append(FieldPart("speech", text=str(value)))
             elif field.kind == "text" and name == "quote":
-                parts.append(FieldPart("quote", words=literal(str(value))))
+                parts.append(FieldPart("quote", phrase=literal(str(value))))
             elif field.kind == "url":
                 parts.append(FieldPart("line", "Evidence", address(str(value))))
             else:
@@ -222,7 +222,7 @@ class FieldText:
         about = [self._inline(shape[name], record[name]) for name in present if _leads(shape[name])]
         rest = [name for name in present if not _leads(shape[name])]
         cites = not _CITED.isdisjoint(present)
-        words = [
+        phrases = [
             self._inline(shape[name], record[name])
             if n == len(rest) and not cites
             else self._plain(shape[name], record[name])
@@ -230,18 +230,18 @@ class FieldText:
         ]
         texts = sum(1 for _ in takewhile(lambda name: shape[name].kind == "text", rest))
         if texts < 2 or cites:
-            return join(": ", [part for part in (join(", ", about), join("; ", words)) if part])
-        first, *others = words[:texts]
+            return join(": ", [part for part in (join(", ", about), join("; ", phrases)) if part])
+        first, *others = phrases[:texts]
         if texts > 2:
             others = [phrase(f"{title_of(name)}: ", text) for name, text in zip(rest[1:], others, strict=False)]
         between = " " if str(record[rest[0]]).rstrip().endswith((".", "!", "?")) else ": "
         whole = join(": ", [part for part in (join(", ", about), join(between, [first, join(" ", others)])) if part])
-        more = [self._after_texts(name, shape[name], text) for name, text in zip(rest, words, strict=True)][texts:]
+        more = [self._after_texts(name, shape[name], text) for name, text in zip(rest, phrases, strict=True)][texts:]
         return phrase(whole, " (", join("; ", more), ")") if more else whole
 
-    def _after_texts(self, name: str, field: Field, words: Phrase) -> Phrase:
+    def _after_texts(self, name: str, field: Field, value: Phrase) -> Phrase:
         """A field after the texts of its record; a number with its title."""
-        return phrase(f"{title_of(name).lower()} " if field.kind == "number" else "", words, _UNITS.get(name, ""))
+        return phrase(f"{title_of(name).lower()} " if field.kind == "number" else "", value, _UNITS.get(name, ""))
 
     def _plain(self, field: Field, value: Any) -> Phrase:
         """A value that others follow on its line: markup left open in it must not reach into them."""

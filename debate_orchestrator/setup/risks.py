@@ -196,8 +196,8 @@ def of_journal_name(path: str | os.PathLike[str]) -> tuple[Risk, ...]:
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
     """The risk of a format that does not come with this program, as journals and tournaments carry it: its words."""
     if not _is_shipped(format, templates):
-        words = f"{format.model_dump_json()}{sorted(templates.items())}"
-        digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+        content = f"{format.model_dump_json()}{sorted(templates.items())}"
+        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
         yield Risk(kind="format", where="format", what=f"{format.name} in the journal ({digest[:12]})")
 
 

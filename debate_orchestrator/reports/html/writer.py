@@ -38,9 +38,9 @@ class HtmlWriter:
         """A whole speech of a side."""
         return speech(with_quotation_marks(text, self._checked_tags))
 
-    def line(self, words: Phrase) -> Markup:
+    def line(self, phrase: Phrase) -> Markup:
         markup = Markup()
-        for strong, runs in groupby(words, key=lambda run: run.strong):
+        for strong, runs in groupby(phrase, key=lambda run: run.strong):
             text = Markup().join(map(self._run, runs))
             markup += Markup("<strong>{}</strong>").format(text) if strong else text
         return markup
@@ -135,7 +135,7 @@ class HtmlWriter:
         if part.kind == "speech":
             return self.speech(part.text)
         if part.kind == "quote":
-            return Markup("<blockquote><p>{}</p></blockquote>").format(self.line(part.words))
+            return Markup("<blockquote><p>{}</p></blockquote>").format(self.line(part.phrase))
         tag = "div" if part.kind == "list" else "p"
         return Markup("<{0}>{1}</{0}>").format(tag, self._field(part))
 
@@ -145,7 +145,7 @@ class HtmlWriter:
 
     def _field(self, part: FieldPart) -> Markup:
         title = Markup("<strong>{}:</strong> ").format(literal_html(part.title))
-        return title + (self.items(part.items) if part.kind == "list" else self.line(part.words))
+        return title + (self.items(part.items) if part.kind == "list" else self.line(part.phrase))
 
     def note(self, text: str) -> Markup:
         """A sentence of the report's own."""
@@ -218,15 +218,15 @@ def _restyle(tokens: Sequence[Token]) -> None:
 
 
 def _with_plain_links(tokens: Sequence[Token]) -> Iterator[Token]:
-    """The content of a line, with links that hide nothing: their titles, and addresses without words, are shown."""
-    href, title, words = "", "", ""
+    """The content of a line, with links that hide nothing: their titles, and addresses without text, are shown."""
+    href, title, text = "", "", ""
     for token in tokens:
         if token.type == "link_open":
-            href, title, words = str(token.attrs.get("href", "")), str(token.attrs.get("title", "")), ""
+            href, title, text = str(token.attrs.get("href", "")), str(token.attrs.get("title", "")), ""
             token.attrs = {"href": href, "rel": REL} if href else {}
-        elif token.type == "link_close" and (not layout.words_in(words) or layout.names_another_host(words, href)):
-            yield Token("text", "", 0, content=f" {href}" if words else href)
-        words += token.content
+        elif token.type == "link_close" and (not layout.words_in(text) or layout.names_another_host(text, href)):
+            yield Token("text", "", 0, content=f" {href}" if text else href)
+        text += token.content
         yield token
         if token.type == "link_close" and title:
             yield Token("text", "", 0, content=f" “{title}”")

@@ -139,16 +139,16 @@ class TopicScreener:
     def __init__(self, command: str):
         """BadSettings where the command line names no program; an empty one accepts every topic."""
         try:
-            self._words = shlex.split(command)
+            self._command = shlex.split(command)
         except ValueError as error:
             raise BadSettings(f"moderation: the command line can't be read ({error}).") from None
-        if self._words and shutil.which(self._words[0]) is None:
-            raise BadSettings(f"moderation: there is no program {self._words[0]!r}.")
+        if self._command and shutil.which(self._command[0]) is None:
+            raise BadSettings(f"moderation: there is no program {self._command[0]!r}.")
         self._slots = asyncio.Semaphore(_CONCURRENCY)
 
     async def reason(self, request: Mapping[str, Any]) -> str:
         """The reason that a topic is refused; empty if it is accepted. Raises ModerationFailed."""
-        if not self._words:
+        if not self._command:
             return ""
         deadline = asyncio.get_running_loop().time() + MODERATION_SECONDS
         try:
@@ -164,7 +164,7 @@ class TopicScreener:
     async def _ask(self, request: bytes, deadline: float) -> str:
         run, seconds = ProgramRun(), deadline - asyncio.get_running_loop().time()
         try:
-            await run.run(self._words, environment(), request, seconds, stderr=False)
+            await run.run(self._command, environment(), request, seconds, stderr=False)
         except NotRun as failure:
             raise ModerationFailed(f"moderation: the program can't be run ({failure.error}).") from None
         code = run.code
