@@ -120,7 +120,7 @@ def remember_answers(path: str, answers: Mapping[str, Any], calls: Sequence[Risk
 def new_debate(
     opening: Opened | Coroutine[Any, Any, Opened],
     files: DebateFiles,
-    following: FollowUpEvents,
+    follow_up_events: FollowUpEvents,
     stop: asyncio.Event | None = None,
 ) -> Iterator[DebateSession]:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
@@ -131,9 +131,9 @@ def new_debate(
 
     async def create() -> None:
         if isinstance(opening, Opened):
-            created.append(create_debate(opening, files, following(opening)))
+            created.append(create_debate(opening, files, follow_up_events(opening)))
         else:
-            created.append(await create_paid_debate(opening, files, following))
+            created.append(await create_paid_debate(opening, files, follow_up_events))
         _remember_debate(created[0].journal, created[0].state.opened.cast)
 
     interrupted: KeyboardInterrupt | None = None

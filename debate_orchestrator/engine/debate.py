@@ -99,15 +99,15 @@ class DebateSession:
 # Opening
 
 
-def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> DebateSession:
+def create_debate(opened: Opened, files: DebateFiles, follow_up_events: Sequence[Event] = ()) -> DebateSession:
     """Begins a journal with its first events. BadJournal if there is one, PermanentFailure if it can't be written."""
-    return _record_all(JournalWriter.create(files.journal, opened), files, following)
+    return _record_all(JournalWriter.create(files.journal, opened), files, follow_up_events)
 
 
 async def create_paid_debate(
     opening: Awaitable[Opened],
     files: DebateFiles,
-    following: FollowUpEvents = lambda opened: (),
+    follow_up_events: FollowUpEvents = lambda opened: (),
     on_journal: OnJournal = ignore,
 ) -> DebateSession:
     """As `create_debate`, for a first event that calls may have to be paid for. The journal is locked before the event
@@ -122,7 +122,7 @@ async def create_paid_debate(
     except BaseException:
         journal.close()
         raise
-    return _record_all(journal, files, following(opened))
+    return _record_all(journal, files, follow_up_events(opened))
 
 
 def open_journal(journal: JournalWriter, files: DebateFiles) -> DebateSession:
@@ -130,12 +130,12 @@ def open_journal(journal: JournalWriter, files: DebateFiles) -> DebateSession:
     return DebateSession(journal, CurrentState(stored_state(journal.path, journal.events)), files)
 
 
-def _record_all(journal: JournalWriter, files: DebateFiles, following: Sequence[Event] = ()) -> DebateSession:
+def _record_all(journal: JournalWriter, files: DebateFiles, follow_up_events: Sequence[Event] = ()) -> DebateSession:
     try:
         session = open_journal(journal, files)
-        for event in following:
+        for event in follow_up_events:
             session.record(event)
-        if following:
+        if follow_up_events:
             journal.sync()
     except BaseException:
         journal.close()
