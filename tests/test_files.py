@@ -34,9 +34,9 @@ def test_what_is_not_ours_is_moved_aside(here: Path) -> None:
     Path("x.md").write_text("theirs")
     Path("x.edited.md").write_text("already there")
 
-    assert write_atomic("x.md", "new", ours=lambda there: there == b"ours") == "x.edited-2.md"
+    assert write_atomic("x.md", "new", is_ours=lambda there: there == b"ours") == "x.edited-2.md"
     Path("x.md").write_text("ours")
-    assert write_atomic("x.md", "newer", ours=lambda there: there == b"ours") is None
+    assert write_atomic("x.md", "newer", is_ours=lambda there: there == b"ours") is None
     assert listing(here) == {"x.md": "newer", "x.edited.md": "already there", "x.edited-2.md": "theirs"}
 
 
@@ -53,7 +53,7 @@ def test_what_is_saved_while_a_file_is_replaced_is_kept(here: Path, renamed: boo
         return True
 
     for saved, kept in (("theirs", "x.edited.md"), ("", "x.edited-2.md")):
-        assert write_atomic("x.md", f"new, not {saved}", ours=is_ours) == kept
+        assert write_atomic("x.md", f"new, not {saved}", is_ours=is_ours) == kept
     assert listing(here) == {"x.md": "new, not ", "x.edited.md": "theirs", "x.edited-2.md": ""}
 
 
@@ -79,7 +79,7 @@ def test_what_is_saved_where_nothing_stands_is_kept(
 
     monkeypatch.setattr(files, "move_aside", is_moved)
     monkeypatch.setattr(os, "fsync", sync)
-    assert write_atomic("x.md", "new", ours=lambda data: data == b"new") is not None
+    assert write_atomic("x.md", "new", is_ours=lambda data: data == b"new") is not None
     assert sorted(listing(here).values()) == sorted(filter(None, ["new", there, "saved meanwhile"]))
 
 
@@ -95,7 +95,7 @@ def test_a_file_that_is_saved_again_and_again_is_refused(here: Path, monkeypatch
     Path("x.md").write_text("first")
     monkeypatch.setattr(files, "move_aside", moved)
     with pytest.raises(BadFile, match="exists"):
-        write_atomic("x.md", "new", ours=lambda _: False)
+        write_atomic("x.md", "new", is_ours=lambda _: False)
     assert sorted(listing(here).values()) == ["first", "saved 0", "saved 1", "saved 2"]
 
 
@@ -121,7 +121,7 @@ def test_nothing_is_left_of_a_replace_that_failed(
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(BadFile):
-        write_atomic("x.md", "new", ours=ours)
+        write_atomic("x.md", "new", is_ours=ours)
     assert listing(here) == {"x.md": "old"}
 
 
@@ -134,7 +134,7 @@ def test_a_write_that_fails_says_where_the_old_file_is(here: Path, monkeypatch: 
 
     monkeypatch.setattr(files, "_place", full)
     with pytest.raises(BadFile, match=r"What was there was moved to x\.edited\.md\. Try: make room"):
-        write_atomic("x.md", "new", ours=lambda _: False)
+        write_atomic("x.md", "new", is_ours=lambda _: False)
     assert listing(here) == {"x.edited.md": "theirs"}
 
 
@@ -149,7 +149,7 @@ def test_what_can_not_be_moved_aside_is_named(here: Path, monkeypatch: pytest.Mo
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(files, "move_aside", refused)
-    kept = write_atomic("x.md", "new", ours=is_ours)
+    kept = write_atomic("x.md", "new", is_ours=is_ours)
     assert kept and Path(kept).read_text() == "theirs" and Path("x.md").read_text() == "new"
 
 
@@ -158,8 +158,8 @@ def test_the_same_bytes_are_not_moved(here: Path) -> None:
     Path("x").write_text("same")
     Path("y").touch()
 
-    assert write_atomic("x", "same", ours=lambda there: False) is None
-    assert write_atomic("y", "new", ours=lambda there: False) is None
+    assert write_atomic("x", "same", is_ours=lambda there: False) is None
+    assert write_atomic("y", "new", is_ours=lambda there: False) is None
     assert listing(here) == {"x": "same", "y": "new"}
 
 
@@ -169,8 +169,8 @@ def test_a_link_is_never_followed(here: Path) -> None:
     for name in ("a.md", "b.md", "dangling.md"):
         os.symlink("nowhere" if name == "dangling.md" else "victim", name)
 
-    assert write_atomic("a.md", "new", ours=lambda there: True) == "a.edited.md"
-    assert write_atomic("dangling.md", "new", ours=lambda there: True) == "dangling.edited.md"
+    assert write_atomic("a.md", "new", is_ours=lambda there: True) == "a.edited.md"
+    assert write_atomic("dangling.md", "new", is_ours=lambda there: True) == "dangling.edited.md"
     with pytest.raises(BadFile, match=r"b\.md .a symbolic link"):
         write_atomic("b.md", "new")
     assert listing(here) == {
@@ -189,7 +189,7 @@ def test_a_read_only_file_is_not_replaced(here: Path) -> None:
         Path(name).write_text("old")
         os.chmod(name, 0o444)
 
-    assert write_atomic("a", "new", ours=lambda there: True) == "a.edited"
+    assert write_atomic("a", "new", is_ours=lambda there: True) == "a.edited"
     with pytest.raises(BadFile, match="read-only"):
         write_atomic("b", "new")
     assert listing(here) == {"a": "new", "a.edited": "old", "b": "old"}
@@ -200,7 +200,7 @@ def test_what_is_no_file_is_refused(here: Path, what: str) -> None:
     """A folder or a pipe in the way is neither read nor moved, and nothing is left behind."""
     os.mkdir("x.md") if what == "folder" else os.mkfifo("x.md")
     with pytest.raises(BadFile, match=r"x\.md .a"):
-        write_atomic("x.md", "new", ours=lambda there: True)
+        write_atomic("x.md", "new", is_ours=lambda there: True)
     with pytest.raises(BadFile, match=r"one of mine|Can't write"):
         write_over("x.md", "# Mine", b"# Mine", "one of mine")
     assert os.listdir() == ["x.md"]
@@ -260,7 +260,7 @@ def test_nothing_is_left_of_a_write_that_failed(here: Path) -> None:
     script = (
         "import resource; from debate_orchestrator.storage.files import write_atomic as write_whole\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "try: write_whole('x.md', 'x' * 5000, ours=lambda there: False)\n"
+        "try: write_whole('x.md', 'x' * 5000, is_ours=lambda there: False)\n"
         "except Exception as error: print(type(error).__name__)"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -102,7 +102,7 @@ def test_files_stay_what_they_are(here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert read_mapping("a.yaml") == {"topic": "[key]", "rounds": 2, "[key]": "yes"}
     ours = encoded("a.txt", KEY)
     assert write_atomic("a.txt", KEY) is None
-    assert write_atomic("a.txt", f"other {KEY}", ours=ours.__eq__) is None
+    assert write_atomic("a.txt", f"other {KEY}", is_ours=ours.__eq__) is None
 
 
 def test_a_draft_is_kept_as_typed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

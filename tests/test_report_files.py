@@ -28,7 +28,7 @@ def test_what_is_written_is_known_again_as_a_report(suffix: str, tmp_path: Path)
     report, path = build_report(entries(play_events())), str(tmp_path / f"report{suffix}")
     assert report_files.write(report, path) == path
     first = Path(path).read_bytes()
-    assert first.startswith(report_files.FILE_TYPES[suffix].begins)
+    assert first.startswith(report_files.FILE_TYPES[suffix].prefixes)
     report_files.write(report, path)
     assert Path(path).read_bytes() == first
 

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     card = run.scorecard()
     for path, text in _documents(card, report).items():
         # Only a file that shows the ballots as they were before this run is replaced; others hold the user's words.
-        if path_kept := write_atomic(path, text, ours=encoded(path, before[path]).__eq__):
+        if path_kept := write_atomic(path, text, is_ours=encoded(path, before[path]).__eq__):
             print_status(f"{name_of(path)} held something else, which is kept as {name_of(path_kept)}.")
     if failures:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)

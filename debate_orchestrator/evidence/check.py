@@ -192,13 +192,13 @@ def save_page(folder: Path, body: bytes, kind: Kind) -> str:
     """
     name = f"{digest(body)[:24]}{_SUFFIXES[kind]}"
     make_folder(folder)
-    write_bytes_atomic(folder / name, body, ours=lambda _: False)
+    write_bytes_atomic(folder / name, body, is_ours=lambda _: False)
     return name
 
 
 def save_text(folder: Path, name: str, text: str) -> None:
     """Writes a page's text beside the file `name` that holds its bytes. Raises BadFile if it can't be written."""
-    write_atomic(folder / f"{name.partition('.')[0]}.txt", text, ours=lambda _: False)
+    write_atomic(folder / f"{name.partition('.')[0]}.txt", text, is_ours=lambda _: False)
 
 
 def save_page_text(address: str) -> str:

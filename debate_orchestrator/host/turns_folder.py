@@ -129,9 +129,9 @@ class TurnsFolder:
             return False
 
     @staticmethod
-    def _move_aside(path: str, why: str) -> str:
+    def _move_aside(path: str, label: str) -> str:
         try:
-            return move_aside(path, why, first="-1")
+            return move_aside(path, label, first="-1")
         except OSError as error:
             raise BadFile(f"{path} can't be moved aside ({error_text(error)}).") from None
 

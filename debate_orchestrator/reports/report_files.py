@@ -56,8 +56,8 @@ class ReportFileType(NamedTuple):
     name: str
     module: str
     """The module whose `render(report)` makes it; imported only if it is asked for."""
-    begins: tuple[bytes, ...]
-    """The beginning of files of the type. A file that begins otherwise is not a report, and is never overwritten."""
+    prefixes: tuple[bytes, ...]
+    """The beginnings of files of the type. A file that begins otherwise is not a report, and is never overwritten."""
     around: tuple[str, str] | None = None
     """The text before and after the sentence; None if the rendered text has the values already, as JSON."""
     end: str = ""
@@ -180,7 +180,7 @@ def write(report: ReportModel, path: str, notify: Notify = ignore) -> str:
     or if the file there is not a report. A report there is replaced only if its checksum shows that this program wrote
     every byte of it; otherwise it is kept beside the new one, and `notify` gets a sentence."""
     suffix = os.path.splitext(checked_path(path))[1]
-    if path_kept := write_atomic(path, render_file(report, suffix), ours=lambda there: _is_unchanged(there, suffix)):
+    if path_kept := write_atomic(path, render_file(report, suffix), is_ours=lambda existing: _is_unchanged(existing, suffix)):
         notify(f"{name_of(path)} was edited, or is not from this program; it is kept as {name_of(path_kept)}.")
     return path
 
@@ -205,7 +205,7 @@ def checked_path(path: str) -> str:
         there = read_regular(path)
     except (OSError, ValueError):
         return path  # nothing, or what `write` keeps or refuses
-    if there and not there.startswith(file_type.begins):
+    if there and not there.startswith(file_type.prefixes):
         raise BadFile(f"{short_repr(path)} is not a report and is not overwritten.", hint="name another file")
     return path
 
@@ -315,7 +315,7 @@ def reports_beside(report: str) -> list[str]:
 
 def _was_a_report(path: str) -> bool:
     try:
-        return _begins(path)
+        return _has_prefix(path)
     except OSError:
         return True
 
@@ -323,14 +323,14 @@ def _was_a_report(path: str) -> bool:
 def is_report(path: str) -> bool:
     """Whether a file has the suffix of a report and begins like one; False for one that can't be read."""
     try:
-        return os.path.splitext(path)[1] in FILE_TYPES and _begins(path)
+        return os.path.splitext(path)[1] in FILE_TYPES and _has_prefix(path)
     except (OSError, ValueError):
         return False
 
 
-def _begins(path: str) -> bool:
+def _has_prefix(path: str) -> bool:
     """Whether a file begins as reports with its suffix do. OSError if it can't be read."""
-    return read_regular(path, follow=True).startswith(FILE_TYPES[os.path.splitext(path)[1]].begins)
+    return read_regular(path, follow=True).startswith(FILE_TYPES[os.path.splitext(path)[1]].prefixes)
 
 
 def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:

@@ -83,7 +83,7 @@ def save(path: str, state: SetupState, notify: Notify = ignore) -> None:
         "setup": state.progress.model_dump(mode="json", by_alias=True),
     }
     text = _text(path, data)
-    if path_kept := write_atomic(path, text, ours=lambda content: _is_conversation(path, content)):
+    if path_kept := write_atomic(path, text, is_ours=lambda content: _is_conversation(path, content)):
         notify(f"{name_of(path)} was edited by hand: kept as {name_of(path_kept)}.")
 
 

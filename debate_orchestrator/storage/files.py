@@ -53,29 +53,29 @@ def write_atomic(
     path: str | os.PathLike[str],
     text: str,
     *,
-    ours: WrittenByUs | None = None,
+    is_ours: WrittenByUs | None = None,
     mode: int | None = None,
     encode: Encode = encoded,
 ) -> str | None:
     """Writes `text` to `path` without secrets, as `write_bytes_atomic`."""
-    return write_bytes_atomic(path, encode(path, text), ours=ours, mode=mode)
+    return write_bytes_atomic(path, encode(path, text), is_ours=is_ours, mode=mode)
 
 
 def write_bytes_atomic(
-    path: str | os.PathLike[str], data: bytes, *, ours: WrittenByUs | None = None, mode: int | None = None
+    path: str | os.PathLike[str], data: bytes, *, is_ours: WrittenByUs | None = None, mode: int | None = None
 ) -> str | None:
     """Writes `data` to `path` whole or not at all. The file has the given `mode` from its first byte on; without one, a
     file that is replaced passes its mode on.
 
-    With `ours`, an existing file that this program did not write, a read-only file and a link are moved aside as
+    With `is_ours`, an existing file that this program did not write, a read-only file and a link are moved aside as
     `NAME.edited`, and the new name is returned; so is what another program saves there meanwhile, where the file
-    system has hard links. Without `ours`, a read-only file and a link are refused. A folder, a pipe and a device are
+    system has hard links. Without `is_ours`, a read-only file and a link are refused. A folder, a pipe and a device are
     always refused. Raises BadFile if nothing was written.
     """
     moved = list[str]()
     for attempts_left in reversed(range(_ATTEMPTS)):
         try:
-            _write(Path(path), data, ours, mode, moved)
+            _write(Path(path), data, is_ours, mode, moved)
             break
         except (OSError, ValueError) as error:
             if isinstance(error, FileExistsError) and attempts_left:
@@ -84,36 +84,36 @@ def write_bytes_atomic(
     return moved[-1] if moved else None
 
 
-def _write(target: Path, data: bytes, ours: WrittenByUs | None, mode: int | None, moved: list[str]) -> None:
+def _write(target: Path, data: bytes, is_ours: WrittenByUs | None, mode: int | None, moved: list[str]) -> None:
     """As `write_bytes_atomic`, once. The new name of what is moved aside is added to `moved`, also where it fails then:
     with FileExistsError if another program saves a file meanwhile."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    status, keep, old, held = None, False, None, ""
+    status, kept_aside, old, replaced = None, False, None, ""
     with suppress(FileNotFoundError):
         status = os.lstat(target)
-    if ours is not None and status is not None:
+    if is_ours is not None and status is not None:
         old = _replaceable(target, status)
         if old == data:
             return
-        keep = old is None or not (old == b"" or ours(old))
-    if status is not None and (reason := _protected(status)) and not (keep and reason in _MOVABLE):
+        kept_aside = old is None or not (old == b"" or is_ours(old))
+    if status is not None and (reason := _protected(status)) and not (kept_aside and reason in _MOVABLE):
         raise OSError(errno.EPERM, reason)
-    if mode is None and status is not None and not keep:
+    if mode is None and status is not None and not kept_aside:
         mode = stat.S_IMODE(status.st_mode) & 0o777
     temporary = _temporary(target, data, mode)
     try:
-        if keep:
+        if kept_aside:
             moved.append(move_aside(target, "edited"))
-        if status is None or keep:
+        if status is None or kept_aside:
             _place(temporary, target)
         else:
-            held = "" if old is None else _second_name(target)
+            replaced = "" if old is None else _second_name(target)
             os.replace(temporary, target)
     except OSError:
-        for name in filter(None, (temporary, held)):
+        for name in filter(None, (temporary, replaced)):
             os.unlink(name)
         raise
-    if held and (changed := _remove_unless_changed(held, old, target)):
+    if replaced and (changed := _remove_unless_changed(replaced, old, target)):
         moved.append(changed)
 
 
@@ -155,18 +155,18 @@ def _place(temporary: str, target: Path) -> None:
         os.unlink(temporary)
 
 
-def write_over(path: str | os.PathLike[str], text: str, begins: bytes, what: str) -> str | None:
-    """Writes `text` to `path` if there is nothing, or a file that begins with `begins`.
+def write_over(path: str | os.PathLike[str], text: str, prefix: bytes, what: str) -> str | None:
+    """Writes `text` to `path` if there is nothing, or a file that begins with `prefix`.
 
     Such a file with other content is moved aside, since a person may have written in it; its new name is returned.
-    Raises BadFile for any other file, as `must_begin`.
+    Raises BadFile for any other file, as `must_have_prefix`.
     """
-    must_begin(path, begins, what)
-    return write_atomic(path, text, ours=lambda _: False)
+    must_have_prefix(path, prefix, what)
+    return write_atomic(path, text, is_ours=lambda _: False)
 
 
-def must_begin(path: str | os.PathLike[str], begins: bytes, what: str) -> None:
-    """Raises BadFile if `path` is a file that doesn't begin with `begins`, or can't be read; nothing, an empty file and
+def must_have_prefix(path: str | os.PathLike[str], prefix: bytes, what: str) -> None:
+    """Raises BadFile if `path` is a file that doesn't begin with `prefix`, or can't be read; nothing, an empty file and
     a link are permitted. `what` says in the message what would be replaced, as in "a comparison"."""
     try:
         existing = b"" if os.path.islink(path) else read_regular(path)
@@ -174,7 +174,7 @@ def must_begin(path: str | os.PathLike[str], begins: bytes, what: str) -> None:
         existing = b""
     except (OSError, ValueError) as error:
         raise BadFile(f"Can't write {name_of(path)} ({error_text(error)}).") from None
-    if existing and not existing.startswith(begins):
+    if existing and not existing.startswith(prefix):
         problem = f"{name_of(path)} is not {what}, and is not overwritten."
         raise BadFile(problem, hint="name a new file")
 
@@ -190,30 +190,30 @@ def _second_name(path: Path) -> str:
     return name
 
 
-def _remove_unless_changed(held: str, old: bytes | None, target: Path) -> str | None:
+def _remove_unless_changed(replaced: str, old: bytes | None, target: Path) -> str | None:
     """Removes a file that was replaced, unless it has other bytes than when it was read. It is then moved aside, where
     that is possible, and its name returned."""
     with suppress(OSError):
-        if read_regular(held) == old:
-            os.unlink(held)
+        if read_regular(replaced) == old:
+            os.unlink(replaced)
             return None
     with suppress(OSError):
-        return move_aside(held, "edited", beside=target)
-    return held
+        return move_aside(replaced, "edited", beside=target)
+    return replaced
 
 
 def move_aside(
-    path: str | os.PathLike[str], why: str, first: str = "", *, beside: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str], label: str, first: str = "", *, beside: str | os.PathLike[str] | None = None
 ) -> str:
-    """Renames a file, folder or link to `STEM.WHY.SUFFIX` and returns the new name; STEM and SUFFIX are its own, or
+    """Renames a file, folder or link to `STEM.LABEL.SUFFIX` and returns the new name; STEM and SUFFIX are its own, or
     those of `beside`.
 
-    The first such name has `first` after WHY. If that is taken, the next ones have `-2`, `-3` and so on. Raises
+    The first such name has `first` after LABEL. If that is taken, the next ones have `-2`, `-3` and so on. Raises
     OSError if it can't be moved.
     """
     stem, suffix = os.path.splitext(path if beside is None else beside)
     for n in itertools.count(1):
-        aside = f"{stem}.{why}{first if n == 1 else f'-{n}'}{suffix}"
+        aside = f"{stem}.{label}{first if n == 1 else f'-{n}'}{suffix}"
         try:
             _reserve(aside, folder=os.path.isdir(path) and not os.path.islink(path))
             break

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html.writer import literal_html
 from debate_orchestrator.reports.markdown import template_environment
-from debate_orchestrator.storage.files import WrittenByUs, encoded, make_folder, must_begin, write_bytes_atomic
+from debate_orchestrator.storage.files import WrittenByUs, encoded, make_folder, must_have_prefix, write_bytes_atomic
 from debate_orchestrator.tournament.folder import CHECKSUMS, PAGE, PLOTS, RATINGS, TABLES
 from debate_orchestrator.tournament.journal_rows import read_rows, title
 from debate_orchestrator.tournament.ratings import MIN_GAMES, EloRow, ModelStrength, Ratings, full_json, rate
@@ -60,7 +60,7 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
         [strength.model for strength in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
     )
     plots, problems = draw(tables, strongest)
-    must_begin(os.path.join(folder, PAGE), PAGE_BEGINS.encode(), "a tournament's page")
+    must_have_prefix(os.path.join(folder, PAGE), PAGE_BEGINS.encode(), "a tournament's page")
     for subfolder in (TABLES, PLOTS):
         make_folder(os.path.join(folder, subfolder))
     texts = {
@@ -97,8 +97,8 @@ def _has_digest(digest: str, data: bytes) -> bool:
     return sha256(data).hexdigest() == digest
 
 
-def _write(path: str, data: bytes, ours: WrittenByUs) -> Iterator[str]:
-    if path_kept := write_bytes_atomic(path, data, ours=ours):
+def _write(path: str, data: bytes, is_ours: WrittenByUs) -> Iterator[str]:
+    if path_kept := write_bytes_atomic(path, data, is_ours=is_ours):
         yield f"{name_of(path)} was edited, or is not from this program; it is kept as {name_of(path_kept)}."
 
 
