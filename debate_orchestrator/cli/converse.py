@@ -95,13 +95,13 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
     state = _real_answers(conversation.state) if rehearse else conversation.state
     path = setup_file.move_to_report(state, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, conversation.approved_answers(), conversation.calls())
-    again, cost_line = command("run --answers", path), conversation.cost_line()
-    uses = "." if rehearse else f": `{again}` uses them again."
+    run_again, cost_line = command("run --answers", path), conversation.cost_line()
+    uses = "." if rehearse else f": `{run_again}` uses them again."
     print_status(f"The answers are in {path}{uses}", *setup_file.moved_files, *([cost_line] if cost_line else []))
     flags = {"quiet": False, "events": False, "json": False, **permissions._asdict()}
     answers = {**conversation.state.answers, "setup": {}}  # those in the file may be of the real debate
     arguments = argparse.Namespace(answers=path, answers_read=answers, rehearse=rehearse, **flags)
-    arguments.real_debate = f"`{again}`"
+    arguments.real_debate = f"`{run_again}`"
     return run_settings(settings, arguments)
 
 

@@ -262,8 +262,8 @@ def write_reports(session: DebateSession) -> WrittenReports:
     """Writes the report, and its page if it can be. Raises Paused if turns are left that only a host can take."""
     report, problems = finish(session, print_status)
     print_problems(problems)
-    again = wording.asking_again(session.state, session.files.journal)
-    summary = f"{summary_line(report, session.files.report)} {again}".rstrip()
+    next_sentence = wording.asking_again(session.state, session.files.journal)
+    summary = f"{summary_line(report, session.files.report)} {next_sentence}".rstrip()
     return WrittenReports(report, summary, None if problems else session.files.html)
 
 

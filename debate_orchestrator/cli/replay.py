@@ -69,8 +69,8 @@ def checked_pace(arguments: argparse.Namespace) -> float | None:
     return pace
 
 
-def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None, again: str) -> bool:
-    """Plays a journal and writes its report to --to; whether to its end. `again` is the command that plays it again."""
+def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None, replay_command: str) -> bool:
+    """Plays a journal and writes its report to --to; whether to its end. `replay_command` plays it again."""
     to, entries = arguments.to, read(journal).entries
     report = report_of(journal, entries)
     finished = True
@@ -82,8 +82,8 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
     if finished:
         summary = summary_line(report, to, under_way=is_being_written(journal))
     else:  # it does not say how the debate ends
-        where = f"Its report was written to {to}." if to else f"`{again} --to report.md` writes its report."
-        summary = f"Left before the end. `{again}` plays it again, and any key skips a speech. {where}"
+        where = f"Its report was written to {to}." if to else f"`{replay_command} --to report.md` writes its report."
+        summary = f"Left before the end. `{replay_command}` plays it again, and any key skips a speech. {where}"
     if arguments.json:
         print_json({"status": report.status, "report": to, "summary": summary})
     else:

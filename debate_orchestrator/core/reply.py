@@ -40,8 +40,8 @@ class Usage(JournaledModel):
     """Searches of the web, which are not tokens and have a price of their own."""
 
     def __add__(self, other: Usage) -> Usage:
-        both = {name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields}
-        return Usage.model_construct(**both)  # a sum may be larger than what one reply may have
+        sums = {name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields}
+        return Usage.model_construct(**sums)  # a sum may be larger than what one reply may have
 
     @property
     def input(self) -> int:

@@ -221,8 +221,8 @@ def in_words(field: Field) -> str:
     """The requirement on a text, the address of a page or a number, for models and people alike."""
     match field.kind:
         case "number":
-            least, most = (field.minimum, -MAX_NUMBER), (field.maximum, MAX_NUMBER)
-            low, high = (f"{otherwise if limit is None else limit:,.10g}" for limit, otherwise in (least, most))
+            minimum, maximum = (field.minimum, -MAX_NUMBER), (field.maximum, MAX_NUMBER)
+            low, high = (f"{otherwise if limit is None else limit:,.10g}" for limit, otherwise in (minimum, maximum))
             return f"{'a whole number' if field.is_integer else 'a number'} from {low} to {high}"
         case "url":
             return "the address of a page"

@@ -325,10 +325,10 @@ class Source:
         return _GREEK.search(sentence) is not None
 
 
-def _are_letters_alone(one: str, other: str) -> bool:
+def _are_letters_alone(char: str, other: str) -> bool:
     """Whether two letters are side by side and one of them is of a script without spaces."""
-    letters = all(unicodedata.category(char)[0] in "LMN" for char in one + other)
-    return letters and bool(_ALONE.match(one) or _ALONE.match(other))
+    letters = all(unicodedata.category(char)[0] in "LMN" for char in char + other)
+    return letters and bool(_ALONE.match(char) or _ALONE.match(other))
 
 
 def _begins_whole(word: str, before: str, begins_text: bool) -> bool:

@@ -117,8 +117,8 @@ class Vote(FrozenModel):
 def leader(scores: Mapping[str, Fraction | float]) -> str:
     """The side with the highest score; `tie` where two have it."""
     best = max(scores.values())
-    ahead = [side for side, score in scores.items() if score == best]
-    return ahead[0] if len(ahead) == 1 else TIE
+    leaders = [side for side, score in scores.items() if score == best]
+    return leaders[0] if len(leaders) == 1 else TIE
 
 
 def score(points: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fraction:
@@ -199,8 +199,8 @@ def votes_before_and_after(before: Sequence[Vote], after: Sequence[Vote]) -> lis
 
 def swing_winner(votes_gained: Mapping[str, int]) -> str:
     """The side that gained more votes than the other; a tie where they gained as many, or no side gained any."""
-    ahead = leader({side: Fraction(n) for side, n in votes_gained.items()})
-    return ahead if votes_gained.get(ahead, 0) > 0 else TIE
+    gained_most = leader({side: Fraction(n) for side, n in votes_gained.items()})
+    return gained_most if votes_gained.get(gained_most, 0) > 0 else TIE
 
 
 def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
@@ -404,18 +404,18 @@ def _remarks(
     strengths: Sequence[str],
 ) -> list[VerdictRemark]:
     declared = {vote.winner for vote in decided_votes(votes)}
-    ahead = leader(totals)
+    leading_side = leader(totals)
     scored = any(totals.values())
     remarks: list[VerdictRemark] = []
     if concession and declared - {CONSENSUS}:
         remarks.append("concession overrides the declared winner")
     if winner == CONSENSUS and not concession and not converged_again:
         remarks.append("consensus without a finding")
-    if winner in totals and scored and ahead not in (winner, TIE):
+    if winner in totals and scored and leading_side not in (winner, TIE):
         remarks.append("winner is behind on points")
-    if winner not in (CONSENSUS, NO_DECISION) and ahead == TIE and scored:
+    if winner not in (CONSENSUS, NO_DECISION) and leading_side == TIE and scored:
         remarks.append("scores are equal")
-    if winner == TIE and ahead != TIE:
+    if winner == TIE and leading_side != TIE:
         remarks.append("tie declared on unequal scores")
     if strength is not None and scored and any(word != strength for word in strengths):
         remarks.append("strength differs from the judge's word")

@@ -186,8 +186,8 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for side, name in dict.fromkeys((speaker.side, speaker.name) for speaker in speakers if speaker.name):
         if names.setdefault(side, name) != name:
-            both = f"{short_repr(name, 40)} and {short_repr(names[side], 40)}"
-            problems.append(f"{both} speak for the same side. Call each speaker the same everywhere.")
+            two_names = f"{short_repr(name, 40)} and {short_repr(names[side], 40)}"
+            problems.append(f"{two_names} speak for the same side. Call each speaker the same everywhere.")
         folded = _folded(name)
         alike = (
             other
@@ -198,8 +198,8 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
             if other == name:
                 problems.append(f"{short_repr(name, 40)} speaks for both sides.")
             else:
-                both = f"{short_repr(other, 40)} and {short_repr(name, 40)}"
-                problems.append(f"{both} look alike and speak for different sides. Call them by different names.")
+                two_names = f"{short_repr(other, 40)} and {short_repr(name, 40)}"
+                problems.append(f"{two_names} look alike and speak for different sides. Call them by different names.")
     return dict(sorted(names.items()))
 
 

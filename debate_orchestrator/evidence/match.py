@@ -131,12 +131,12 @@ def _share(words: list[str], letters: str) -> float:
     """The fraction of the letters in words found in `letters`; those of more than four letters may be misspelt."""
     from rapidfuzz import fuzz
 
-    there = (
+    found_lengths = (
         len(word)
         for word in words
         if word in letters or (len(word) > 4 and fuzz.partial_ratio(word, letters, score_cutoff=80))
     )
-    return sum(there) / max(1, len("".join(words)))
+    return sum(found_lengths) / max(1, len("".join(words)))
 
 
 def _runs(words: list[str]) -> Iterator[str]:
@@ -182,9 +182,11 @@ def _closest(parts: Sequence[str], source: Source) -> Match:
     for part in parts:
         likeness, start, end = _most_like(part, source, begin)
         minimum = min(minimum, likeness)
-        quoted, there = _figures(part), _figures(source.text[start:end])
-        if quoted != there:
-            names = [", ".join(figure[:20] for figure in figures[:6]) or "none" for figures in (there, quoted)]
+        quote_figures, page_figures = _figures(part), _figures(source.text[start:end])
+        if quote_figures != page_figures:
+            names = [
+                ", ".join(figure[:20] for figure in figures[:6]) or "none" for figures in (page_figures, quote_figures)
+            ]
             differing = differing or f"{names[0]} where the quote has {names[1]}"
         spans.append((start, end))
         begin = end

@@ -103,11 +103,11 @@ def find(name_or_path: str) -> FormatFolder:
         path = os.path.dirname(path) or "."
     path = path.rstrip("/") or "/"
     try:
-        there = os.path.isfile(os.path.join(path, FILE))
+        has_format = os.path.isfile(os.path.join(path, FILE))
         folder = Path(os.path.abspath(path))
     except ValueError:  # a name that is not allowed for a file
-        there = False
-    if not there:
+        has_format = False
+    if not has_format:
         hint = "`debate formats new NAME` makes one to start from."
         raise BadFormat(f"format: {short_repr(name_or_path)} is not a folder with a {FILE} in it. {hint}")
     for name in resources.format_names():

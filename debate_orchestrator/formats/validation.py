@@ -140,7 +140,11 @@ def _options(part: Mapping[str, Any], whole: Mapping[str, Any]) -> list[Mapping[
     """A part of a JSON Schema as what it refers to, and as each of its alternatives."""
     if "$ref" in part:
         return _options(whole["$defs"][part["$ref"].removeprefix("#/$defs/")], whole)
-    return [option for one in part["anyOf"] for option in _options(one, whole)] if "anyOf" in part else [part]
+    return (
+        [option for alternative in part["anyOf"] for option in _options(alternative, whole)]
+        if "anyOf" in part
+        else [part]
+    )
 
 
 @cache

@@ -156,13 +156,13 @@ def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list
         # The sides of a mirrored debate have each other's turn ids, whose markers they have seen.
         marker_value = _marker(debate, turn_values["turn"]["id"], *(["mirrored"] if turn.mirrored else []))
         marker = marker_value["nonce"]
-        said = sanitize.without_block_marker(turn_values["text"], marker)
+        text = sanitize.without_block_marker(turn_values["text"], marker)
         if debate.format.quotes:
-            said = with_marker(said, debate.format.quotes, marker)
-        if dialogue and turn_values["turn"]["seat"] == turn.seat and said.strip() and not turn_values["declined"]:
-            messages.append(("assistant", said))
+            text = with_marker(text, debate.format.quotes, marker)
+        if dialogue and turn_values["turn"]["seat"] == turn.seat and text.strip() and not turn_values["declined"]:
+            messages.append(("assistant", text))
         else:
-            messages.append(("user", _render("shared/turn.md.j2", names | turn_values | marker_value | {"said": said})))
+            messages.append(("user", _render("shared/turn.md.j2", names | turn_values | marker_value | {"said": text})))
     return messages
 
 

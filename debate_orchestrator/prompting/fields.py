@@ -280,9 +280,9 @@ def _by_issue(question: FormQuestion, shape_context: ShapeContext, text: str) ->
         problem = f"{len(shape_context.issues)} answers are needed, one for each issue; you gave {len(parts)}."
         raise BadReply(problem, hint="Enter alone to skip the issues")
     answers = {issue: match_option(options, part) for issue, part in zip(shape_context.issues, parts, strict=True)}
-    wrong = [issue for issue, answer in answers.items() if answer is None]
-    if wrong:
-        raise BadReply(f"{', '.join(wrong)}: choose one of {', '.join(options)}.")
+    invalid = [issue for issue, answer in answers.items() if answer is None]
+    if invalid:
+        raise BadReply(f"{', '.join(invalid)}: choose one of {', '.join(options)}.")
     return {issue: answer for issue, answer in answers.items() if answer is not None}
 
 
@@ -350,9 +350,9 @@ class _Form(NamedTuple):
         keys = field.keys(self.shape_context) or (self.shape_context.sides if field.kind == "scores" else ())
         if field.optional and (keys or field.kind == "record"):
             whether_any = FormQuestion((*field_path, WHETHER_ANY), Field(kind="flag"), field.about)
-            there = yield from self.leaf(whether_any)
-            if there is not True:
-                return None if there is False else _MISSING
+            answer = yield from self.leaf(whether_any)
+            if answer is not True:
+                return None if answer is False else _MISSING
         if not keys:
             must = bool(field.only_if or field.unless) and not field.optional
             return (yield from self._one(field, field_path, must=must))
@@ -377,35 +377,37 @@ class _Form(NamedTuple):
         until no further one is wanted."""
         items: list[Any] = []
         while len(items) < MAX_ITEMS:
-            here = (*field_path, str(len(items) + 1))
+            item_path = (*field_path, str(len(items) + 1))
             missing_count = max(0, int(field.minimum or 0) - len(items))
             if not field.fields:
-                question = FormQuestion(here, Field(kind="text", optional=True), field.about, True, True, missing_count)
+                question = FormQuestion(
+                    item_path, Field(kind="text", optional=True), field.about, True, True, missing_count
+                )
                 item = yield from self.leaf(question)
                 if item is None or item is _MISSING:
                     return items if item is None else _MISSING
             else:
-                question = self._first(field, here)._replace(lacking=missing_count)
+                question = self._first(field, item_path)._replace(lacking=missing_count)
                 value = _run(self.leaf(question))
                 if value is None or value is False or value is _MISSING:
                     yield question
                     return _MISSING if value is _MISSING else items
                 if question.field_path[-1] == WHETHER_ANY:
                     yield question
-                item = yield from self.record(field.fields, here, question)
+                item = yield from self.record(field.fields, item_path, question)
                 if item is _MISSING:
                     return _MISSING
             items.append(item)
         return items
 
-    def _first(self, field: Field, here: FieldPath) -> FormQuestion:
+    def _first(self, field: Field, item_path: FieldPath) -> FormQuestion:
         """The first question of an item in a list of records. Leaving it empty ends the list. If its field may itself
         be left empty, a yes-or-no question comes instead: whether there is an item."""
         name, first = next(iter(fields_asked(field.fields, self.shape_context).items()), ("", field))
         if first.kind not in _ENDING_KINDS or first.optional or first.per_side or first.only_if or first.unless:
-            return FormQuestion((*here, WHETHER_ANY), Field(kind="flag"), field.about)
+            return FormQuestion((*item_path, WHETHER_ANY), Field(kind="flag"), field.about)
         about = "; ".join(part for part in (field.about, first.about) if part)
-        return FormQuestion((*here, name), first, about, True, True)
+        return FormQuestion((*item_path, name), first, about, True, True)
 
     def leaf(self, question: FormQuestion) -> FormGenerator:
         yield question

@@ -221,11 +221,13 @@ def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuesti
 
 def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
     """The fields that the form of a structured turn asks for unless the person wants more."""
-    every = form_questions(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {})
+    all_questions = form_questions(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {})
     short = short_form(debate, turn)
     answers = computed_answers(debate, turn, {})
     titles = [
-        question.titles[0] for question in (short(every) if short else every) if question.field_path not in answers
+        question.titles[0]
+        for question in (short(all_questions) if short else all_questions)
+        if question.field_path not in answers
     ]
     return list(dict.fromkeys(titles))
 

@@ -144,9 +144,10 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
         side: _side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])
         for side, holder in holders.items()
     }
-    every = [phrase for of_side in phrases.values() for phrase in of_side]
+    all_phrases = [phrase for of_side in phrases.values() for phrase in of_side]
     return {
-        side: frozenset(phrase for phrase in of_side if every.count(phrase) == 1) for side, of_side in phrases.items()
+        side: frozenset(phrase for phrase in of_side if all_phrases.count(phrase) == 1)
+        for side, of_side in phrases.items()
     }
 
 
@@ -174,8 +175,8 @@ def _check_speech(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
 
 
 def _only_private_reasoning(where: str, tag: str = "") -> BadReply:
-    tags, them = (f"<{tag}> tag", "it") if tag else ("tags of the reasoning", "them")
-    hint = f"close the {tags}, and write the reply after {them}"
+    tags, pronoun = (f"<{tag}> tag", "it") if tag else ("tags of the reasoning", "them")
+    hint = f"close the {tags}, and write the reply after {pronoun}"
     return BadReply(f"{where}: the reply has no text outside private reasoning.", hint=hint)
 
 

@@ -453,8 +453,8 @@ def _sum(before: Usage | None, usage: Usage) -> Usage | None:
     """The usage of the requests of one reply; None if that is unknown, or more than one reply may have."""
     if before is None:
         return None
-    both = before + usage
-    return None if any(count > MAX_COUNT for _, count in both) else both
+    total = before + usage
+    return None if any(count > MAX_COUNT for _, count in total) else total
 
 
 def _input(text: str) -> Any:

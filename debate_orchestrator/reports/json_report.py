@@ -63,14 +63,14 @@ class _Published(GenerateJsonSchema):
         return False
 
     def model_schema(self, schema: Any) -> dict[str, Any]:
-        made: dict[str, Any] = super().model_schema(schema)
+        json_schema: dict[str, Any] = super().model_schema(schema)
         kind = schema["cls"]
         for name, text in _docstrings(kind).items():
             field = kind.model_fields[name]
             # What has the words of its type needs no others.
             if not field.exclude and field.description is None and text != inspect.getdoc(field.annotation):
-                made["properties"][field.serialization_alias or name]["description"] = text
-        return made
+                json_schema["properties"][field.serialization_alias or name]["description"] = text
+        return json_schema
 
 
 def _docstrings(kind: type) -> dict[str, str]:

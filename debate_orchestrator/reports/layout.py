@@ -28,15 +28,15 @@ MAX_LINK_LENGTH = 2_000
 @cache
 def parser(*, of_lines: bool = False, tables_first: bool = False) -> MarkdownIt:
     """A parser without HTML, images and link definitions. Rules are shown as text, and entities in single lines."""
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8})
-    made.block.ruler.before("paragraph", "last_table", table, {"alt": ["paragraph", "reference"]})  # as GitHub does
-    made.enable("strikethrough").disable(["reference", "image", "html_block", "html_inline", "hr"])
-    made.validateLink = lambda url: host_of(url) is not None  # type: ignore[method-assign]
+    markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8})
+    markdown.block.ruler.before("paragraph", "last_table", table, {"alt": ["paragraph", "reference"]})  # as GitHub does
+    markdown.enable("strikethrough").disable(["reference", "image", "html_block", "html_inline", "hr"])
+    markdown.validateLink = lambda url: host_of(url) is not None  # type: ignore[method-assign]
     if tables_first:  # as in VS Code
-        made.enable("table")
+        markdown.enable("table")
     if of_lines:
-        made.disable("entity")
-    return made
+        markdown.disable("entity")
+    return markdown
 
 
 def of_speech(text: str) -> list[Token]:

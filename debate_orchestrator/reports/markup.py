@@ -89,19 +89,19 @@ def _lines(lines: list[str], blocks: Iterable[tuple[int, int, str]], *, is_clear
     """The lines of a quoted speech without formulas. The name of a code block, which no program shows, is its first
     line. A blank line is before a block, and one that is left open is closed, without which it is no code to some
     programs."""
-    made, end = list[str](), 0
+    quoted, end = list[str](), 0
     for start, after, fence in blocks:
         before, _, name = lines[start].partition(fence)
         name, indent = name.strip(f" \t{_APART}"), re.sub(r"[^>\s]", " ", before)
         name = name if name[:1].isalnum() else name and f"{_APART}{name}"  # some programs see no code here
-        made += _without_formulas(lines[end:start], is_clear=is_clear)
-        made += [">"] if before == "> " and made and made[-1].strip(" >") else []
-        made += [before + fence, *([indent + name] if name else [])]
-        made += lines[start + 1 : after]
+        quoted += _without_formulas(lines[end:start], is_clear=is_clear)
+        quoted += [">"] if before == "> " and quoted and quoted[-1].strip(" >") else []
+        quoted += [before + fence, *([indent + name] if name else [])]
+        quoted += lines[start + 1 : after]
         if after == start + 1 or not re.fullmatch(rf"[ \t>]*{fence}+[ \t]*", lines[after - 1]):
-            made.append(indent + fence)
+            quoted.append(indent + fence)
         end = after
-    return made + _without_formulas(lines[end:], is_clear=is_clear)
+    return quoted + _without_formulas(lines[end:], is_clear=is_clear)
 
 
 def _without_formulas(lines: Sequence[str], *, is_clear: bool) -> list[str]:
@@ -110,8 +110,8 @@ def _without_formulas(lines: Sequence[str], *, is_clear: bool) -> list[str]:
     backticks are shown."""
     text = "\n".join(lines)
     paragraphs = re.split(r"(\n[ \t>]*\n)", text)
-    made = (_without_formula(paragraph, is_clear=is_clear) for paragraph in paragraphs)
-    return "".join(made).split("\n") if lines else []
+    without_formulas = (_without_formula(paragraph, is_clear=is_clear) for paragraph in paragraphs)
+    return "".join(without_formulas).split("\n") if lines else []
 
 
 def _without_formula(paragraph: str, *, is_clear: bool) -> str:

@@ -379,11 +379,11 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     for judge, side in product(debate.judges, debate.format.sides):
         judge_models, side_models = (speakers.get(seat, frozenset()) for seat in (judge, side))
         first, second = debate.format.name_of(judge), debate.format.name_of(side)
-        if same := sorted(judge_models & side_models):
-            what = "program" if model_spec.kind(same[0]) == model_spec.COMMAND else "model"
-            conflicts.append(f"{first} is the same {what} as {second}: {model_spec.public_name(same[0])}.")
-        elif alike := sorted(_vendors(judge_models) & _vendors(side_models)):
-            conflicts.append(f"{first} is a model of the same vendor as {second}: {alike[0]}.")
+        if shared_models := sorted(judge_models & side_models):
+            what = "program" if model_spec.kind(shared_models[0]) == model_spec.COMMAND else "model"
+            conflicts.append(f"{first} is the same {what} as {second}: {model_spec.public_name(shared_models[0])}.")
+        elif shared_vendors := sorted(_vendors(judge_models) & _vendors(side_models)):
+            conflicts.append(f"{first} is a model of the same vendor as {second}: {shared_vendors[0]}.")
     return tuple(conflicts)
 
 

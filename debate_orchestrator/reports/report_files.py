@@ -180,7 +180,9 @@ def write(report: ReportModel, path: str, notify: Notify = ignore) -> str:
     or if the file there is not a report. A report there is replaced only if its checksum shows that this program wrote
     every byte of it; otherwise it is kept beside the new one, and `notify` gets a sentence."""
     suffix = os.path.splitext(checked_path(path))[1]
-    if path_kept := write_atomic(path, render_file(report, suffix), is_ours=lambda existing: _is_unchanged(existing, suffix)):
+    if path_kept := write_atomic(
+        path, render_file(report, suffix), is_ours=lambda existing: _is_unchanged(existing, suffix)
+    ):
         notify(f"{name_of(path)} was edited, or is not from this program; it is kept as {name_of(path_kept)}.")
     return path
 
@@ -202,10 +204,10 @@ def checked_path(path: str) -> str:
     if file_type is None:
         raise BadFile(f"A report can't be written to {short_repr(path)}.", hint=f"a file that ends in {suffixes()}")
     try:
-        there = read_regular(path)
+        existing = read_regular(path)
     except (OSError, ValueError):
         return path  # nothing, or what `write` keeps or refuses
-    if there and not there.startswith(file_type.prefixes):
+    if existing and not existing.startswith(file_type.prefixes):
         raise BadFile(f"{short_repr(path)} is not a report and is not overwritten.", hint="name another file")
     return path
 
@@ -309,8 +311,10 @@ def reports_beside(report: str) -> list[str]:
     HTML file with such a name is listed whatever it holds, since people may take it for a report. A JSON file is listed
     only if it was a report, since it may be an answers file."""
     stem = os.path.splitext(report)[0]
-    there = [path for path in (f"{stem}{suffix}" for suffix in FILE_TYPES) if os.path.lexists(path)]
-    return [path for path in there if FILE_TYPES[os.path.splitext(path)[1]].around is not None or _was_a_report(path)]
+    existing = [path for path in (f"{stem}{suffix}" for suffix in FILE_TYPES) if os.path.lexists(path)]
+    return [
+        path for path in existing if FILE_TYPES[os.path.splitext(path)[1]].around is not None or _was_a_report(path)
+    ]
 
 
 def _was_a_report(path: str) -> bool:
@@ -368,8 +372,8 @@ def _state(
     suffix, first = os.path.splitext(path)[1], entries[: checksum.lines]
     ballots = folder.gather(first)
     # Every byte is compared, but another version that renders the journal the same names itself.
-    again = render_file(build_report(first, ballots), suffix, checksum.version)
-    if data == again.encode("utf-8", "backslashreplace"):
+    rerendered = render_file(build_report(first, ballots), suffix, checksum.version)
+    if data == rerendered.encode("utf-8", "backslashreplace"):
         return "unchanged" if checksum.lines == len(entries) else "earlier"
     if ballots.counted or ballots.left_out:
         return "reviewed"

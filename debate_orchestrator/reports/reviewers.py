@@ -76,21 +76,21 @@ def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerR
         return None
     reviews = gathered.counted
     panel_winner = _panel_winner(debate)
-    twice = [review for review in reviews if review.before and review.after]
-    minds_gained = _minds_gained(debate, twice)
+    voted_twice = [review for review in reviews if review.before and review.after]
+    minds_gained = _minds_gained(debate, voted_twice)
     by_swing = swing_winner(minds_gained) if minds_gained else None
     return ReviewerReport(
         count=len(reviews),
         agreeing=None
         if panel_winner is None or not reviews
-        else sum(named_by(one.final) == panel_winner for one in reviews),
+        else sum(named_by(review.final) == panel_winner for review in reviews),
         winners=dict(Counter(named_by(review.final) for review in reviews)),
-        moved=sum(review.before != review.after for review in twice),
+        moved=sum(review.before != review.after for review in voted_twice),
         gained=minds_gained,
         by_swing=by_swing,
         table=_table(debate, reviews),
         agreement=tuple(_agreement(debate, reviews, panel_winner)) if reviews else (),
-        swing=tuple(_swing(debate, twice, minds_gained, by_swing)) if twice else (),
+        swing=tuple(_swing(debate, voted_twice, minds_gained, by_swing)) if voted_twice else (),
         reasons=tuple(
             ReviewReason(reviewer=without_quotation_marks(review.reviewer), why=review.why) for review in reviews
         ),
@@ -185,18 +185,21 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
         yield f"{seen_count} of them knew the verdict before."
 
 
-def _minds_gained(debate: DebateState, twice: Sequence[ReviewerBallot]) -> dict[str, int]:
+def _minds_gained(debate: DebateState, voted_twice: Sequence[ReviewerBallot]) -> dict[str, int]:
     """Side to the minds it gained, among the reviewers who voted before and after."""
-    votes_before, votes_after = Counter(review.before for review in twice), Counter(review.after for review in twice)
-    return {side: votes_after[side] - votes_before[side] for side in debate.format.sides} if twice else {}
+    votes_before, votes_after = (
+        Counter(review.before for review in voted_twice),
+        Counter(review.after for review in voted_twice),
+    )
+    return {side: votes_after[side] - votes_before[side] for side in debate.format.sides} if voted_twice else {}
 
 
 def _swing(
-    debate: DebateState, twice: Sequence[ReviewerBallot], minds_gained: Mapping[str, int], by_swing: str | None
+    debate: DebateState, voted_twice: Sequence[ReviewerBallot], minds_gained: Mapping[str, int], by_swing: str | None
 ) -> Iterator[str]:
-    moves = Counter(str(ballot.after) for ballot in twice if ballot.before != ballot.after)
+    moves = Counter(str(ballot.after) for ballot in voted_twice if ballot.before != ballot.after)
     to = ", ".join(f"{n} to {winner_word(side)}" for side, n in moves.items())
-    total, n = sum(moves.values()), len(twice)
+    total, n = sum(moves.values()), len(voted_twice)
     sentence = f"{total} of {plural(n, 'reviewer')} who voted before and after changed sides"
     yield f"{sentence}: {to}." if total else f"{sentence}."
     gains = ", ".join(f"{debate.format.name_of(side)} {n:+d}" for side, n in minds_gained.items())

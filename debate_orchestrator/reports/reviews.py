@@ -129,8 +129,8 @@ class ReviewForm:
 
     def scale(self, criterion: str) -> str:
         """The scale of a criterion: `1 to 10`."""
-        least, most = self.shape_context.scale(criterion)
-        return f"{least:g} to {most:g}"
+        low, high = self.shape_context.scale(criterion)
+        return f"{low:g} to {high:g}"
 
     def parts(self, *names: str) -> Shape:
         """Some parts of a ballot, of which everything has to be answered, as a person who is asked for them does."""

@@ -379,11 +379,11 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
         return None
     first, second = report.positions
     if report.judging.labelled:
-        most = Fraction(report.judging.scales.score or "0")
-        if verdict.label is None or verdict.score is None or not most:
+        highest = Fraction(report.judging.scales.score or "0")
+        if verdict.label is None or verdict.score is None or not highest:
             return None
-        text = f"{decimals(verdict.score)} on a scale from 0 to {decimals(most)}"
-        return ScoreBar(("0", decimals(most)), min(verdict.score / most, Fraction(1)), text)
+        text = f"{decimals(verdict.score)} on a scale from 0 to {decimals(highest)}"
+        return ScoreBar(("0", decimals(highest)), min(verdict.score / highest, Fraction(1)), text)
     if verdict.win_probability is not None and verdict.winner in report.positions:
         share = verdict.win_probability if verdict.winner == first else 1 - verdict.win_probability
         ends = (
@@ -402,13 +402,13 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
 
 
 def _lead(report: ReportModel, verdict: VerdictReport) -> str:
-    ahead = leader(verdict.totals)
+    leading_side = leader(verdict.totals)
     leads = "neither leads"
-    if ahead != TIE:
-        leads = f"{winner_word(ahead)} leads by {wording.whole_percent(verdict.gap or Fraction(0))}"
+    if leading_side != TIE:
+        leads = f"{winner_word(leading_side)} leads by {wording.whole_percent(verdict.gap or Fraction(0))}"
     rounds = sum(1 for round_report in report.rounds if round_report.scores) if report.judging.scores_rounds else 1
-    most = Fraction(str(report.judging.format.rubric.maximum)) * max(1, rounds)
-    return f"{leads}; at most {decimals(most)} points each"
+    highest = Fraction(str(report.judging.format.rubric.maximum)) * max(1, rounds)
+    return f"{leads}; at most {decimals(highest)} points each"
 
 
 def reasons(report: ReportModel) -> Iterator[Reason]:

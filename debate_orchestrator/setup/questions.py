@@ -107,13 +107,13 @@ class SetupQuestions:
 
     def _steps(self, state: SetupState) -> Iterator[tuple[str, bool]]:
         """Every question in its order, and the moderator's work where some is needed; and whether it is done."""
-        progress, given = state.progress, state.answers
+        progress, answered = state.progress, state.answers
         yield "topic", bool(progress.topics)
         if progress.proposal is None and not progress.topic_ok:
             yield _TOPIC, False
         yield "framing" if (progress.proposal or {}).get("ambiguous") else "topic_ok", progress.topic_ok
         yield "positions", progress.positions is not None
-        positions = given.get("positions", {})
+        positions = answered.get("positions", {})
         if progress.positions == "auto" and not positions:
             yield _POSITIONS, False
         if progress.positions == "own":
@@ -121,11 +121,11 @@ class SetupQuestions:
         yield "positions_ok", progress.positions_ok
         limits = self.format.rounds
         if limits.maximum_if_insisted > 1:
-            yield "rounds", "rounds" in given
-        number = given.get("rounds", 1)
+            yield "rounds", "rounds" in answered
+        number = answered.get("rounds", 1)
         if number != answers.AUTO and number > limits.maximum:
-            yield "insist", bool(given.get("insist"))
-        yield from ((key, key in given) for key in self.plain_settings if len(self._choices(key)) != 1)
+            yield "insist", bool(answered.get("insist"))
+        yield from ((key, key in answered) for key in self.plain_settings if len(self._choices(key)) != 1)
 
     def question(self, state: SetupState, key: str) -> SetupQuestion:
         """A question as it is put, also once more: one that comes next, or one that was answered."""
@@ -178,42 +178,44 @@ class SetupQuestions:
 
     def current_answer(self, state: SetupState, key: str) -> str:
         """The answer to a question so far, or one that was put aside when others were wanted; empty for none."""
-        progress, given = state.progress, state.answers
+        progress, answered = state.progress, state.answers
         match key:
             case "topic":
-                return str(given.get("topic") or (progress.topics[0] if progress.topics else ""))
+                return str(answered.get("topic") or (progress.topics[0] if progress.topics else ""))
             case "framing":
                 proposal = progress.proposal or {}
-                return next((name for name in proposal if given.get("topic") == proposal[name]), "")
+                return next((name for name in proposal if answered.get("topic") == proposal[name]), "")
             case "topic_ok" | "positions_ok" | "insist":
-                return "yes" if given.get(key) or getattr(progress, key, False) else ""
+                return "yes" if answered.get(key) or getattr(progress, key, False) else ""
             case "positions":
                 return progress.positions or ""
             case "position_a" | "position_b":
                 side = key.removeprefix("position_")
-                return str(given.get("positions", {}).get(side) or progress.set_aside_positions.get(side, ""))
-        return answers.typed_text(given.get(key))
+                return str(answered.get("positions", {}).get(side) or progress.set_aside_positions.get(side, ""))
+        return answers.typed_text(answered.get(key))
 
-    def confirmation_text(self, given: dict[str, Any]) -> str:
+    def confirmation_text(self, answered: dict[str, Any]) -> str:
         """The block that shows the answers, to be confirmed."""
         format, lines = self.format, []
         for side in format.sides:
-            position = sanitize.one_line(given["positions"][side])
+            position = sanitize.one_line(answered["positions"][side])
             lines.append(self.words.side.format(who=self.side_name(side), position=position))
         shown_values = {
-            "topic": given["topic"],
-            "rounds": given.get("rounds", format.rounds.default),
-            "strictness": given.get("strictness", tuple(format.rubric.strictness)[-1]),
-            "output": given["output"],
+            "topic": answered["topic"],
+            "rounds": answered.get("rounds", format.rounds.default),
+            "strictness": answered.get("strictness", tuple(format.rubric.strictness)[-1]),
+            "output": answered["output"],
         }
         if shown_values["rounds"] == answers.AUTO:
             shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.maximum}"
         one_line_texts = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
-        more_lines = "".join(f"\n{line}" for line in (*answers.block_lines(given, format), *self.risk_lines(given)))
+        more_lines = "".join(
+            f"\n{line}" for line in (*answers.block_lines(answered, format), *self.risk_lines(answered))
+        )
         return self.words.confirmed.format(positions="\n".join(lines), more=more_lines, **one_line_texts)
 
-    def risk_lines(self, given: dict[str, Any]) -> list[str]:
-        return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(given)]
+    def risk_lines(self, answered: dict[str, Any]) -> list[str]:
+        return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(answered)]
 
     def side_name(self, side: str) -> str:
         """The name of a side with its label: `Researcher A (Pro)`."""
@@ -242,25 +244,27 @@ class SetupQuestions:
     def with_checked_answers(self, state: SetupState) -> SetupState:
         """A file's state, its values as a conversation keeps them. Raises BadSettings with every problem."""
         keys = ("topic", "positions", "rounds", "context", *self.plain_settings)
-        given = {key: value for key, value in state.answers.items() if value is not None or key not in (*keys, "cast")}
-        problems = answers.unasked_problems(given, (*_CHECKED_ALONE, *self.plain_settings), self.format)
-        wrong_keys = [key for key in keys if key in given and not self._has_type(key, given[key])]
-        problems += [value_problem(key, given[key], self.format) for key in wrong_keys]
-        if isinstance(given.get("context"), str):
-            given["context"] = [given["context"]]
-        if "cast" in given:
-            given["cast"] = answers.cast_by_seat(given["cast"], self.format)
-            if isinstance(given["cast"], dict):
-                problems += cast_problems(given["cast"], self.format)
+        answered = {
+            key: value for key, value in state.answers.items() if value is not None or key not in (*keys, "cast")
+        }
+        problems = answers.unasked_problems(answered, (*_CHECKED_ALONE, *self.plain_settings), self.format)
+        wrong_keys = [key for key in keys if key in answered and not self._has_type(key, answered[key])]
+        problems += [value_problem(key, answered[key], self.format) for key in wrong_keys]
+        if isinstance(answered.get("context"), str):
+            answered["context"] = [answered["context"]]
+        if "cast" in answered:
+            answered["cast"] = answers.cast_by_seat(answered["cast"], self.format)
+            if isinstance(answered["cast"], dict):
+                problems += cast_problems(answered["cast"], self.format)
             else:
-                problems.append(value_problem("cast", given["cast"], self.format))
-        state = with_valid_progress(state.model_copy(update={"answers": given}), self.format.sides)
+                problems.append(value_problem("cast", answered["cast"], self.format))
+        state = with_valid_progress(state.model_copy(update={"answers": answered}), self.format.sides)
         if state.progress.proposal and check(self.words.shapes["topic"], state.progress.proposal, _NO_CONTEXT):
             state = with_progress(state, proposal=None)
         for key in ("rounds", *self.plain_settings):
-            if key in given and key not in wrong_keys:
+            if key in answered and key not in wrong_keys:
                 try:
-                    state = self._take(state, key, answers.typed_text(given[key]), state.origins.get(key, "file"))
+                    state = self._take(state, key, answers.typed_text(answered[key]), state.origins.get(key, "file"))
                 except BadSettings as error:
                     problems += error.problems
         if problems:
@@ -272,15 +276,15 @@ class SetupQuestions:
         take, and without defaults of the other; and the problems of the former."""
         problems: list[str] = []
         for keys in (("positions",), ("rounds", "insist"), *((key,) for key in before.plain_settings)):
-            given = {key: state.answers[key] for key in keys if key in state.answers}
-            fits = keys == ("positions",) or any(state.origins.get(key) != "default" for key in given)
+            answered = {key: state.answers[key] for key in keys if key in state.answers}
+            fits = keys == ("positions",) or any(state.origins.get(key) != "default" for key in answered)
             try:
-                self.with_checked_answers(SetupState(answers=given))
+                self.with_checked_answers(SetupState(answers=answered))
             except BadSettings as error:
                 fits = False
                 problems += error.problems
             if not fits:
-                state = without_answers(state, *given)
+                state = without_answers(state, *answered)
         return state, problems
 
     def _has_type(self, key: str, value: Any) -> bool:

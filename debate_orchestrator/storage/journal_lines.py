@@ -168,10 +168,10 @@ def make_line(event: Event, at: str, earlier: Sequence[Entry]) -> tuple[bytes, E
 def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
     try:
         data = event.model_dump_json()
-        same = EVENT.validate_json(data) == event
+        reads_back = EVENT.validate_json(data) == event
     except (ValueError, RecursionError):
-        data, same = "", False
-    if not same:
+        data, reads_back = "", False
+    if not reads_back:
         raise BadJournal(
             f"line {n}: the event {event.kind!r} can't be kept: it holds half a surrogate pair, NaN or Infinity, "
             "or is nested too deeply."

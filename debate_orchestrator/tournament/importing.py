@@ -165,8 +165,8 @@ def _csv_lines(text: str, columns: ColumnMap, file_name: str) -> Iterator[tuple[
                 [f"{file_name} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing[:20]]
             )
         first = reader.line_num + 1
-        if twice := [name for name in columns.columns() if header.count(name) > 1]:
-            raise BadFile(f"{file_name} has the column `{twice[0]}` more than once.")
+        if repeated := [name for name in columns.columns() if header.count(name) > 1]:
+            raise BadFile(f"{file_name} has the column `{repeated[0]}` more than once.")
         for record in reader:
             # Of a figure with a decimal comma, say, all cells after it would be read as another column's.
             if None in record or None in record.values():

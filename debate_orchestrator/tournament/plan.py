@@ -96,16 +96,16 @@ def seatings(
     spec: TournamentSpec, pair: tuple[str, str], topic: Topic, topic_index: int, repetition: int
 ) -> list[tuple[str, str]]:
     """The sides of a pair on a topic: one debate, or both ways round."""
-    one, other = pair
-    both = [(one, other), (other, one)]
+    first, second = pair
+    both_ways = [(first, second), (second, first)]
     if spec.sides == "swapped":
-        return both
+        return both_ways
     if spec.sides == "fixed":
-        return both[:1]
+        return both_ways[:1]
     if spec.sides == "random":
-        return [both[number("side", spec, topic.id, *sorted(pair), repetition) % 2]]
-    begin = number("side", spec, *sorted(pair)) + (one > other)  # so that the order in the spec plays no part
-    return [both[(begin + topic_index + repetition) % 2]]
+        return [both_ways[number("side", spec, topic.id, *sorted(pair), repetition) % 2]]
+    begin = number("side", spec, *sorted(pair)) + (first > second)  # so that the order in the spec plays no part
+    return [both_ways[(begin + topic_index + repetition) % 2]]
 
 
 def first_speakers(

@@ -222,11 +222,11 @@ def _identified(data: _Votes) -> tuple[bool, bool]:
     columns = np.concatenate([data.pro, data.con, np.full(len(cells), size), np.full(len(cells), size + 1)])
     design = coo_array((values, (np.tile(cells, 4), columns)), shape=(len(cells), size + 2)).tocsr()
     products = (design.T @ design).toarray()
-    strengths, side, both = (
+    strengths, side, all_columns = (
         np.linalg.matrix_rank(products[:end, :end], hermitian=True) for end in (size, size + 1, size + 2)
     )
     both_orders = {-1, 1} <= set(data.second_speaker.tolist())
-    return bool(side > strengths), bool(both > side) and both_orders
+    return bool(side > strengths), bool(all_columns > side) and both_orders
 
 
 class _Model:

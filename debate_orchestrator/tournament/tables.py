@@ -210,14 +210,14 @@ def cohen_kappa(counts: Sequence[tuple[str, str, int]]) -> float | None:
     alone would agree always.
     Source: J. Cohen, A Coefficient of Agreement for Nominal Scales, 1960."""
     first, second = Counter[str](), Counter[str]()
-    for one, other, times in counts:
-        first[one] += times
-        second[other] += times
+    for label, other_label, times in counts:
+        first[label] += times
+        second[other_label] += times
     chance = sum(first[label] * second[label] for label in first)  # of total ** 2
     total = first.total()
     if not total or chance == total * total:
         return None
-    agree = sum(times for one, other, times in counts if one == other)
+    agree = sum(times for label, other_label, times in counts if label == other_label)
     return (agree * total - chance) / (total * total - chance)
 
 

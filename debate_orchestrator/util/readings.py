@@ -23,12 +23,12 @@ def _digits(number: int, width: int) -> str:
 def _written(char: str) -> re.Pattern[str]:
     """A pattern for the ways in which a character is written in a searchable text, where its UTF-8 stands for it."""
     code, units = ord(char), memoryview(char.encode("utf-16")[2:]).cast("H")
-    ways = ["".join(rf"\\u{_digits(unit, 4)}" for unit in units), rf"\\U{_digits(code, 8)}"]
-    ways += [f"&#0?{code}(?:;|(?!\\d))", f"&#[xX]0?{_digits(code, 1)}(?:;|(?![0-9a-fA-F]))"]
-    ways += [f"&{name}" for name, meaning in html.entities.html5.items() if meaning == char and name.endswith(";")]
+    patterns = ["".join(rf"\\u{_digits(unit, 4)}" for unit in units), rf"\\U{_digits(code, 8)}"]
+    patterns += [f"&#0?{code}(?:;|(?!\\d))", f"&#[xX]0?{_digits(code, 1)}(?:;|(?![0-9a-fA-F]))"]
+    patterns += [f"&{name}" for name, meaning in html.entities.html5.items() if meaning == char and name.endswith(";")]
     as_bytes = [(_digits(byte, 2), re.escape(chr(byte))) for byte in char.encode()]
-    ways.append("".join(rf"(?:%{digits}|\\x{digits}|{itself})" for digits, itself in as_bytes))
-    return re.compile("|".join(ways))
+    patterns.append("".join(rf"(?:%{digits}|\\x{digits}|{itself})" for digits, itself in as_bytes))
+    return re.compile("|".join(patterns))
 
 
 _LEFT_OUT = "*`~\\"

@@ -187,8 +187,8 @@ class Redactor:
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """The start and end of each secret in a text; of a long one perhaps only some of them, but none only if there
         is none."""
-        every = readings(searchable(text)) if self._forms else ()
-        if not any(self._holds_form(reading) or self._holds_escaped(reading) for reading in every):
+        text_readings = readings(searchable(text)) if self._forms else ()
+        if not any(self._holds_form(reading) or self._holds_escaped(reading) for reading in text_readings):
             return []  # most texts, which are read without places
         if len(text) > _WINDOW:
             spans = [
@@ -256,17 +256,21 @@ class Redactor:
 
     def split(self, text: str) -> tuple[str, str]:
         """The redacted beginning of a text, and its end as it is, which may become a secret as the text goes on."""
-        held = min((one.place for one in self._unfinished(text)), default=len(text)) if self._forms else len(text)
-        held = next((start for start, stop in self._spans(text) if start < held < stop), held)
-        return self(text[:held]), text[held:]
+        held_from = (
+            min((beginning.place for beginning in self._unfinished(text)), default=len(text))
+            if self._forms
+            else len(text)
+        )
+        held_from = next((start for start, stop in self._spans(text) if start < held_from < stop), held_from)
+        return self(text[:held_from]), text[held_from:]
 
     def cut(self, text: str) -> str:
         """`text`, which is cut off: if it ends with a half of a secret, or with more of it, that is redacted too."""
         text = self(text)
-        begins = max(0, len(text) - _MAX_HELD)
+        end_from = max(0, len(text) - _MAX_HELD)
         halves = (
-            begins + beginning.place
-            for beginning in (self._unfinished(text[begins:]) if self._forms else ())
+            end_from + beginning.place
+            for beginning in (self._unfinished(text[end_from:]) if self._forms else ())
             if beginning.whole <= 2 * beginning.length
         )
         place = min(halves, default=None)

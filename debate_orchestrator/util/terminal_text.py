@@ -37,9 +37,9 @@ def match_option(options: Sequence[str], answer: str, *, by_beginning: bool = Tr
     answer = answer.strip()
     if answer in options:
         return answer
-    alike = [option for option in options if option.lower() == answer.lower()]
-    if len(alike) == 1:
-        return alike[0]
+    same_but_for_case = [option for option in options if option.lower() == answer.lower()]
+    if len(same_but_for_case) == 1:
+        return same_but_for_case[0]
     if (n := option_number(answer, len(options))) is not None:
         return options[n - 1]
     matches = [option for option in options if by_beginning and answer and option.lower().startswith(answer.lower())]
