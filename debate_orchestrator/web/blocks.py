@@ -190,9 +190,9 @@ def _structured(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> di
         without.add("convergence")  # one round does not show it
     parts = field_text.item_parts(shape, reply, without)
     fields = [
-        (part.title, writer.items(part.items) if part.kind == "list" else writer.line(part.words))
+        (part.title, writer.items(part.items) if part.kind == "list" else writer.line(part.phrase))
         for part in parts
-        if part.items or part.words
+        if part.items or part.phrase
     ]
     scores, points = None, reply.get("scores")
     if isinstance(points, Mapping):
