@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: int) -> tuple[bool, int]:
-    """Works; whether it was interrupted, and how many answers were not stored."""
+    """Works; whether it was interrupted, and how many replies were not stored."""
     from debate_orchestrator.providers import casting
     from debate_orchestrator.tournament.cluster.database import open_database
     from debate_orchestrator.tournament.cluster.worker import Worker

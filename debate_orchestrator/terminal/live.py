@@ -103,7 +103,7 @@ class LiveView:
         self.paint()
 
     def on_text(self, turn: Turn, piece: str) -> None:
-        """A piece of an answer has come. It is shown with the next paint."""
+        """A piece of a reply has come. It is shown with the next paint."""
         if not self._is_of_earlier_debate(turn) and not self._is_stand_in(turn):
             self._speech(turn.id).add_piece(piece)
 

@@ -282,7 +282,7 @@ class TerminalPeople:
             return await (SpeechEditor(person_turn) if debate.shape(turn) is None else TurnForm(person_turn)).take()
         except Quit:
             if not self.has_quit and any(due.seat not in human_seats(debate) for due in debate.due):
-                waiting = "Waiting for answers that are already paid for; press Ctrl-C again to drop them."
+                waiting = "Waiting for replies that are already paid for; press Ctrl-C again to drop them."
                 self._prompter.show("", waiting)
             self.has_quit = True
             self._on_quit()

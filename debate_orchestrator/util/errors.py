@@ -16,8 +16,8 @@
     └── ExternalError           something outside failed; everything up to then is saved
         ├── Paused              work is left, and the debate can be resumed
         │   ├── OverBudget      a call would take the cost over its cap
-        │   ├── ReplyPending   a call goes on at the provider, and a later run takes its answer
-        │   └── TransientError  a call got no answer, and another attempt may get one: it is retried for a while
+        │   ├── ReplyPending   a call goes on at the provider, and a later run takes its reply
+        │   └── TransientError  a call got no reply, and another attempt may get one: it is retried for a while
         └── PermanentFailure    it will fail again until the cause is removed
             ├── ProviderFailed  a model, a program or a person gave no reply that can be used
             ├── JournalWriteError the disk is full or the journal can't be written for now
@@ -165,11 +165,11 @@ class OverBudget(Paused): ...
 
 
 class ReplyPending(Paused):
-    """A call goes on at the provider, and a later run takes its answer."""
+    """A call goes on at the provider, and a later run takes its reply."""
 
 
 class TransientError(Paused):
-    """A call got no usable answer, and another attempt may get one."""
+    """A call got no usable reply, and another attempt may get one."""
 
     def __init__(
         self,

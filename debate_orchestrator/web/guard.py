@@ -1,5 +1,5 @@
 """Access control: the tokens of links, what every request is checked for before a view sees it, the fields of forms,
-and the headers of every answer."""
+and the headers of every response."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ from debate_orchestrator.web.live import LiveBlocks, Viewers, message
 from debate_orchestrator.web.people import BrowserPeople
 
 _FLUSH_SECONDS = 0.12
-"""Seconds for which pieces of an answer are gathered before they are sent."""
+"""Seconds for which pieces of a reply are gathered before they are sent."""
 
 Explain = Callable[[Exception], list[str]]
 

@@ -90,7 +90,7 @@ class Seats:
         return await self._take(visit, served.turn_taker, awaited_turn, form_data)
 
     async def _answer_late_reply(self, visit: Visit, form_data: Mapping[str, str]) -> Response:
-        """The answer to a reply for which no turn waits: the same as before if it was taken just now."""
+        """The response to a reply for which no turn waits: the same as before if it was taken just now."""
         if self._handed_in.get(visit.request.path_params["token"]) == _reply_digest(form_data):
             return go_to(address_of(visit.request))
         return await self._page(visit, {}, [NOT_WAITING], late=_reply_as_text(form_data))

@@ -147,7 +147,7 @@ async def append_lines(
     await connection.execute(_APPEND.encode(), values)
     if await fetch_rows(connection, _DIFFERENT, **values) != [(0,)]:
         raise LockedJournal(
-            f"{name}: another worker has taken this debate over; its own answers are kept, and no others."
+            f"{name}: another worker has taken this debate over; its own replies are kept, and no others."
         )
 
 
