@@ -146,7 +146,7 @@ def stream_text(*pieces: str, is_cut: bool = False) -> str:
     heard: list[str] = []
     redactor = StreamRedactor(heard.append)
     for piece in pieces:
-        redactor.take(piece)
+        redactor.feed(piece)
     redactor.end(is_cut=is_cut)
     return "".join(heard)
 

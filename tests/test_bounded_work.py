@@ -49,7 +49,7 @@ def test_white_space_in_a_stream_costs_no_more_than_its_length(monkeypatch: pyte
     def take(pieces: int) -> None:
         stream = StreamRedactor(lambda text: None)
         for piece in [" s", *[" "] * pieces]:
-            stream.take(piece)
+            stream.feed(piece)
 
     some, more = (calls(lambda n=n: take(n)) for n in (1_000, 4_000))
     assert more < 5 * some
@@ -61,7 +61,7 @@ def test_a_piece_of_a_stream_costs_the_same_however_many_keys_there_are(monkeypa
     def take() -> None:
         stream = StreamRedactor(lambda text: None)
         for piece in "A word and the next one. " * 20:
-            stream.take(piece)
+            stream.feed(piece)
 
     counts = []
     for n in (1, 40):
@@ -81,7 +81,7 @@ def test_escapes_in_a_stream_cost_little_more_than_other_text(piece: str, monkey
     def take(text: str) -> None:
         stream = StreamRedactor(lambda text: None)
         for char in text:
-            stream.take(char)
+            stream.feed(char)
 
     take(piece * 8)  # what is looked for is made once
     words, escapes = (calls(lambda text=text: take(as_long(text, 2_000))) for text in ("A word and the next. ", piece))
@@ -96,7 +96,7 @@ def test_first_characters_of_keys_beside_escapes_end_the_search_at_once(monkeypa
     def take() -> None:
         stream = StreamRedactor(lambda text: None)
         for char in as_long("s&", 200):
-            stream.take(char)
+            stream.feed(char)
 
     take()  # what is looked for is made once
     assert calls(take) < 200_000

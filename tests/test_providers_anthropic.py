@@ -247,7 +247,7 @@ def ended(stop: Any = "end_turn", why: str | None = None, **usage: Any) -> list[
 def heard(*events: Any, before: Answer | None = None) -> Answer:
     answer = Answer(before)
     for one in events:
-        answer.take(one)
+        answer.feed(one)
     return answer
 
 

@@ -122,7 +122,7 @@ def test_a_gap_within_a_key(gap: str) -> None:
     heard: list[str] = []
     stream = StreamRedactor(heard.append)
     for piece in ("It is ", KEY[:9], *re.findall("(?s).{1,500}", gap), KEY[9:], " indeed."):
-        stream.take(piece)
+        stream.feed(piece)
     stream.end()
     assert "".join(heard) == redact(f"It is {KEY[:9]}{gap}{KEY[9:]} indeed.") == "It is [key] indeed."
 
@@ -269,7 +269,7 @@ def test_pieces_do_not_wait_for_ordinary_text() -> None:
     heard: list[str] = []
     pieces = StreamRedactor(heard.append)
     for piece in ("", "It is so", "; sk-A", "nd so on"):
-        pieces.take(piece)
+        pieces.feed(piece)
     assert heard == ["", "It is so", "; ", "sk-And so on"]
 
 

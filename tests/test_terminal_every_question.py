@@ -49,7 +49,7 @@ def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
         async def ask() -> None:
             name = await ask_name(terminal, review_texts())
             given = new_ballot(DIGEST, name, "2026-02-04")
-            await ReviewBallotForm(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
+            await ReviewBallotForm(terminal, review_texts(), form, given, lambda: None, lambda fields: None).run()
 
         with pytest.raises(Quit):
             asyncio.run(ask())
@@ -86,5 +86,5 @@ def test_the_setup(here: Path, key: str) -> None:
 def test_a_speech_is_kept(tmp_path: Path) -> None:
     """Going back from a speech has nowhere to go: the speech stays, and is continued."""
     with standing("Tabs are", BACK, " one key." + HAND_IN + ENTER) as (terminal, screen):
-        assert run(SpeechEditor(taken("1.opening.a", terminal, tmp_path)).take()) == "Tabs are one key."
+        assert run(SpeechEditor(taken("1.opening.a", terminal, tmp_path)).run()) == "Tabs are one key."
     assert "No question comes before this one." in screen.text

@@ -26,7 +26,7 @@ NOTHING = "(not given)"
 def filled(here: Path, *typed: str | Exception, turn: str = "1.verdict.judge", **more: Any) -> tuple[Any, Script]:
     issues = more.pop("issues", False)
     script = Script(*typed, **more)
-    return json.loads(run(TurnForm(taken(turn, script, here, issues=issues)).take())), script
+    return json.loads(run(TurnForm(taken(turn, script, here, issues=issues)).run())), script
 
 
 def test_a_short_ballot(here: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_short_ballot_at_a_terminal(here: Path) -> None:
     keys = lines("11 6 8", "7 6 8", "9 9 9") + BACK + lines("5 5.5 4", "nobody", down + down, *SHORT[3:], "7", "a", "")
     with standing(keys) as (terminal, screen):
         at = taken("1.verdict.judge", terminal, here)
-        ballot = json.loads(run(TurnForm(at).take()))
+        ballot = json.loads(run(TurnForm(at).run()))
 
     assert ballot["winner"] == "a"
     assert ballot["scores"]["b"]["use_of_evidence"] == 5.5
@@ -186,11 +186,11 @@ def test_what_is_half_typed_is_on_the_disk(here: Path, monkeypatch: pytest.Monke
             return await super()._read(question)
 
     with pytest.raises(Quit):
-        run(TurnForm(taken("1.verdict.judge", Dying(*SHORT[:3]), here)).take())
+        run(TurnForm(taken("1.verdict.judge", Dying(*SHORT[:3]), here)).run())
     [(path, content)] = on_disk.items()
     path.write_bytes(content)
     script = Script()
     with pytest.raises(Quit):
-        run(TurnForm(taken("1.verdict.judge", script, here)).take())
+        run(TurnForm(taken("1.verdict.judge", script, here)).run())
     assert (script.asked[0].text, script.asked[0].initial_text) == ("Justification", "A was bet")
     assert [text for _, text in json.loads(content)] == [*SHORT[:3], "A was bet"]

@@ -44,7 +44,7 @@ def cast(*keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = Non
         review = ReviewBallotForm(terminal, review_texts(), asked, given, read, kept.append)
         ballot, ended = None, "filed"
         try:
-            ballot = asyncio.run(review.take())
+            ballot = asyncio.run(review.run())
         except Quit:
             ended = "left"
         return Cast(ballot, ended, screen.text, kept, len(reads))

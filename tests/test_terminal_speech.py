@@ -22,7 +22,7 @@ from debate_orchestrator.util.errors import BadFile
 
 def spoken(here: Path, *said: str | Exception, turn: str = "1.opening.a") -> tuple[str, Script]:
     script = Script(*said)
-    return run(SpeechEditor(taken(turn, script, here)).take()), script
+    return run(SpeechEditor(taken(turn, script, here)).run()), script
 
 
 def papers(here: Path) -> list[str]:

@@ -49,7 +49,7 @@ def test_an_allowance_fills_evenly() -> None:
     bucket = Bucket(60, now)
     while now < 600:
         if (wait := bucket.wait(now)) == 0.0:
-            bucket.take(1)
+            bucket.consume(1)
             taken += 1
         else:
             now += wait + 1e-9

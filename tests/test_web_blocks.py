@@ -35,10 +35,10 @@ def test_blocks_are_sent_once_and_stand_on_the_page() -> None:
         viewer, live = viewers.join(), LiveBlocks(viewers)
         events = play_events(rounds=3, cast=cast, until="2.constructive.a" if ended_early else None)
         state = fold(events[:1])
-        live.take(state)
+        live.update(state)
         while events := events[1:]:
             state = apply(state, events[0])
-            live.take(state)
+            live.update(state)
             assert live.html() == blocks.render_all(state)
             if ended_early and len(events) == 1 and not state.ended_after:
                 events.append(schedule.early_end(state))
@@ -56,9 +56,9 @@ def test_the_banner_of_a_round_that_is_not_held_is_taken_back(after: bool) -> No
     state = fold(events)
     viewers = Viewers()
     viewer, live = viewers.join(), LiveBlocks(viewers)
-    live.take(state)
+    live.update(state)
     (banner,) = (data for kind, data in sent_events(viewers, viewer) if kind == "block" and "ROUND 2" in data)
-    live.take(apply(state, schedule.early_end(state)))
+    live.update(apply(state, schedule.early_end(state)))
     assert "ROUND 2" not in live.html()
     (gone,) = (data for kind, data in sent_events(viewers, viewer) if kind == "gone")
     assert f'id="{gone}"' in banner
@@ -124,7 +124,7 @@ def test_a_brief_and_a_ballot_read_as_in_the_report() -> None:
     viewers = Viewers()
     viewer, live = viewers.join(), LiveBlocks(viewers)
     for n in range(1, len(events) + 1):
-        live.take(state := fold(events[:n]))
+        live.update(state := fold(events[:n]))
     page = blocks.render_all(state)
     assert live.html() == page
     assert [data for kind, data in sent_events(viewers, viewer) if kind == "gone"] == ["turn-final.brief.rapporteur"]

@@ -170,7 +170,7 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         draft = reviews.path_of(reviewed.folder, name, reviews.DRAFT) if saved_draft else ""
         fields = saved_draft | reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
         show = partial(_show, prompter, _text_for_review(reviewed))
-        return await ReviewBallotForm(prompter, reviews.review_texts(), reviewed.form, fields, show, save).take()
+        return await ReviewBallotForm(prompter, reviews.review_texts(), reviewed.form, fields, show, save).run()
 
     try:
         with prompter:

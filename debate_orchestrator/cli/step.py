@@ -106,7 +106,7 @@ def _take(
     folder = TurnsFolder(session.files.turns, print_status)
     stepper = Stepper(session, folder, flags.permissions_of(arguments), print_estimate)
     try:
-        stepper.take(replies, one_agent=arguments.one_agent)
+        stepper.take_replies(replies, one_agent=arguments.one_agent)
     except BaseException:
         if not session.journal.unsaved:
             piped.forget({reply.turn for reply in stepper.accepted})  # the journal has them

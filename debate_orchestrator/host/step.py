@@ -106,7 +106,7 @@ def step(
             must_be_callable(session.state.cast)
         stepper = Stepper(session, TurnsFolder(session.files.turns, session.journal.notify))
         try:
-            stepper.take(replies or {}, wait_for_room=False)
+            stepper.take_replies(replies or {}, wait_for_room=False)
             result = stepper.step()
         except JournalWriteError as error:
             raise session.with_saved(error) from error
@@ -163,7 +163,7 @@ class Stepper:
             raise BadJournal(problem, hint="put the journal back, and hand the replies in again")
         self.session, self.providers = session, seat_providers(session, self.permissions)
 
-    def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False, wait_for_room: bool = True) -> None:
+    def take_replies(self, reply_texts: Mapping[str, str], *, one_agent: bool = False, wait_for_room: bool = True) -> None:
         """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken. There
         may be no other copy of them, so they wait for room on a full disk, and an interrupt names what is lost. With
         `wait_for_room` false JournalWriteError is raised there."""

@@ -276,13 +276,13 @@ class MessagesReply(api.ApiReply):
     def take_message(self, message: Mapping[str, Any]) -> None:
         """Takes a message that came at once."""
         blocks = message.get("content")
-        self.take({"type": "message_start", "message": message})
+        self.feed({"type": "message_start", "message": message})
         for index, block in enumerate(blocks if isinstance(blocks, list) else []):
-            self.take({"type": "content_block_start", "index": index, "content_block": block})
-        self.take({"type": "message_delta", "delta": message, "usage": message.get("usage")})
-        self.take({"type": "message_stop"})
+            self.feed({"type": "content_block_start", "index": index, "content_block": block})
+        self.feed({"type": "message_delta", "delta": message, "usage": message.get("usage")})
+        self.feed({"type": "message_stop"})
 
-    def take(self, event: Any) -> list[str]:
+    def feed(self, event: Any) -> list[str]:
         index = api.field(event, "index")
         index = index if type(index) is int else 0
         match api.field(event, "type"):

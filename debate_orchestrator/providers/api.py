@@ -73,8 +73,8 @@ class ApiReply:
         self.cost: float | None = None
         """The cost that the server gives, in US dollars."""
 
-    def take(self, event: Any) -> list[str]:
-        """Takes an event; the pieces that it adds to the text. An empty one: the reply began, or the model works."""
+    def feed(self, event: Any) -> list[str]:
+        """The pieces that an event adds to the text. An empty one: the reply began, or the model works."""
         raise NotImplementedError
 
     def incomplete(self) -> str | None:
@@ -323,7 +323,7 @@ async def read_stream(
         if error := field(event, "error"):
             raise StreamedError(error)
         received = api_reply.received
-        pieces = api_reply.take(event)
+        pieces = api_reply.feed(event)
         if api_reply.length > LIMITS.max_reply_chars:
             raise OverLimit(f"more than {LIMITS.max_reply_chars:,} characters")
         if api_reply.received > LIMITS.max_received_chars:

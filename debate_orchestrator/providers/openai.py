@@ -165,8 +165,8 @@ class CompletionsReply(api.ApiReply):
         self._content: list[str] = []
         self._refusal: list[str] = []
 
-    def take(self, event: Any) -> list[str]:
-        """As `ApiReply.take`. A completion that came at once is an event with a `message` in place of each `delta`."""
+    def feed(self, event: Any) -> list[str]:
+        """As `ApiReply.feed`. A completion that came at once is an event with a `message` in place of each `delta`."""
         if not isinstance(event, dict):
             return self._reject("a piece that is not an object")
         choices = event.get("choices") or []
@@ -275,7 +275,7 @@ def _batch_reply(line: _Line) -> CompletionsReply | str:
     if line.error is not None or response is None or response.status_code != 200:
         return str(line.error or (response and response.body) or "no response")
     api_reply = CompletionsReply()
-    api_reply.take(response.body)
+    api_reply.feed(response.body)
     return api_reply
 
 

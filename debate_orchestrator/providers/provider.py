@@ -135,7 +135,7 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
 
     def show(piece: str) -> None:
         try:
-            pieces.take(piece)
+            pieces.feed(piece)
         except Exception as error:
             failures.append(error)
 

@@ -268,7 +268,7 @@ class ReviewBallotForm(Form):
             _typed_answers(self._full_shape, form, ballot),
         )
 
-    async def take(self) -> dict[str, Any]:
+    async def run(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Quit with what was answered kept."""
         self.prompter.show(self.texts.messages["again" if self.answers else "welcome"])
         was_seen, *_, before = self.questions()

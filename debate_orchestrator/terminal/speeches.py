@@ -62,7 +62,7 @@ class SpeechView:
         text = self._private.feed(piece)
         if self._private.restarts > restarts:  # what came before was private reasoning
             self._text, self._redacted = "", StreamRedactor(self._show)
-        self._redacted.take(text)
+        self._redacted.feed(text)
 
     def wait(self, retry_at: float | None) -> None:
         """Marks the current attempt as failed: the turn will be asked again."""

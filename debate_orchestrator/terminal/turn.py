@@ -71,7 +71,7 @@ class SpeechEditor:
         self._text = person_turn.drafts.read_speech(person_turn.brief)
         self._writer = DraftWriter[str](lambda text: person_turn.drafts.save_speech(person_turn.brief, text))
 
-    async def take(self) -> str:
+    async def run(self) -> str:
         """The speech as it is handed in, valid. Raises Quit, with all that was written kept."""
         if self._text.strip():
             words = self._count_words(self._text)[0]
@@ -154,7 +154,7 @@ class TurnForm(Form):
         meanings |= debate.format.rubric.convergence
         self._meanings = meanings | {side: debate.format.name_of(side) for side in shape_context.sides}
 
-    async def take(self) -> str:
+    async def run(self) -> str:
         """The reply as it is handed in, valid. Raises Quit, with all that was entered kept."""
         if self.answers:
             self.prompter.show(Line("What you had entered is here again.", True))
@@ -279,7 +279,7 @@ class TerminalPeople:
             await self._call(person_turn)
             self._show(person_turn)
             self._has_written = True
-            return await (SpeechEditor(person_turn) if debate.shape(turn) is None else TurnForm(person_turn)).take()
+            return await (SpeechEditor(person_turn) if debate.shape(turn) is None else TurnForm(person_turn)).run()
         except Quit:
             if not self.has_quit and any(due.seat not in human_seats(debate) for due in debate.due):
                 waiting = "Waiting for replies that are already paid for; press Ctrl-C again to drop them."

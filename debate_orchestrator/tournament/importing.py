@@ -136,7 +136,7 @@ def read_debates(text: str, file_name: str, columns: ColumnMap | None) -> Rows:
     for count, row in enumerate(judge_rows, start=1):
         if count > MAX_ROWS:
             raise BadFile(f"{file_name} has more than {MAX_ROWS:,} rows.", hint="import a part of it")
-        collector.take(row)
+        collector.add(row)
     return collector.rows()
 
 
@@ -270,7 +270,7 @@ class _Collector:
         self._debates: dict[str, dict[str, Any]] = {}
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
 
-    def take(self, row: _JudgeRow) -> None:
+    def add(self, row: _JudgeRow) -> None:
         debate_id, judge = self._name(row, "debate"), self._name(row, "judge")
         if not debate_id:
             self._note("Rows without a debate, left out", f"line {row.line}")

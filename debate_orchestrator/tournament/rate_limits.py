@@ -64,7 +64,7 @@ class Bucket:
         self._updated_at = now
         return max(0.001, -self._level * 60 / self.a_minute) if self._level <= 0 else 0.0
 
-    def take(self, amount: float) -> None:
+    def consume(self, amount: float) -> None:
         self._level -= amount
 
     def cap_to(self, remaining: float) -> None:
@@ -127,7 +127,7 @@ class Limiter:
     def correct(self, amounts: Mapping[str, float]) -> None:
         """Takes from the allowances what calls took beyond that; negative amounts give back."""
         for name, bucket in self.buckets.items():
-            bucket.take(amounts.get(name, 0.0))
+            bucket.consume(amounts.get(name, 0.0))
 
     def end_call(self) -> None:
         self.in_flight -= 1

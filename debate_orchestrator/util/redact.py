@@ -367,7 +367,7 @@ class StreamRedactor:
         self._redactor: Redactor | None = None
         self._size, self._next_size = 0, 0
 
-    def take(self, piece: str) -> None:
+    def feed(self, piece: str) -> None:
         """Takes the next piece, and passes on what is certainly no secret; an empty text if nothing is."""
         # The first piece answers a request, with which a secret may have been learned.
         self._redactor = self._redactor or redactor()

@@ -115,7 +115,7 @@ class LiveBlocks:
         self._viewers = viewers
         self._html_by_id: dict[str, str] = {}
 
-    def take(self, debate: DebateState) -> None:
+    def update(self, debate: DebateState) -> None:
         """Takes the state after an event, and sends new blocks. The banner of a stage that did not begin is removed."""
         before, self._html_by_id = self._html_by_id, {}
         for block in blocks.blocks_of(debate):

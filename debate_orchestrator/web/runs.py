@@ -90,7 +90,7 @@ class StreamedReply:
         if self._filter.restarts > restarts:  # what came before was private reasoning
             self._public = []
             self._redactor = StreamRedactor(self._public.append)
-        self._redactor.take(piece)
+        self._redactor.feed(piece)
         self.pieces.clear()
         before, self.shown = self.shown, "".join(self._public).lstrip()
         if self.shown.startswith(before):
@@ -206,7 +206,7 @@ class ServedDebate:
             session.journal.notify = self._notify_unsaved
         with session:
             self.opened.set()
-            self.blocks.take(session.state)
+            self.blocks.update(session.state)
             if session.state.due:
                 must_be_callable(session.state.cast, people=True)
             providers = seat_providers(session, turn_taker=self.turn_taker, on_event=self._on_event)
@@ -237,7 +237,7 @@ class ServedDebate:
     def _on_event(self, debate: DebateState, event: Event) -> None:
         for turn in [turn for turn in self._streamed_replies if turn in debate.replies]:
             del self._streamed_replies[turn]
-        self.blocks.take(debate)
+        self.blocks.update(debate)
         self.turn_taker.notify(debate)
         self._send_status()
 
