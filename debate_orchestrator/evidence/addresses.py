@@ -35,8 +35,8 @@ _INSIDE = {
 """Last labels of names that exist only inside a network, or nowhere."""
 
 
-class Address(NamedTuple):
-    """The parts of a URL that may be fetched."""
+class ParsedUrl(NamedTuple):
+    """A URL that may be fetched, in its parts."""
 
     scheme: str
     host: str
@@ -59,7 +59,7 @@ class Address(NamedTuple):
         return f"{self.origin}{self.target}"
 
 
-def parse(url: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = None) -> Address:
+def parse(url: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = None) -> ParsedUrl:
     """The parts of a URL. Raises Blocked, with the first reason, if it may not be fetched.
 
     `allowed` decides about an IP address in place of a name; by default it must be public.
@@ -83,10 +83,10 @@ def parse(url: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = Non
     ip = literal(host)
     if ip is not None and not (allowed or public)(ip):
         raise Blocked("the host is not a public address")
-    return Address(parts.scheme, host, port, _target(parts.path, parts.query))
+    return ParsedUrl(parts.scheme, host, port, _target(parts.path, parts.query))
 
 
-def follow(base: Address, location: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = None) -> Address:
+def follow(base: ParsedUrl, location: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = None) -> ParsedUrl:
     """The address that a redirect from `base` leads to. Raises Blocked as `parse`."""
     _check_characters(location)
     try:

@@ -26,7 +26,7 @@ from yarl import URL
 
 from debate_orchestrator import __version__
 from debate_orchestrator.evidence import addresses
-from debate_orchestrator.evidence.addresses import IP, Address, Allowed
+from debate_orchestrator.evidence.addresses import IP, ParsedUrl, Allowed
 from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr
@@ -109,7 +109,7 @@ class _CheckedResolver(AbstractResolver):
 
 
 async def get(
-    address: Address, accept: str, largest: int, *, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext
+    address: ParsedUrl, accept: str, largest: int, *, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext
 ) -> Response:
     """The response to a GET of `address`, whose host must be checked if it is an IP address.
 
@@ -247,8 +247,8 @@ class Fetcher:
         return FetchedPage(str(final), kind, charset[1] if charset else "", response.body, tuple(map(str, earlier)))
 
     async def _follow(
-        self, address: Address, accept: str, largest: int, *, obey_robots: bool
-    ) -> tuple[list[Address], Response]:
+        self, address: ParsedUrl, accept: str, largest: int, *, obey_robots: bool
+    ) -> tuple[list[ParsedUrl], Response]:
         """The response at the end of the redirects, and the addresses on the way, its own last. Errors say where."""
         requested = [address]
         try:
@@ -271,7 +271,7 @@ class Fetcher:
             error.at = str(address)
             raise
 
-    async def _check_robots(self, address: Address) -> None:
+    async def _check_robots(self, address: ParsedUrl) -> None:
         """Raises Blocked if the host's robots.txt forbids the address, or exists and can't be read."""
         if address.origin not in self._robots:
             self._robots[address.origin] = await self._read_robots(address)
@@ -281,7 +281,7 @@ class Fetcher:
         if not await asyncio.to_thread(rules.allow, address.target):
             raise Blocked("robots.txt forbids it")
 
-    async def _read_robots(self, address: Address) -> RobotsRules | Blocked:
+    async def _read_robots(self, address: ParsedUrl) -> RobotsRules | Blocked:
         """The rules of robots.txt. By RFC 9309 a missing file (4xx) allows everything, a server's error nothing."""
         file = address._replace(target="/robots.txt")
         try:

@@ -19,7 +19,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled
 from debate_orchestrator.tournament.rows import ROWS
-from debate_orchestrator.tournament.spec import MAX_MODELS, Model, Topic, TournamentSpec, check, spec_from_values
+from debate_orchestrator.tournament.spec import MAX_MODELS, TournamentModel, Topic, TournamentSpec, check, spec_from_values
 from debate_orchestrator.tournament.spec_file import read_topics
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
@@ -210,7 +210,7 @@ def linked_parts(folder: str) -> list[str]:
     return [name for name in _PARTS if is_link(os.path.join(folder, name))]
 
 
-def add_model(tournament: Tournament, model: Model) -> Tournament:
+def add_model(tournament: Tournament, model: TournamentModel) -> Tournament:
     """The tournament with one more model, which meets all others; what was scheduled before stays as it is.
     BadSettings if the model is there already, can't take part, or is one too many."""
     spec = tournament.spec

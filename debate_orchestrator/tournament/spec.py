@@ -46,7 +46,7 @@ class Price(FrozenModel):
     output: float = Field(ge=0, lt=MAX_COST, strict=True)
 
 
-class Model(FrozenModel):
+class TournamentModel(FrozenModel):
     """A model that debates or judges."""
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
@@ -94,7 +94,7 @@ class PhaseLengths(FrozenModel):
 class Judges(FrozenModel):
     """The pool of judges and how panels are drawn from it; the pool is empty if the format has no judge."""
 
-    pool: tuple[Model, ...] = Field(default=(), alias="from")
+    pool: tuple[TournamentModel, ...] = Field(default=(), alias="from")
     panel: int = Field(ge=0, le=MAX_JUDGES, strict=True)
     sample: Sample = "balanced"
     """`balanced` spreads judges over topics, pairs and debates; `first` takes the first of the pool that may judge."""
@@ -108,7 +108,7 @@ class TournamentSpec(FrozenModel):
     """A tournament, resolved: what `tournament.json` holds, and all that its schedule depends on."""
 
     tag: str
-    models: tuple[Model, ...]
+    models: tuple[TournamentModel, ...]
     judges: Judges
     topics: tuple[Topic, ...]
     pairs: tuple[tuple[str, str], ...]
@@ -133,7 +133,7 @@ class TournamentSpec(FrozenModel):
     prompts: dict[str, str] = {}
     """Template to the sha256 of its text when the tournament began."""
 
-    def model_named(self, name: str) -> Model:
+    def model_named(self, name: str) -> TournamentModel:
         return next(model for model in (*self.models, *self.judges.pool) if model.name == name)
 
     @property
@@ -169,12 +169,12 @@ def spec_from_values(
     return spec
 
 
-def model_of(line: Any) -> Model:
+def model_of(line: Any) -> TournamentModel:
     """The model that a line of a spec names. BadSettings with every problem."""
     data = as_model(line)
     if not isinstance(data, dict):
         raise BadSettings(f"models: {short_repr(line)} must be a model spec, or a mapping with name and spec.")
-    model, problems = validate(Model, data, lambda keys: f"models: {key_path(keys)}")
+    model, problems = validate(TournamentModel, data, lambda keys: f"models: {key_path(keys)}")
     problems += _problems_of(data) if model else []
     if model is None or problems:
         raise BadSettings(problems)
@@ -188,7 +188,7 @@ def as_model(line: Any) -> Any:
     return {"name": line.get("spec", ""), **line} if isinstance(line, dict) else line
 
 
-def stand_in(model: Model) -> Model:
+def stand_in(model: TournamentModel) -> TournamentModel:
     is_stand_in = model_spec.is_stand_in(model.spec)
     return model if is_stand_in else model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
 
@@ -349,7 +349,7 @@ def is_shipped(spec: TournamentSpec) -> bool:
     return not templates and with_lengths(loaded_format, spec.lengths) == spec.loaded_format
 
 
-def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[Model]:
+def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[TournamentModel]:
     """The judges of the pool who may judge two models, by their names."""
     if spec.judges.exclude == "none":
         return list(spec.judges.pool)

@@ -102,7 +102,7 @@ def _looks_random(value: str) -> bool:
     return len(value) >= _SHORTEST_NAMED and not _ORDINARY.fullmatch(value)
 
 
-def forms(secret: str) -> set[str]:
+def encoded_forms(secret: str) -> set[str]:
     """Every form in which a secret is searched for. Of base64 these are the characters that depend on the secret alone,
     at each of the three places where it may begin in the encoded bytes."""
     encoded, read, unspaced = set[str](), set[str](), "".join(secret.split())
@@ -153,7 +153,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str]):
         secrets = list(secrets)
-        self._forms = sorted({form for secret in secrets for form in forms(secret)}, key=len, reverse=True)
+        self._forms = sorted({form for secret in secrets for form in encoded_forms(secret)}, key=len, reverse=True)
         self._keys = {key for secret in secrets if len(key := searchable(secret)) >= _SHORTEST}
         self._begins: dict[str, list[str]] = {}
         """The forms that begin with some characters, by each of their first ones up to `_SHORTEST`."""
