@@ -57,7 +57,7 @@ def test_a_mirrored_vote_is_told_twice() -> None:
     made = judged("question", script, panel=3, mirror=True)
 
     assert reading.tables(made)[0] == [
-        ["Judge", "Straight", "Mirrored", "Stable", "Counts as"],
+        ["Judge", "Original", "Mirrored", "Stable", "Counts as"],
         ["Judge 1", "A (75%)", "A (75%)", "yes", "A"],
         ["Judge 2", "A (60%)", "B (90%)", "no", "an abstention, since it changed"],
         ["Judge 3", "A (50%)", "no ballot that counts", "-", "absent"],

@@ -163,7 +163,9 @@ class Stepper:
             raise BadJournal(problem, hint="put the journal back, and hand the replies in again")
         self.session, self.providers = session, seat_providers(session, self.permissions)
 
-    def take_replies(self, reply_texts: Mapping[str, str], *, one_agent: bool = False, wait_for_room: bool = True) -> None:
+    def take_replies(
+        self, reply_texts: Mapping[str, str], *, one_agent: bool = False, wait_for_room: bool = True
+    ) -> None:
         """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken. There
         may be no other copy of them, so they wait for room on a full disk, and an interrupt names what is lost. With
         `wait_for_room` false JournalWriteError is raised there."""

@@ -188,7 +188,7 @@ def _votes(report: ReportModel) -> PhraseTable | None:
     if len({vote.judge for _, vote in votes}) < 2 and not shown_mirrored:
         return None
     rows = [_vote_row(report, place if rounds else "", vote) for place, vote in votes]
-    headers = ("Round", "Judge", "Straight" if shown_mirrored else "Vote", "Mirrored", "Stable", "Counts as")
+    headers = ("Round", "Judge", "Original" if shown_mirrored else "Vote", "Mirrored", "Stable", "Counts as")
     return without_empty(tuple(map(phrase, headers)), rows, keep=0)
 
 

@@ -19,7 +19,14 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled
 from debate_orchestrator.tournament.rows import ROWS
-from debate_orchestrator.tournament.spec import MAX_MODELS, TournamentModel, Topic, TournamentSpec, check, spec_from_values
+from debate_orchestrator.tournament.spec import (
+    MAX_MODELS,
+    Topic,
+    TournamentModel,
+    TournamentSpec,
+    check,
+    spec_from_values,
+)
 from debate_orchestrator.tournament.spec_file import read_topics
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
