@@ -85,7 +85,7 @@ def _begun(draft: str, reviewer: str) -> BadFile:
 
 def take_ballot(folder: str, value: Mapping[str, Any]) -> str:
     """Files a ballot that was filled in elsewhere, as `file_ballot`. BadFile where that name has a draft: it is of a
-    review that was begun in another way, maybe by somebody else."""
+    review that was begun in another way, perhaps by another person."""
     must_begin(folder, value)
     try:
         return file_ballot(folder, value)

@@ -85,8 +85,8 @@ def event_stream(
     first: Callable[[], Iterable[bytes]],
     context: AbstractContextManager[None] | None = None,
 ) -> StreamingResponse:
-    """The response to a request for a stream: first the current status, then the events. Without viewers nothing follows
-    what `first` makes. It is sent within the `context`, which can refuse it with an HTTPException."""
+    """The response to a request for a stream: first the current status, then the events. Without viewers nothing
+    follows what `first` makes. It is sent within the `context`, which can refuse it with an HTTPException."""
 
     async def events() -> AsyncIterator[bytes]:
         viewer = viewers.join() if viewers else None
