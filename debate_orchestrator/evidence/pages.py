@@ -302,7 +302,7 @@ def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[
 
 
 def _linked_footnote(node: Any, preceding: str) -> str:
-    """The marker of a footnote whose numbers all link within the page, raised or behind a word or figure; else empty."""
+    """The marker of a footnote whose numbers link within the page, raised or behind a word or figure; else empty."""
     text, before = " ".join(node.text_content().split()), preceding.rstrip()
     label = re.fullmatch(rf"([\[(]?)({FOOTNOTE_NUMBERS})[\])]?", text)
     if label is None or not _links_to_place(node) or _behind(node)[:1].isalnum():
