@@ -77,16 +77,16 @@ class TerminalControl:
                 self._live.close()
         finally:
             self._give_back()
-            for sign in (signal.SIGTSTP, signal.SIGCONT):
-                loop.remove_signal_handler(sign)
+            for signum in (signal.SIGTSTP, signal.SIGCONT):
+                loop.remove_signal_handler(signum)
         if error is None and self._ticking is not None and self._ticking.done():
             self._ticking.result()  # painting failed, which is a bug: it must be seen
 
     def lend(self) -> None:
         """Lends the terminal, with a shell's modes and signals. What ends meanwhile is printed after `take_back`."""
         loop = asyncio.get_running_loop()
-        for sign in (signal.SIGTSTP, signal.SIGCONT):
-            loop.remove_signal_handler(sign)
+        for signum in (signal.SIGTSTP, signal.SIGCONT):
+            loop.remove_signal_handler(signum)
         self._lent = True
         self._give_back()
 
