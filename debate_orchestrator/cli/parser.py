@@ -122,8 +122,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     if arguments.words in VERBS:
         parser.error(f"{argv[0].partition('=')[0]} belongs after the verb")
     if arguments.words and not _is_topic(arguments.words) and (arguments.topic is None or arguments.words == argv[0]):
-        near = _suggestion(arguments.words, VERBS) or '. A topic is quoted, as in `debate "TOPIC"`'
-        parser.error(f"there is no verb {arguments.words}{near}")
+        suggestion = _suggestion(arguments.words, VERBS) or '. A topic is quoted, as in `debate "TOPIC"`'
+        parser.error(f"there is no verb {arguments.words}{suggestion}")
     if (arguments.words or arguments.topic) and (rest or not at_terminal(sys.stdout)):
         return _parse_verb("run", argv)
     _check_all_known(parser, rest)
@@ -216,5 +216,5 @@ class _Parser(argparse.ArgumentParser):
 
 def _suggestion(word: str, names: Iterable[str]) -> str:
     """The name that was probably meant, as a question; empty if none is near."""
-    near = difflib.get_close_matches(word, list(names), 1)
-    return f", did you mean {near[0]}?" if near else ""
+    matches = difflib.get_close_matches(word, list(names), 1)
+    return f", did you mean {matches[0]}?" if matches else ""

@@ -171,25 +171,25 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
 
 def _code_blocks(text: str) -> list[tuple[int, int]]:
     """The start and end of each closed code fence of a text."""
-    blocks, opening, start, at = list[tuple[int, int]](), "", 0, 0
+    blocks, opening, start, index = list[tuple[int, int]](), "", 0, 0
     for line in text.split("\n") if "```" in text or "~~~" in text else ():
         fence = _FENCE.fullmatch(line)
         if fence and not opening:
-            opening, start = fence[1], at
+            opening, start = fence[1], index
         elif fence and fence[1].startswith(opening) and not fence[2].strip(" \t"):
-            blocks.append((start, at + len(line)))
+            blocks.append((start, index + len(line)))
             opening = ""
-        at += len(line) + 1
+        index += len(line) + 1
     return blocks
 
 
 def with_code_blanked(text: str) -> str:
     """The text with spaces for its code blocks, in which no tag counts."""
-    parts, at = list[str](), 0
+    parts, index = list[str](), 0
     for start, end in _code_blocks(text):
-        parts += [text[at:start], " " * (end - start)]
-        at = end
-    return "".join((*parts, text[at:]))
+        parts += [text[index:start], " " * (end - start)]
+        index = end
+    return "".join((*parts, text[index:]))
 
 
 def _begins(before: str) -> bool:

@@ -126,19 +126,19 @@ def paragraphs(text: str) -> str:
     nor the rows of a table."""
     lines = text.split("\n")
     bares = [_BLOCK_QUOTE.sub("", line, count=1) for line in lines]
-    alike = [False, *(_are_rows(*pair) for pair in pairwise(bares)), False]
+    is_row_pair = [False, *(_are_rows(*pair) for pair in pairwise(bares)), False]
     pieces, joins, quoted, before_apart = [""], False, False, False
-    for at, line in enumerate(lines):
-        joins = joins and quoted == (bares[at] != line) and not _BEGINS_BLOCK.match(bares[at])
-        quoted = bares[at] != line
-        is_heading = _HEADING.match(bares[at]) is not None
-        bare = _HEADING.sub("", _BULLET.sub("", bares[at], count=1), count=1).strip()
+    for index, line in enumerate(lines):
+        joins = joins and quoted == (bares[index] != line) and not _BEGINS_BLOCK.match(bares[index])
+        quoted = bares[index] != line
+        is_heading = _HEADING.match(bares[index]) is not None
+        bare = _HEADING.sub("", _BULLET.sub("", bares[index], count=1), count=1).strip()
         if re.match(r"[-*+]\s", bare):
             bare = f"\u2022{bare[1:]}"  # no minus
         joins = joins and not (pieces[-1][-1:].isdigit() and bare[:1].isdigit())
         if bare:
             cells = _CELLS.split(_NUMBERED.sub(r"\1 ", bare))
-            apart = is_heading or len(cells) > 1 or alike[at] or alike[at + 1]
+            apart = is_heading or len(cells) > 1 or is_row_pair[index] or is_row_pair[index + 1]
             pieces += ["\n\n" if apart or before_apart else " " if joins else "\n", "\n\n".join(cells)]
             before_apart = apart
         joins = bool(bare)

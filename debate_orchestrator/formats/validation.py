@@ -80,9 +80,9 @@ def _values(
             yield f"{where(keys)}: the key {item['loc'][-1]!r} is missing."
         elif item["type"] == "extra_forbidden":
             message, allowed = f"{short_repr(str(keys[-1]))} is not a key here.", _allowed_keys(model, keys[:-1])
-            near = suggest(keys[-1], allowed)
+            suggestion = suggest(keys[-1], allowed)
             hint = f"one of {join_names(allowed)}" if allowed else ""
-            yield f"{where(keys)}: {f'{message} {near}' if near else with_hint(message, hint)}"
+            yield f"{where(keys)}: {f'{message} {suggestion}' if suggestion else with_hint(message, hint)}"
         elif not isinstance(item.get("ctx", {}).get("error"), InvalidFormat):
             expected.setdefault(keys, []).append(item)
     for keys, options in expected.items():

@@ -81,12 +81,12 @@ def without_reasoning_around(text: str, code: ReplyCode | None) -> str:
     A tag within an object that is valid JSON is a word of the object, so a mark takes the object's place while
     the tags are read. An object in private reasoning goes with it.
     """
-    marked, at, spans = "", 0, _spans(text, code)
+    marked, index, spans = "", 0, _spans(text, code)
     for number, span in enumerate(spans):
-        marked += f"{text[at : span.start]}\0{number}\0"
-        at = span.stop
+        marked += f"{text[index : span.start]}\0{number}\0"
+        index = span.stop
     objects = [text[span.start : span.stop] for span in spans]
-    return _MARK.sub(lambda mark: objects[int(mark[1])], without_private(marked + text[at:]))
+    return _MARK.sub(lambda mark: objects[int(mark[1])], without_private(marked + text[index:]))
 
 
 def _strict(text: str) -> tuple[Any, str]:

@@ -58,33 +58,33 @@ def repaired_json(text: str) -> str | None:
 
 def _tokens(text: str, mark: str) -> list[_Token] | None:
     """The tokens of an object whose texts are between such marks; None if something else is in it."""
-    tokens, at = list[_Token](), 0
-    while (start := _after_space(text, at)) < len(text):
-        after_break = "\n" in text[at:start]
+    tokens, index = list[_Token](), 0
+    while (start := _after_space(text, index)) < len(text):
+        after_break = "\n" in text[index:start]
         if text[start] == mark:
             end = _end_of_text(text, start + 1, mark)
             if end is None:
                 return None
             tokens.append(_Token("text", text[start + 1 : end], after_break))
-            at = end + 1
+            index = end + 1
         elif token := _TOKEN.match(text, start):
             kind = cast(Literal["sign", "word", "number"], token.lastgroup)
             tokens.append(_Token(kind, token[0], after_break))
-            at = token.end()
+            index = token.end()
         else:
             return None
     return tokens
 
 
-def _after_space(text: str, at: int) -> int:
-    space = _SPACE.match(text, at)
-    return space.end() if space else at
+def _after_space(text: str, index: int) -> int:
+    space = _SPACE.match(text, index)
+    return space.end() if space else index
 
 
-def _end_of_text(text: str, at: int, mark: str) -> int | None:
+def _end_of_text(text: str, index: int, mark: str) -> int | None:
     """The place of the mark that ends this text: the first before punctuation, or before a line with a key."""
     key = re.compile(rf"{mark}[^{mark}\\\n]{{1,{_KEY_LENGTH}}}{mark}\s*+:")
-    for place in re.compile(rf"\\.|{mark}", re.DOTALL).finditer(text, at):
+    for place in re.compile(rf"\\.|{mark}", re.DOTALL).finditer(text, index):
         if place[0] == mark:
             after = _after_space(text, place.end())
             if text[after : after + 1] in set(",:]}") or ("\n" in text[place.end() : after] and key.match(text, after)):

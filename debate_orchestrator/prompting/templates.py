@@ -269,8 +269,10 @@ def find_problems(environment: Environment, bundled_templates: Mapping[str, str]
         lines = _first_lines(tree, stored=False)
         for name in sorted(meta.find_undeclared_variables(tree) - known_names, key=lambda name: lines[name]):
             problem = f"{path}:{lines[name]}: no brief provides the name {short_repr(name)}."
-            near = suggest(name, sorted(known_names))
-            problems.append(f"{problem} {near}" if near else with_hint(problem, f"one of {join_names(sorted(names))}"))
+            suggestion = suggest(name, sorted(known_names))
+            problems.append(
+                f"{problem} {suggestion}" if suggestion else with_hint(problem, f"one of {join_names(sorted(names))}")
+            )
     return problems
 
 

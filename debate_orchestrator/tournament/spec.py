@@ -276,8 +276,8 @@ def _unknown(key: str, value: Any, known_names: Iterable[str], expected: str) ->
     def problems() -> Iterator[str]:
         for name in dict.fromkeys(map(str, value)) if isinstance(value, list | dict) else ():
             if name not in names:
-                near = suggest(name, names) or (f"Known: {', '.join([*names][:20])}." if names else "")
-                yield f"{key}: {short_repr(name)} must be {expected}. {near}".rstrip()
+                suggestion = suggest(name, names) or (f"Known: {', '.join([*names][:20])}." if names else "")
+                yield f"{key}: {short_repr(name)} must be {expected}. {suggestion}".rstrip()
 
     return first_few(problems(), key)
 
@@ -379,8 +379,8 @@ def price_notes(spec: TournamentSpec) -> list[str]:
             real = model_spec.real_spec(model.spec)
             prices = pricing.models(model_spec.kind(real))
             if prices and "@" not in real and pricing.price_of(real) is None:
-                near = suggest(model_spec.rest(real), prices)
-                notes.append(f"{real} is not in the price table, so its cost is unknown. {near}".rstrip())
+                suggestion = suggest(model_spec.rest(real), prices)
+                notes.append(f"{real} is not in the price table, so its cost is unknown. {suggestion}".rstrip())
     return list(dict.fromkeys(notes))
 
 

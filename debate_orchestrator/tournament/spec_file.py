@@ -208,8 +208,10 @@ def _row_problems(file_name: str, n: int, row: Any) -> Iterator[str]:
     name = f"{file_name}: topic {n} ({row['id']})" if _text(row.get("id")) else f"{file_name}: topic {n}"
     for key in ("id", "motion", "category"):
         if not _text(row.get(key)):
-            near = suggest(key, [other for other in row if other not in _TOPIC_FIELDS])
-            yield " ".join(filter(None, (f"{name} has no {key}.", near and f"It has a similar key. {near}")))
+            suggestion = suggest(key, [other for other in row if other not in _TOPIC_FIELDS])
+            yield " ".join(
+                filter(None, (f"{name} has no {key}.", suggestion and f"It has a similar key. {suggestion}"))
+            )
     if (topic_id := _text(row.get("id"))) and not _ID.fullmatch(topic_id):
         yield f"{name}: an id has 1 to 80 characters, no spaces and no characters that Unicode never assigns."
     if (length := len(_text(row.get("category")))) > MAX_CATEGORY_LENGTH:

@@ -64,8 +64,8 @@ def suggest(word: object, known_words: Iterable[str]) -> str:
     """`Did you mean 'x'?` for the known word closest to `word`; empty if none is close. It looks at no more than
     `MAX_KNOWN` words, and at none that is longer than `MAX_WORD_LENGTH`."""
     words = [text for text in islice(known_words, MAX_KNOWN) if len(text) <= MAX_WORD_LENGTH]
-    near = difflib.get_close_matches(str(word), words, 1) if len(str(word)) <= MAX_WORD_LENGTH else []
-    return f"Did you mean {near[0]!r}?" if near else ""
+    matches = difflib.get_close_matches(str(word), words, 1) if len(str(word)) <= MAX_WORD_LENGTH else []
+    return f"Did you mean {matches[0]!r}?" if matches else ""
 
 
 def join_names(

@@ -134,36 +134,36 @@ def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> 
     begin, used = lead, len(lead)
     start = end = None
     for word in _WORD.finditer(line, len(lead)):
-        at, size = word.start(), width_of(word[0])
+        index, size = word.start(), width_of(word[0])
         if start is not None and end is not None:
-            if used + (at - end) + size <= width:
-                used, end = used + (at - end) + size, word.end()
+            if used + (index - end) + size <= width:
+                used, end = used + (index - end) + size, word.end()
                 continue
             laid_out.append(Row(begin, start, end))
             begin, used = later, len(later)
         while used + size > width and not is_whole(word[0]):
-            cut = _end_that_fits(line, at, word.end(), width - used)
-            laid_out.append(Row(begin, at, cut))
-            size -= width_of(line[at:cut])
-            begin, used, at = later, len(later), cut
-        start, end, used = at, word.end(), used + size
+            cut = _end_that_fits(line, index, word.end(), width - used)
+            laid_out.append(Row(begin, index, cut))
+            size -= width_of(line[index:cut])
+            begin, used, index = later, len(later), cut
+        start, end, used = index, word.end(), used + size
     return [*laid_out, Row(begin, start, end)] if start is not None and end is not None else [Row(lead.rstrip(), 0, 0)]
 
 
 def _end_that_fits(text: str, start: int, end: int, room: int) -> int:
     """The end of the part that fits: before a combined character if possible, never before the first."""
-    at, left = start, room
-    while at < end and (left := left - _columns_of(text[at])) >= 0:
-        at += 1
-    whole_sign = at
-    while start < whole_sign < end and _belongs_to_the_one_before(text, whole_sign):
+    index, left = start, room
+    while index < end and (left := left - _columns_of(text[index])) >= 0:
+        index += 1
+    whole_sign = index
+    while start < whole_sign < end and _is_combined(text, whole_sign):
         whole_sign -= 1
-    return whole_sign if whole_sign > start else max(at, start + 1)
+    return whole_sign if whole_sign > start else max(index, start + 1)
 
 
-def _belongs_to_the_one_before(text: str, at: int) -> bool:
-    char = text[at]
-    return unicodedata.category(char)[0] == "M" or char in _JOINERS + _SKIN_TONES or text[at - 1] in _JOINERS
+def _is_combined(text: str, index: int) -> bool:
+    char = text[index]
+    return unicodedata.category(char)[0] == "M" or char in _JOINERS + _SKIN_TONES or text[index - 1] in _JOINERS
 
 
 def _is_path(word: str) -> bool:
