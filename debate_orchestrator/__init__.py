@@ -116,7 +116,7 @@ _MODULES = {
         "UserError",
     ),
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF_NAME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "BadFile",
@@ -157,9 +157,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Loads a public name on first use (PEP 562), so that importing the package stays cheap."""
-    if name not in _HOMES:
+    if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF_NAME[name]}"), name)
     globals()[name] = value
     return value
 

@@ -339,7 +339,7 @@ def test_standard_input_waits_for_room(
         return write(*arguments)
 
     monkeypatch.setattr(journal_module, "append_line", full)
-    monkeypatch.setattr(journal_module, "WRITE_AGAIN", 0.01)
+    monkeypatch.setattr(journal_module, "WRITE_RETRY_SECONDS", 0.01)
     standard_input("Grüße, said A.")
     ran = debate("step", J, "--json", "1.opening.a=-")
 

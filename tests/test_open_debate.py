@@ -122,7 +122,7 @@ def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.Monkey
         return append(*arguments)
 
     monkeypatch.setattr(journal, "append_line", full_twice)
-    monkeypatch.setattr(journal, "WRITE_AGAIN", 0.0)
+    monkeypatch.setattr(journal, "WRITE_RETRY_SECONDS", 0.0)
     monkeypatch.setattr(JournalWriter, "notify", told.append)
     paid = paid_event()
     asyncio.run(create_paid_debate(awaited(paid), FILES)).journal.close()

@@ -204,7 +204,7 @@ BEFORE = [
     "non\u1806", "non\u2043", "non\u30fb", "non\u2044", "non\u2027", "non\u05be", "non/", "non+", "[non]", "(non)(",
     "\u201cnon\u201d",
 ]  # fmt: skip
-BEHIND = [
+WINNER_BEHIND = [
     "\u201bt", "\u201dt", "\u2035t", "\u055at", " ' t", " 't", "' t", "\u00b4t", "`t", '"t', "(\u2019t)", "\u00b7t",
     "-\nt", "- t", "\u2013t", ")t", "!t", ".t", "\u2026t", " n't",
     "?", "? So", " ?", "\u00a0?", "\u202f? So", " \u00bb ?", "\u201d ?", " !?", "[?]", "(?)", " \u061f", "\uff1f",
@@ -229,7 +229,7 @@ def test_a_quote_ends_where_words_are_parted() -> None:
             False,
         )
     passage = "the committee said that it can"
-    for behind in BEHIND:
+    for behind in WINNER_BEHIND:
         assert is_verified(passage, f"{passage}{behind} work.") == (False, False), behind
     for before in HONEST_BEFORE:
         for behind in HONEST_BEHIND:

@@ -137,7 +137,7 @@ def test_the_debate_to_review_tells_no_votes() -> None:
     made = build_report(MADE)
     text = markdown.render_for_review(made)
 
-    assert text.startswith(f"{markdown.TO_REVIEW}\n\n**Topic:** Tabs are better than spaces.")
+    assert text.startswith(f"{markdown.REVIEW_PREFIX}\n\n**Topic:** Tabs are better than spaces.")
     for turn in ("1.opening.a", "1.challenge.b", "2.rebuttal.b"):
         assert f"in {turn}." in text
     for secret in ("Verdict", "Winner", "score", "Advice meant", "better argued", "host", "[JUDGE", "prevailed"):

@@ -53,7 +53,7 @@ def fail(here: Path, monkeypatch: pytest.MonkeyPatch) -> Fail:
         return append(handle, line, *more)
 
     monkeypatch.setattr(journal, "append_line", append_line)
-    monkeypatch.setattr(journal, "WRITE_AGAIN", 0.01)
+    monkeypatch.setattr(journal, "WRITE_RETRY_SECONDS", 0.01)
     return lambda error: failing.__setitem__(0, error)
 
 

@@ -98,7 +98,7 @@ def _text_for_review(reviewed: ReviewedDebate) -> str:
 
 def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     path_kept = write_over(
-        arguments.read, _text_for_review(reviewed), markdown.TO_REVIEW.encode(), "a debate to be reviewed"
+        arguments.read, _text_for_review(reviewed), markdown.REVIEW_PREFIX.encode(), "a debate to be reviewed"
     )
     if path_kept:
         print_status(

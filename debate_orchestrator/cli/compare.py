@@ -53,10 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _write(comparison: Comparison, path: str) -> None:
     """Writes a comparison in the form that the path's suffix names."""
     if path.endswith(".md"):
-        text, begins = markdown.render_comparison(comparison), markdown.COMPARED
+        text, prefix = markdown.render_comparison(comparison), markdown.COMPARISON_PREFIX
     else:
         from debate_orchestrator.reports.html import page as html_page
 
-        text, begins = html_page.render_comparison(comparison), html_page.COMPARED
-    if path_kept := write_over(path, text, begins.encode(), "a comparison"):
+        text, prefix = html_page.render_comparison(comparison), html_page.COMPARISON_PREFIX
+    if path_kept := write_over(path, text, prefix.encode(), "a comparison"):
         print_status(f"{name_of(path)} was another comparison: kept as {name_of(path_kept)}.")

@@ -271,7 +271,10 @@ def print_reports(reports: WrittenReports, *, quiet: bool = False) -> None:
     """Prints how a debate ended and where its report is; with `quiet`, the closing line alone."""
     print_result(reports.summary)
     winner_is_behind = reports.report.verdict is not None and reports.report.verdict.winner_is_behind
-    more_lines = (wording.BEHIND if winner_is_behind else "", f"HTML report: {reports.page}" if reports.page else "")
+    more_lines = (
+        wording.WINNER_BEHIND if winner_is_behind else "",
+        f"HTML report: {reports.page}" if reports.page else "",
+    )
     for line in () if quiet else filter(None, more_lines):
         print_status(line)
 

@@ -44,7 +44,7 @@ def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unf
         hint = "if the journal is elsewhere, name it; `debate check JOURNAL REPORT` compares this report with it"
         raise BadJournal(f"{path}: if this is a report, its journal {journal_path} is not there.", hint=hint)
     if not os.path.lexists(path):
-        raise BadJournal(f"No such file: {short_repr(path)}.", hint=journal.NAME_ONE)
+        raise BadJournal(f"No such file: {short_repr(path)}.", hint=journal.JOURNAL_NAME_HINT)
     return path
 
 

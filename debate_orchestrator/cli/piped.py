@@ -15,7 +15,7 @@ from typing import BinaryIO, TypeVar
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.storage.files import DISK_ERRORS
-from debate_orchestrator.storage.journal import WRITE_AGAIN
+from debate_orchestrator.storage.journal import WRITE_RETRY_SECONDS
 from debate_orchestrator.util.data import error_text
 from debate_orchestrator.util.errors import BadFile, DebateError, DiskFull, reason, with_hint
 from debate_orchestrator.util.sanitize import one_line
@@ -187,4 +187,4 @@ def _save(piped_input: _Input, about: str, *, wait: bool) -> None:
                 is_announced = True
         else:
             return
-        time.sleep(WRITE_AGAIN)
+        time.sleep(WRITE_RETRY_SECONDS)

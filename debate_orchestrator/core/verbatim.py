@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.util.sanitize import UNSEEN, normalize_unicode
 
-ALONE = (
+UNSPACED_SCRIPTS = (
     "\u0e00-\u0e3e\u0e40-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff\u1000-\u103f\u104a-\u108f\u109a-\u109f\u1780-\u17da"
     "\u17dc-\u17df\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -44,7 +44,7 @@ FOOTNOTE_NUMBERS = r"\d{1,3}(?: ?[,;\u2013-] ?\d{1,3})*"
 """The number of a footnote, or those of several."""
 _FOOTNOTES = re.compile(
     rf"(?<=[^\s(\[\]])(?:\[(?:(?:note )?{FOOTNOTE_NUMBERS}|\^\d{{1,3}}|[abc]|citation needed)\])+"
-    rf"(?:(?![\w\[])|(?=[{ALONE}]))",
+    rf"(?:(?![\w\[])|(?=[{UNSPACED_SCRIPTS}]))",
     re.IGNORECASE,
 )
 """Marks after a word or a sentence, without a space. Text in brackets by itself is a word."""
@@ -62,7 +62,7 @@ _EMPHASIS = re.compile(r"(?<![\w*_`])([*_]{1,3}|`)(?=[^\W\d_][^\s\d*_`])([^*_`\n
 _DASHES = re.compile(r"(?<=[^\W\d_]{2})--(?=[^\W\d_]{2})")
 _SENTENCE_END = re.compile("""([.!?]["')\\]]?(?:\\[[\\w ,;^-]{1,40}\\])*)\n(?=["'(]?[^\\W\\d_]{2})""")
 _SENTENCE_END_ALONE = re.compile("(?<=[\u3002\uff01\uff1f\u300d\u300f])\n(?!\n)")
-_BLANK_ALONE = re.compile(f"(?<=[{ALONE}\u3001-\u3003\uff01-\uff1f]) (?=[{ALONE}])")
+_BLANK_ALONE = re.compile(f"(?<=[{UNSPACED_SCRIPTS}\u3001-\u3003\uff01-\uff1f]) (?=[{UNSPACED_SCRIPTS}])")
 _BULLET = re.compile(r"\A\s*[-*+\u2022\u00b7]\s+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2})")
 """The mark of an item that is neither a number nor a formula, so that it is not a minus."""
 _BEGINS_BLOCK = re.compile(r"\s*(?:[-*+\u2022\u00b7]\s|\d{1,2}[.)]\s|#{1,6}\s|\||(?:```|~~~|[-*_=]{3}))")
@@ -104,7 +104,7 @@ _SENTENCE = 500
 """Characters of a sentence that are looked at."""
 _GOES_ON = re.compile(r"\s?n?['\"\u00b4`\u2032\u2035\u055a]\s?(?:t|s|d|ll|re|ve|m)\b", re.IGNORECASE)
 """A continuation of the last word, as in "can 't" and "could n't"."""
-_ALONE = re.compile(f"[{ALONE}]")
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED_SCRIPTS}]")
 _BEGINS = re.compile(r"(?:(?<!\d)[!?;]\s|[\u3002\uff01\uff1f\uff1b])[\"'(]*\Z")
 """The beginning of a sentence, right before a figure. A full stop may be that of an abbreviation: "approx. 5"."""
 _ENDS = re.compile(r"\n?\Z|;(?:[\"')]|\[\d{1,3}\])*\s(?!\d)|,\s(?=[^\W\d_]{2})|[\u3002\uff1b]")
@@ -233,9 +233,9 @@ def _unmarked(text: str) -> str:
     return text
 
 
-_RUN = re.compile(rf"[{ALONE}]|[^\s{ALONE}]+(?:\w[^\s{ALONE}]*)?")
+_RUN = re.compile(rf"[{UNSPACED_SCRIPTS}]|[^\s{UNSPACED_SCRIPTS}]+(?:\w[^\s{UNSPACED_SCRIPTS}]*)?")
 """A run of characters between spaces. It is a word if it has a letter or a digit."""
-_OF_WORD = re.compile(rf"[\w{ALONE}]")
+_OF_WORD = re.compile(rf"[\w{UNSPACED_SCRIPTS}]")
 
 
 def words_of(text: str) -> list[str]:
@@ -310,12 +310,12 @@ class Source:
         before, after = self.text[max(0, start - _NEIGHBOURS) : start], self.text[end : end + _NEIGHBOURS]
         words = words_of(self.text[start:end]) or [""]
         first, last = words[0], words[-1]
-        begins = _BEFORE.search(before) or _are_letters_alone(before[-1:], self.text[start])
+        begins = _BEFORE.search(before) or _are_unspaced_letters(before[-1:], self.text[start])
         ends = (
             not _GOES_ON.match(after)
             and not _ASKS.match(after)
             and not (_ASKS_IN_GREEK.match(after) and self._is_in_greek(end))
-            and (_AFTER.match(self.text, end) or _are_letters_alone(self.text[end - 1], after[:1]))
+            and (_AFTER.match(self.text, end) or _are_unspaced_letters(self.text[end - 1], after[:1]))
         )
         return bool(begins and ends and _begins_whole(first, before, start == 1) and _ends_whole(last, after))
 
@@ -325,10 +325,10 @@ class Source:
         return _GREEK.search(sentence) is not None
 
 
-def _are_letters_alone(char: str, other: str) -> bool:
+def _are_unspaced_letters(char: str, other: str) -> bool:
     """Whether two letters are side by side and one of them is of a script without spaces."""
     letters = all(unicodedata.category(char)[0] in "LMN" for char in char + other)
-    return letters and bool(_ALONE.match(char) or _ALONE.match(other))
+    return letters and bool(_UNSPACED_LETTER.match(char) or _UNSPACED_LETTER.match(other))
 
 
 def _begins_whole(word: str, before: str, begins_text: bool) -> bool:
@@ -347,4 +347,4 @@ def _ends_whole(word: str, after: str) -> bool:
 def _is_letter(word: str) -> bool:
     """Whether a word is a single letter, which may be a term of a formula."""
     letters = "".join(filter(str.isalnum, word))
-    return len(letters) == 1 and letters not in ("a", "A", "I") and not _ALONE.match(letters)
+    return len(letters) == 1 and letters not in ("a", "A", "I") and not _UNSPACED_LETTER.match(letters)

@@ -19,7 +19,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OverBudget
 
 _RAISE_CAP = "Raise it with `debate resume JOURNAL --max-cost USD` (none for no cap)."
-RUN_AGAIN = "Run it again with a higher cap: replies that are saved are not paid for twice."
+RUN_AGAIN_HINT = "Run it again with a higher cap: replies that are saved are not paid for twice."
 
 
 def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
@@ -44,7 +44,9 @@ class Budget:
         cost = cost_before_call(spec, turn_brief, batch=batch)
         check_max_cost(self._current.state.max_cost, self.committed, turn_id, spec, cost, _RAISE_CAP)
         if self._shared_budget is not None:
-            check_max_cost(self._shared_budget.max_cost, self._shared_budget.committed, turn_id, spec, cost, RUN_AGAIN)
+            check_max_cost(
+                self._shared_budget.max_cost, self._shared_budget.committed, turn_id, spec, cost, RUN_AGAIN_HINT
+            )
         return cost
 
     def committed(self) -> float:

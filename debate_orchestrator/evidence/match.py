@@ -47,7 +47,7 @@ _ELLIPSIS = re.compile(r"[\[(]\s*(?:\.\s?){2,}[\])]|\.(?:\s?\.){2,}(?!(?<=\d\.{3
 """An ellipsis, which leaves words out; "5...7" is a range."""
 _MARK_BEHIND = re.compile(r"(?<=[.,;:])(?:\[\d{1,3}\])+\Z")
 """A mark after the character that ends a figure."""
-ECHO = 0.75
+ECHO_SHARE = 0.75
 """If an address holds words with at least this share of a quote's letters, the page may only repeat the address."""
 _DECODINGS = 4
 _TAG = re.compile("<[^<>]*>?")
@@ -111,8 +111,8 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> Match:
 
 def _echoes(address: str, part: str) -> bool:
     """Whether an address, as a server may read it, holds `WORDS` words of the part in a row with 8 letters or more, or
-    words with `ECHO` of its letters, in any order and nearly spelt so. A server may decode the address and drop tags.
-    An address that is not plain UTF-8 may hold anything, so that the answer is yes."""
+    words with `ECHO_SHARE` of its letters, in any order and nearly spelt so. A server may decode the
+    address and drop tags. An address that is not plain UTF-8 may hold anything, so it counts as one that does."""
     text, forms = address.partition("#")[0].replace("+", " "), dict[str, None]()
     for _ in range(_DECODINGS):
         try:
@@ -124,7 +124,7 @@ def _echoes(address: str, part: str) -> bool:
         without_tags = _TAG.sub("", text)
         forms |= dict.fromkeys(map(_letters, (text, without_tags, _NAME.sub("", without_tags))))
     words = [letters for word in words_of(part) if (letters := _letters(word))]
-    return any(any(run in letters for run in _runs(words)) or _share(words, letters) >= ECHO for letters in forms)
+    return any(any(run in letters for run in _runs(words)) or _share(words, letters) >= ECHO_SHARE for letters in forms)
 
 
 def _share(words: list[str], letters: str) -> float:

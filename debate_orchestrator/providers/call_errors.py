@@ -18,9 +18,9 @@ from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFaile
 from debate_orchestrator.util.redact import redactor
 from debate_orchestrator.util.sanitize import one_line, quoted
 
-TRIES = 2
+MAX_TRIES = 2
 """Calls after which a server that sends too much, or a program that fails, will likely always do so."""
-REASSIGN = "another model in that seat, by `cast`"
+REASSIGN_HINT = "another model in that seat, by `cast`"
 _QUOTED = 300
 _UNREACHED_SECONDS = 20.0
 """Seconds after which a server that never answered is likely not to be there."""
@@ -63,7 +63,7 @@ def http_error(name: str, status: int, message: str, headers: Mapping[str, str],
     if status == 402 or (status in (200, 400, 403, 429) and any(word in lowered for word in _OUT_OF_CREDIT)):
         return Paused(f"{name} has no credit left: {reason}. Try: add credit, then resume.")
     if status == 413 or (status in (200, 400, 422) and any(word in lowered for word in _TOO_LONG)):
-        hint = f"Try: {REASSIGN}, with a larger context."
+        hint = f"Try: {REASSIGN_HINT}, with a larger context."
         return ProviderFailed(f"{name}: the transcript does not fit its context: {reason}. {hint}")
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
         return TransientError(
@@ -76,7 +76,7 @@ def http_error(name: str, status: int, message: str, headers: Mapping[str, str],
         names = " or ".join(servers.key_names(name)) or "the environment (`debate models` names the variable)"
         return ProviderFailed(f"{name} refused the key: {reason}. Try: set the key in {names}, then resume.")
     if status == 404:
-        return ProviderFailed(f"{name}: model or address unknown: {reason}. Try: {REASSIGN}.")
+        return ProviderFailed(f"{name}: model or address unknown: {reason}. Try: {REASSIGN_HINT}.")
     return ProviderFailed(f"{name} refused the request: {reason}.")
 
 
@@ -87,7 +87,9 @@ def broken_reply(name: str, what: str, partial: Reply | None = None, hint: str =
 
 def oversized_reply(name: str, what: str, partial: Reply | None = None) -> TransientError:
     """The error for a reply that went over a limit and was stopped."""
-    return TransientError(f"{name} gave no complete answer: {what}.", maybe_billed=True, partial=partial, tries=TRIES)
+    return TransientError(
+        f"{name} gave no complete answer: {what}.", maybe_billed=True, partial=partial, tries=MAX_TRIES
+    )
 
 
 def unreachable_server(name: str, what: str, *, reached: bool) -> TransientError:

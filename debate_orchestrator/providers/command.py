@@ -46,7 +46,7 @@ class Command(Provider):
             raise self._broken(f"no end after {self._limit:g} s", run, _HINT) from None
         except NotRun as failure:
             reason = f"{type(failure.error).__name__}: {failure.error}"
-            raise ProviderFailed(f"{self.name} can't be run: {reason}. Try: {call_errors.REASSIGN}.") from None
+            raise ProviderFailed(f"{self.name} can't be run: {reason}. Try: {call_errors.REASSIGN_HINT}.") from None
         return self._read(run)
 
     def _read(self, run: ProgramRun) -> Reply:
@@ -67,7 +67,7 @@ class Command(Provider):
         """The error for a run that gave no reply, with the part of it that had come."""
         text = bytes(run.stdout[: LIMITS.max_reply_chars]).decode("utf-8", "replace")
         error = call_errors.broken_reply(self.name, what, self._reply(text) if text else None, hint)
-        error.tries = call_errors.TRIES
+        error.tries = call_errors.MAX_TRIES
         return error
 
     def _reply(self, text: str) -> Reply:

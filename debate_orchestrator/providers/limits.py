@@ -17,7 +17,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing, servers
 from debate_orchestrator.util.sanitize import count_words
 
-EXCESS = 2
+MAX_LENGTH_FACTOR = 2
 """A reply is closed at this many times the most words of its phase."""
 _TOKENS_A_WORD = 3
 """English takes 1.3 tokens a word, other languages up to this; a limit must not cut a speech of the asked length."""
@@ -93,11 +93,11 @@ def reply_length(brief: Brief, spec: str) -> Length:
             brief.max_tokens or _STRUCTURED_TOKENS + reasoning_tokens(spec),
             characters=_STRUCTURED_TOKENS * _CHARACTERS_A_TOKEN,
         )
-    maximum = brief.max_words or (brief.target_words and EXCESS * brief.target_words)
+    maximum = brief.max_words or (brief.target_words and MAX_LENGTH_FACTOR * brief.target_words)
     if maximum is None:
         return Length(brief.max_tokens)
-    tokens = brief.max_tokens or EXCESS * maximum * _TOKENS_A_WORD + reasoning_tokens(spec)
-    return Length(tokens, words=EXCESS * maximum)
+    tokens = brief.max_tokens or MAX_LENGTH_FACTOR * maximum * _TOKENS_A_WORD + reasoning_tokens(spec)
+    return Length(tokens, words=MAX_LENGTH_FACTOR * maximum)
 
 
 def reasoning_tokens(spec: str) -> int:

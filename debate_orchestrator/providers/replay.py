@@ -68,7 +68,7 @@ def _recording(path: str) -> tuple[list[Event], frozenset[str]]:
         hint = f"`{command('check', path)}` tells what is wrong with it"
         raise DamagedJournal(f"{prefix}it is a damaged journal.", hint=hint) from None
     except BadJournal:
-        raise BadJournal(f"{prefix}it is not a debate's journal.", hint=journal.NAME_ONE) from None
+        raise BadJournal(f"{prefix}it is not a debate's journal.", hint=journal.JOURNAL_NAME_HINT) from None
     return events, state.conceding_turns
 
 

@@ -27,7 +27,7 @@ from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.redact import redact_all
 from debate_orchestrator.util.sanitize import one_line
 
-READ = "read"
+READ_KEY = "read"
 """The key of a draft that says that the debate was shown; from then on the vote before it is final."""
 MAX_BY_LINK = 300
 """Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MAX_BALLOTS`."""

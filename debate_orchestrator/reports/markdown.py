@@ -24,9 +24,9 @@ from debate_orchestrator.util.numbers import decimals
 
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
 """Headings of the parts outside the rounds."""
-TO_REVIEW = "# Debate to Be Reviewed"
+REVIEW_PREFIX = "# Debate to Be Reviewed"
 """The beginning of the debate as reviewers read it."""
-COMPARED = "# Debate Comparison"
+COMPARISON_PREFIX = "# Debate Comparison"
 
 
 def render(report: ReportModel) -> str:
@@ -36,12 +36,19 @@ def render(report: ReportModel) -> str:
 
 def render_for_review(report: ReportModel) -> str:
     """The transcript for a reviewer, without votes, scores, verdict and names of models."""
-    return _render_template(report, "for_review.md.j2", title=Markup(TO_REVIEW), speeches=speeches_for_review(report))
+    return _render_template(
+        report, "for_review.md.j2", title=Markup(REVIEW_PREFIX), speeches=speeches_for_review(report)
+    )
 
 
 def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
-    values = {"comparison": comparison, "title": Markup(COMPARED), "note": compare.NOTE, "writer": MarkdownWriter(str)}
+    values = {
+        "comparison": comparison,
+        "title": Markup(COMPARISON_PREFIX),
+        "note": compare.NOTE,
+        "writer": MarkdownWriter(str),
+    }
     return _end_with_newline(_environment().get_template("comparison.md.j2").render(values))
 
 

@@ -47,7 +47,7 @@ class Scales(FrozenModel):
 
 
 ISSUES_CHANGED = "The user changed the list of issues before round 1."
-BEHIND = "The declared winner is behind on points: the judges' declaration decides."
+WINNER_BEHIND = "The declared winner is behind on points: the judges' declaration decides."
 """The sentence about such a winner on the screen."""
 
 
@@ -153,7 +153,7 @@ def outcome_line(verdict: Verdict, format: Format) -> str:
     scored = any(verdict.totals.values())
     totals = " | ".join(f"{format.name_of(side)}: {decimals(points)}" for side, points in verdict.totals.items())
     line = f"{line} {totals if scored else 'No round was scored.'}"
-    return f"{line}. {BEHIND}" if verdict.winner_is_behind else line
+    return f"{line}. {WINNER_BEHIND}" if verdict.winner_is_behind else line
 
 
 def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) -> str:

@@ -45,9 +45,9 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redactor
 from debate_orchestrator.util.sanitize import count_words
 
-NAME_ONE = f"name a file that ends in {JOURNAL}"
+JOURNAL_NAME_HINT = f"name a file that ends in {JOURNAL}"
 """The hint for a name that is not a journal's."""
-WRITE_AGAIN = 0.5
+WRITE_RETRY_SECONDS = 0.5
 """Seconds between two attempts to write on a full disk."""
 _KEPT = "It is kept in memory and saved as soon as there is room. Ctrl-C twice discards it."
 
@@ -69,7 +69,7 @@ def read_bytes(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
         return read_regular(path, follow=follow)
     except (OSError, ValueError) as error:
         problem = f"Can't read the journal {name_of(path)} ({error_text(error)})."
-        raise BadJournal(problem, hint=NAME_ONE) from None
+        raise BadJournal(problem, hint=JOURNAL_NAME_HINT) from None
 
 
 def is_being_written(path: str | os.PathLike[str]) -> bool:
@@ -324,7 +324,7 @@ class JournalWriter:
 
         while self._waiting:
             try:
-                await asyncio.sleep(WRITE_AGAIN)
+                await asyncio.sleep(WRITE_RETRY_SECONDS)
             except asyncio.CancelledError as cancelled:
                 try:
                     self._write_waiting()

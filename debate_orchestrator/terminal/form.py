@@ -23,7 +23,7 @@ from debate_orchestrator.prompting.fields import (
     with_defaults,
 )
 from debate_orchestrator.prompting.person_turns import ballot_remarks
-from debate_orchestrator.reports.filing import READ
+from debate_orchestrator.reports.filing import READ_KEY
 from debate_orchestrator.reports.reviews import ReviewerBallot, ReviewForm, ReviewTexts, in_order, question_text
 from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit, unknown_choice
@@ -32,7 +32,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, option_number
 
-TYPING = ("",)
+DRAFT_PREFIX = ("",)
 """Begins the place of what is typed and not entered yet."""
 
 
@@ -130,7 +130,7 @@ class Form(ABC):
 
     async def ask(self, question: FormQuestion) -> None:
         """Asks one question until its answer is valid."""
-        typing = (*TYPING, *question.field_path)
+        typing = (*DRAFT_PREFIX, *question.field_path)
         problems: list[str] = []
         short_list = False
         while True:
@@ -255,10 +255,10 @@ class ReviewBallotForm(Form):
         """`show` shows the debate; `save` saves a draft after every answer."""
         self.texts, self.form = texts, form
         self._show, self._head = show, {name: ballot[name] for name in _HEAD_FIELDS if name in ballot}
-        self._was_read = ballot.get(READ) is True
+        self._was_read = ballot.get(READ_KEY) is True
         self._full_shape = form.parts(*_FIRST_PART, *_SECOND_PART)
         writer = DraftWriter[Mapping[FieldPath, str]](
-            lambda answers: save(self.ballot() | ({READ: True} if self._was_read else {}))
+            lambda answers: save(self.ballot() | ({READ_KEY: True} if self._was_read else {}))
         )
         super().__init__(
             prompter,
@@ -287,7 +287,7 @@ class ReviewBallotForm(Form):
 
     async def _read_debate(self) -> bool:
         """Shows the debate; the vote before is final from then on. False if the question before is wanted."""
-        wording = self.texts.questions[READ]
+        wording = self.texts.questions[READ_KEY]
         question = Question(
             wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), can_go_back=True
         )

@@ -74,7 +74,7 @@ def make_schedule(spec: TournamentSpec) -> tuple[ScheduledDebate, ...]:
     return tuple(debates)
 
 
-SCHEDULE_BEGINS = b'[\n{"id": "'
+SCHEDULE_PREFIX = b'[\n{"id": "'
 """The beginning of every file with a schedule."""
 
 

@@ -60,7 +60,7 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
         [strength.model for strength in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
     )
     plots, problems = draw(tables, strongest)
-    must_have_prefix(os.path.join(folder, PAGE), PAGE_BEGINS.encode(), "a tournament's page")
+    must_have_prefix(os.path.join(folder, PAGE), PAGE_PREFIX.encode(), "a tournament's page")
     for subfolder in (TABLES, PLOTS):
         make_folder(os.path.join(folder, subfolder))
     texts = {
@@ -102,7 +102,7 @@ def _write(path: str, data: bytes, is_ours: WrittenByUs) -> Iterator[str]:
         yield f"{name_of(path)} was edited, or is not from this program; it is kept as {name_of(path_kept)}."
 
 
-PAGE_BEGINS = '<!doctype html>\n<html lang="en" class="debate-tournament">'
+PAGE_PREFIX = '<!doctype html>\n<html lang="en" class="debate-tournament">'
 """The beginning of every such page."""
 _MAX_ROWS = 40
 """Rows of a table that the page shows; its CSV file has all."""

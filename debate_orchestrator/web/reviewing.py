@@ -79,7 +79,7 @@ class Reviews:
         name = self._reviewer(request, reviewed)
         if name and self._is_filed(reviewed, name):
             return self._page(request, reviewed, "filed", name=name)
-        if name and (draft := filing.read_draft(reviewed.folder, name, reviewed.digest)).get(filing.READ):
+        if name and (draft := filing.read_draft(reviewed.folder, name, reviewed.digest)).get(filing.READ_KEY):
             return self._reading(request, reviewed, draft, {}, [])
         return self._page(request, reviewed, "before", name=name)
 
@@ -109,7 +109,7 @@ class Reviews:
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:
             try:
-                if filing.begin_review(reviewed.folder, ballot | {filing.READ: True}):
+                if filing.begin_review(reviewed.folder, ballot | {filing.READ_KEY: True}):
                     return go_to(self._own_address(request, reviewed, name))
                 problems = [
                     f"There is a review by {name} already. If it is yours, open the address that you got when you "
@@ -123,7 +123,7 @@ class Reviews:
         """Files the ballot, or shows what is wrong with it."""
         name = self._reviewer(request, reviewed)
         draft = filing.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
-        if not draft.get(filing.READ):
+        if not draft.get(filing.READ_KEY):
             problems = ["Begin with the vote before reading."]
             return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
         answers = fields.form_value(
@@ -132,7 +132,7 @@ class Reviews:
         if answers is None:
             problems = ["Some of it is missing: see below."]
             return HTMLResponse(self._reading(request, reviewed, draft, form_data, problems), 422)
-        ballot = {key: value for key, value in draft.items() if key != filing.READ} | answers
+        ballot = {key: value for key, value in draft.items() if key != filing.READ_KEY} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}

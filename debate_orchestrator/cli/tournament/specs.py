@@ -174,14 +174,14 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
 def plan(arguments: argparse.Namespace) -> int:
     """Prints the plan. Nothing is called."""
     from debate_orchestrator.storage.files import write_over
-    from debate_orchestrator.tournament.plan import SCHEDULE_BEGINS, estimate_tournament, make_schedule, schedule_text
+    from debate_orchestrator.tournament.plan import SCHEDULE_PREFIX, estimate_tournament, make_schedule, schedule_text
     from debate_orchestrator.tournament.spec import price_notes
 
     at_once = concurrency(arguments.at_once)
     spec = read_spec(arguments)
     schedule = make_schedule(spec)
     expected = estimate_tournament(spec, schedule, at_once, batch=arguments.batch)
-    if arguments.to and (path_kept := write_over(arguments.to, schedule_text(schedule), SCHEDULE_BEGINS, "a schedule")):
+    if arguments.to and (path_kept := write_over(arguments.to, schedule_text(schedule), SCHEDULE_PREFIX, "a schedule")):
         print_status(f"The schedule that was there is kept as {path_kept}.")
     if arguments.json:
         plain = [scheduled.model_dump(mode="json") for scheduled in schedule]

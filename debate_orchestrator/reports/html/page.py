@@ -28,7 +28,7 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import one_line
 
-COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
+COMPARISON_PREFIX = '<!doctype html>\n<html lang="en" class="debate-comparison">'
 """The beginning of the page of a comparison."""
 
 

@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.engine.budget import RUN_AGAIN, check_max_cost
+from debate_orchestrator.engine.budget import RUN_AGAIN_HINT, check_max_cost
 from debate_orchestrator.engine.estimate import cost_after_call, cost_before_call
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
@@ -200,7 +200,7 @@ class ClusterBudget:
                 rows = await fetch_rows(connection, _CAP, tournament=self._tournament)
                 max_cost, spent = first_row(_Spending, rows, f"{self._database.address}: {self._tournament}")
                 if await fetch_rows(connection, _BEGIN_CALL, **values):  # else an earlier attempt has counted it
-                    check_max_cost(max_cost, lambda: spent, turn, model, price, RUN_AGAIN)
+                    check_max_cost(max_cost, lambda: spent, turn, model, price, RUN_AGAIN_HINT)
                     await connection.execute(_COUNT_CALL.encode(), values)
 
         await self._database.retried_until_reached(admit)
