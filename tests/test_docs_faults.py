@@ -275,7 +275,7 @@ def test_the_limits_are_told() -> None:
         f"{LIMITS.max_error_bytes // 1024} KiB of the body",
         f"{LIMITS.first_token_seconds / minutes:g} minutes until the first word",
         f"{LIMITS.silence_seconds / minutes:g} minutes from one word",
-        f"{LIMITS.total_seconds / minutes:g} minutes for a whole answer; "
+        f"{LIMITS.total_seconds / minutes:g} minutes for a whole reply; "
         f"{LIMITS.program_seconds / minutes:g} minutes for a program",
         f"{LIMITS.lookup_seconds:g} seconds and {LIMITS.max_listing_bytes:,} bytes",
     ]
