@@ -114,13 +114,13 @@ def test_standard_input_is_in_a_file_until_it_is_taken(
     debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
 ) -> None:
     """So a process that is killed loses nothing of it."""
-    kept, take = list[str](), step_verb.Stepper.take
+    kept, take = list[str](), step_verb.Stepper.take_replies
 
     def taken(*arguments: Any, **named: Any) -> None:
         kept.append(Path(KEPT).read_text(encoding="utf-8"))
         take(*arguments, **named)
 
-    monkeypatch.setattr(step_verb.Stepper, "take", taken)
+    monkeypatch.setattr(step_verb.Stepper, "take_replies", taken)
     assert hand_in(debate, standard_input, "1.opening.a").code == 0
     assert kept == ["Grüße, said A."] and not Path(KEPT).exists()
 
