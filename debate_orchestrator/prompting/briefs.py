@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from itertools import groupby
 from typing import Annotated, Any, Literal
 
@@ -162,8 +163,15 @@ def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list
         if dialogue and turn_values["turn"]["seat"] == turn.seat and text.strip() and not turn_values["declined"]:
             messages.append(("assistant", text))
         else:
-            messages.append(("user", _render("shared/turn.md.j2", names | turn_values | marker_value | {"said": text})))
+            block_values = names | turn_values | marker_value | {"said": text}
+            messages.append(("user", _turn_block(json.dumps(block_values))))
     return messages
+
+
+@lru_cache(maxsize=256)
+def _turn_block(values: str) -> str:
+    """A speech as a block. All who heard it have the same block in all their briefs."""
+    return _render("shared/turn.md.j2", json.loads(values))
 
 
 def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | None) -> dict[str, Any]:

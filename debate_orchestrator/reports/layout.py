@@ -43,8 +43,10 @@ def of_speech(text: str) -> list[Token]:
     """The blocks of a whole speech; none if it is too long or too deep, or if they would leave out a word."""
     if not _is_laid_out(text):
         return []
-    tokens = parser().parse(text, {})
-    whole = _shows_all(tokens, text) and _shows_all(parser(tables_first=True).parse(text, {}), text)
+    tokens, words = parser().parse(text, {}), Counter(words_in(text))
+    whole = _shows_all(tokens, words)
+    if whole and "|" in text:  # else there is no table, and every parser sees the same
+        whole = _shows_all(parser(tables_first=True).parse(text, {}), words)
     return tokens if whole and not _is_deep(tokens) else []
 
 
@@ -70,9 +72,9 @@ def _is_deep(tokens: Sequence[Token]) -> bool:
     return any(token.level >= _MAX_DEPTH or _is_deep(token.children or []) for token in tokens)
 
 
-def _shows_all(tokens: Sequence[Token], text: str) -> bool:
-    """Whether the tokens show every word of a text: parsers drop the cells that a row has beyond its head."""
-    return not Counter(words_in(text)) - Counter(word for part in _shown(tokens) for word in words_in(part))
+def _shows_all(tokens: Sequence[Token], words: Counter[str]) -> bool:
+    """Whether the tokens show all these words: parsers drop the cells that a row has beyond its head."""
+    return not words - Counter(words_in("\n".join(_shown(tokens))))
 
 
 def _shown(tokens: Sequence[Token]) -> Iterator[str]:
