@@ -189,6 +189,13 @@ def place_finished_debate(debate: Run) -> None:
         target.write_bytes(data)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file of slow tests alone is not even imported where they are not run."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+        return None
+    return "\npytestmark = pytest.mark.slow\n" in collection_path.read_text(encoding="utf-8") or None
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than there are cores, and four at most: while one waits for a server or for a process, another
     goes on."""
@@ -221,7 +228,6 @@ def pytest_collection_finish() -> None:
     """What is there before the first test is there after the last: the collector need not look through it. It looks
     through the rest more rarely than it would in a program that runs for long, since a test leaves little
     after, and more often than while many debates run, which is told apart."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
     gc.enable()

@@ -137,13 +137,16 @@ def run_setup(
     goes_on: bool = False,
     **options: Any,
 ) -> SetupResult:
-    """A conversation in the working directory, in which these keys are typed; afresh unless it `goes_on`."""
+    """A conversation in the working directory, in which these keys are typed; afresh unless it `goes_on`. Only
+    where it `estimates` it plays the debate to say what that takes."""
     for path in [] if goes_on else Path().glob(".debate-setup*.yaml"):
         path.unlink()
     with typing(*keys, columns=columns) as (terminal, screen):
         of = partial(setup_questions, default_output="debate-report.md")
         rehearse = options.get("rehearse", False)
         conversation = SetupConversation(terminal, of, future_of(found), check, rehearse=rehearse)
+        if not options.get("estimates"):
+            conversation.cost_outlook = lambda: ""  # type: ignore[method-assign]
         ended = "confirmed"
         try:
             topic = options.get("topic", "")

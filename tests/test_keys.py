@@ -195,8 +195,10 @@ def test_a_cast_holds_no_key(debate: Run, monkeypatch: pytest.MonkeyPatch) -> No
 UNSENDABLE = ("Schl\u00fcssel-f\u00fcr-den-Server-4711", "sk-ant-0123\n456+789", "sk-ant-0123\t456+789")
 
 
-@pytest.mark.parametrize("key", UNSENDABLE)
-@pytest.mark.parametrize("kind", ["anthropic", "openai", "address"])
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [*(("anthropic", key) for key in UNSENDABLE), *zip(("openai", "address"), UNSENDABLE, strict=False)],
+)
 def test_a_key_that_can_not_be_sent(
     debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, kind: str, key: str
 ) -> None:

@@ -40,7 +40,7 @@ ALL = (*SETUP, "yes")
 class TestOrder:
     def test_from_the_first_question_to_the_last(self, here: Path) -> None:
         """The topic, who speaks, the positions, the context, then all that was settled and the last confirmation."""
-        held = run_setup(*ALL)
+        held = run_setup(*ALL, estimates=True)
         order = [
             "What is the debate topic or question? Please state it as clearly and specifically as possible.",
             "Who argues, and who judges?",
@@ -48,6 +48,7 @@ class TestOrder:
             "A file or an address with your numbers",
             "DEBATE SETUP ====================== Topic: Tabs are better than spaces. Researcher A",
             "Begin the debate?",
+            "A rehearsal calls no model. The same debate with models would take ",
             "Starting debate in 3... 2... 1...",
         ]
         places = [held.text.find(words) for words in order]
@@ -215,7 +216,7 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
         path.unlink()
     script = Script("Tabs are better.", *(Back() if text == BACK else text for text in typed))
     conversation = SetupConversation(script, setup_questions, future_of(NO_MODELS), no_check)
-    conversation.outlook = lambda: ""  # type: ignore[method-assign]
+    conversation.cost_outlook = lambda: ""  # type: ignore[method-assign]
     seen: list[SetupState] = []
     read: Callable[[Any], Any] = script._read
 

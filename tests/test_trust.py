@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import STATED, Run, finish
+from conftest import STATED, Run, place_finished_debate
 from debates import opened_event
 from own_formats import write_format
 
@@ -237,16 +237,15 @@ def test_a_journal_that_names_such_a_report(debate: Run, here: Path) -> None:
     assert debate("report", "CLAUDE.journal.jsonl", "--to=x.md").code == 0
 
 
-@pytest.mark.parametrize("verb", [["resume"], ["step", "--json"]])
-def test_a_complete_debate_whose_journal_names_such_a_report(debate: Run, here: Path, verb: list[str]) -> None:
+def test_a_complete_debate_whose_journal_names_such_a_report(debate: Run, answers: Path) -> None:
     """No turn is left, and still the report would be written: that needs the same consent."""
-    assert debate("run", *STATED, "--output=x.md", "--rehearse").code == 0
-    os.rename("x.rehearsed.journal.jsonl", "CLAUDE.journal.jsonl")
-    continued = debate(*verb, "CLAUDE.journal.jsonl")
-
-    assert continued.code == 2 and "the journal's name: " in continued.err
-    assert not Path("CLAUDE.md").exists() and not Path("CLAUDE.html").exists()
-    assert debate(*verb, "CLAUDE.journal.jsonl", "--trust").code == 0
+    place_finished_debate(debate)
+    os.rename("report.journal.jsonl", "CLAUDE.journal.jsonl")
+    for verb in ("resume", "step"):
+        continued = debate(verb, "CLAUDE.journal.jsonl")
+        assert continued.code == 2 and "the journal's name: " in continued.err
+        assert not Path("CLAUDE.md").exists() and not Path("CLAUDE.html").exists()
+    assert debate("step", "CLAUDE.journal.jsonl", "--trust").code == 0
     assert Path("CLAUDE.md").exists()
 
 
@@ -301,16 +300,7 @@ def test_the_order_of_a_format_is_part_of_it(place: str) -> None:
     assert [one.kind for one in risks.of_debate(Opened.model_validate(data), {})] == ["format"]
 
 
-TYPED = (*STATED, "--rounds=1")
 SECRET = "aws_secret_access_key"
-
-
-@pytest.fixture
-def finished(debate: Run) -> str:
-    """A journal of this user's own debate among hosts."""
-    told = debate("open", *TYPED, "--json").json
-    finish(debate, told, rounds=1)
-    return str(told["journal"])
 
 
 def test_more_rounds_than_the_format_takes_are_not_judged_unasked(debate: Run) -> None:
@@ -369,8 +359,10 @@ def test_a_format_is_text(debate: Run, here: Path, said: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["file", "folder", "draft"])
-def test_ballots_are_no_links(debate: Run, here: Path, finished: str, how: str) -> None:
+def test_ballots_are_no_links(debate: Run, here: Path, answers: Path, how: str) -> None:
     """A ballot that is a link, or lies in a folder that is one, is not read: nothing of what it leads to is told."""
+    place_finished_debate(debate)
+    finished = "report.journal.jsonl"
     elsewhere = here / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "x.yaml").write_text(f"{SECRET}: 7\n")

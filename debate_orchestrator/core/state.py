@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
@@ -43,6 +45,7 @@ class JudgeTurns(NamedTuple):
 class DebatePlan:
     """The part of a state that follows from the event `Opened` alone. All states of a debate share one."""
 
+    opened: Opened
     slots: tuple[Slot, ...]
     slot_indexes: Mapping[str, int]
     """Slot id to its index in `slots`."""
@@ -61,6 +64,11 @@ class DebatePlan:
     """The winner that each label stands for, where votes are labels; empty if judges name winners or score."""
     mirror: Mirror
     """Makes what a judge of the mirrored debate sees."""
+
+    @cached_property
+    def opening_digest(self) -> str:
+        """The sha256 of the event, with the whole format in it."""
+        return hashlib.sha256(self.opened.model_dump_json().encode()).hexdigest()
 
 
 class SlotPosition(NamedTuple):
@@ -226,6 +234,7 @@ def make_plan(opened: Opened) -> DebatePlan:
     }
     first = (settings.first,) if settings.first in format.sides else ()
     return DebatePlan(
+        opened=opened,
         slots=slots,
         slot_indexes={slot.id: index for index, slot in enumerate(slots)},
         sections={section: tuple(group) for section, group in groupby(slots, key=lambda slot: slot.section)},

@@ -8,7 +8,6 @@ line that counts ends with it.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping
@@ -95,11 +94,10 @@ def needs_code(spec: str) -> bool:
 def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     """The letters of a turn's code. They depend on all that the turn hears, so that a code read in a journal does not
     fit a copy of that journal with another speech in it."""
-    opened = debate.opened
     replies = [(other.id, debate.replies[other.id].reply.text) for other in schedule.turns_heard(debate, turn)]
     questions = [entry.text for entry in schedule.questions_put_to(debate, turn)]
-    digest = hashlib.sha256(opened.model_dump_json().encode()).hexdigest()
-    parts = [opened.nonce, digest, turn.id, replies, questions, debate.changed_issues]
+    digest = debate.plan.opening_digest
+    parts = [debate.opened.nonce, digest, turn.id, replies, questions, debate.changed_issues]
     number = int.from_bytes(hmac.digest(secret, json.dumps(parts).encode(), "sha256"))
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
 

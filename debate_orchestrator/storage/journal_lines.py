@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -104,7 +105,7 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
         kind = NewerJournal if type(version) is int and version > SCHEMA else UnknownEvent
         raise kind(f"{path} has journal version {short_repr(version)}, and this program reads version {SCHEMA}.")
     try:
-        return Entry(number, at, EVENT.validate_python(data), digest)
+        return Entry(number, at, _opening(body) if n == 1 else EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
         mistake = _first_mistake(error)
         if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {INVALID_LINE}:
@@ -113,6 +114,12 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
         version = opened.get("version") if isinstance(opened, dict) else None
         kind = NewerJournal if numbers_of(version) > numbers_of(__version__) else UnknownEvent
         raise kind(f"{where} holds an event this version does not know{mistake}.") from None
+
+
+@lru_cache(maxsize=16)
+def _opening(body: bytes) -> Event:
+    """The event of a first line. It holds the whole format, and one journal is read many times."""
+    return EVENT.validate_python(json.loads(body)["event"])
 
 
 def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
