@@ -108,36 +108,22 @@ class CostEstimate(FrozenModel):
             return f"{first}not estimated: {self.not_estimated_because}"
         return first + self._summary() + ("; a person's turns cost nothing" if self.has_people else "")
 
-    def _hosted(self) -> str:
-        return f", and {plural(self.host_turns, 'turn')} of the agent host" if self.host_turns else ""
-
     def _summary(self) -> str:
+        hosted = f", and {plural(self.host_turns, 'turn')} of the agent host" if self.host_turns else ""
         if not self.calls:
-            return f"no calls{self._hosted()}"
+            return f"no calls{hosted}"
         parts = [plural(self.calls, "call"), f"about {duration(self.seconds)}"]
         if self.has_slow_seats:
             parts[-1] += " and what the other seats take"
         if self.cost:
-            parts.append(f"{self._money()} (prices of {pricing.table().date})")
+            money = f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
+            parts.append(f"{money} (prices of {pricing.table().date})")
         elif not self.unpriced_specs:
             parts.append("$0")
         not_counted = ["tokens for thinking"] if self.cost else []
         not_counted += [f"{', '.join(self.unpriced_specs)}, whose price is unknown"] if self.unpriced_specs else []
         not_counted += ["searches of the web"] if self.searches else []
-        return ", ".join(parts) + self._hosted() + (f"; not counted: {'; '.join(not_counted)}" if not_counted else "")
-
-    def short_text(self) -> str:
-        """Calls, minutes and money in a few words."""
-        if self.not_estimated_because:
-            return "not estimated"
-        if not self.calls:
-            return f"no calls{self._hosted()}"
-        money = self._money() if self.cost else "" if self.unpriced_specs else "$0"
-        money += f"{' and ' if money else ''}an unknown price" if self.unpriced_specs else ""
-        return f"{plural(self.calls, 'call')}, about {duration(self.seconds)}, {money}"
-
-    def _money(self) -> str:
-        return f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
+        return ", ".join(parts) + hosted + (f"; not counted: {'; '.join(not_counted)}" if not_counted else "")
 
 
 def expected_tokens(brief: Brief) -> tuple[int, int]:

@@ -68,18 +68,15 @@ def suggest(word: object, known_words: Iterable[str]) -> str:
     return f"Did you mean {matches[0]!r}?" if matches else ""
 
 
-def join_names(
-    names: Collection[str], between: str = ", ", most: int = MAX_NAMES_LENGTH, count: int | None = None
-) -> str:
-    """Names as a sentence has them: up to `most`, or `MAX_NAMES_LENGTH` characters, and how many more there are. Where
-    `names` are only the first, `count` is how many there are in total."""
+def join_names(names: Collection[str], between: str = ", ") -> str:
+    """Names as a sentence has them: up to `MAX_NAMES_LENGTH` characters, and how many more there are."""
     parts, length = list[str](), 0
-    for name in islice(names, most):
+    for name in names:
         length += len(between) + len(name)
         if parts and length > MAX_NAMES_LENGTH:
             break
         parts.append(name)
-    more_count = (len(names) if count is None else count) - len(parts)
+    more_count = len(names) - len(parts)
     return between.join(parts) + (f" and {more_count:,} more" if more_count else "")
 
 
