@@ -120,7 +120,6 @@ def _as_json(
 
 
 def _single(question: SetupQuestion) -> dict[str, Any]:
-    """The question that comes next."""
     choices = [{"value": value, "about": about} for value, about in question.choices] or None
     keys = ("key", "text", "default", "help")
     return {**{name: getattr(question, name) for name in keys}, "choices": choices}

@@ -92,7 +92,6 @@ def _print_reviewers(reviewed: ReviewedDebate) -> int:
 
 
 def _text_for_review(reviewed: ReviewedDebate) -> str:
-    """The debate as markdown, without votes."""
     return markdown.render_for_review(build_report(reviewed.entries, journal=reviewed.path))
 
 
@@ -124,7 +123,6 @@ def _print_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
 
 
 def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
-    """Checks a form that was filled in, and files it."""
     path = arguments.take
     piped = path == STANDARD_INPUT
     fields = read_standard_input() if piped else read_mapping_with_lines(path)[0]

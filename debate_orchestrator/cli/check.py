@@ -61,7 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _next(
     arguments: argparse.Namespace, files: DebateFiles, debate: DebateState, verifications: Sequence[Verification]
 ) -> str:
-    """What to do after the check."""
     if debate.due and is_being_written(arguments.journal):
         return "wait for the other process that is writing it, or end it."
     if debate.due:
@@ -77,7 +76,6 @@ def _next(
 
 
 def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[str, Any]:
-    """The findings on a journal, as JSON."""
     due = [turn.id for turn in debate.due]
     return {
         "journal": path,

@@ -218,7 +218,6 @@ def remember(source: ConsentSubject, risks: Iterable[Risk]) -> None:
 
 
 def _approved_digests(source: ConsentSubject) -> set[str]:
-    """The digests of the risks that were agreed to."""
     record = _record(source)
     try:
         return set(record.read_text(encoding="ascii").split()) if record else set()

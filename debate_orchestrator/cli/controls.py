@@ -166,7 +166,6 @@ class Controls:
             self._person_input.quit()
 
     def _ask_question(self) -> None:
-        """Asks the user to type a question from the floor."""
         names = {seat: self._debate.format.name_of(seat) for seat in schedule.seats_open_to_questions(self._debate)}
 
         async def question(prompter: Prompter) -> Event | None:
@@ -180,7 +179,6 @@ class Controls:
         self._prompt(question, resumes=not self.stop.is_set())
 
     def _change_issues(self) -> None:
-        """Asks the user to change the list of issues."""
         self._mode = KeyMode.RUN
 
         async def change(prompter: Prompter) -> Event:

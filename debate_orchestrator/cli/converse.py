@@ -90,7 +90,6 @@ def _converse(arguments: argparse.Namespace) -> int:
 
 
 def _run_debate(conversation: SetupConversation, settings: Settings, permissions: Permissions) -> int:
-    """Keeps the answers beside the report, and runs the debate."""
     setup_file, rehearse = conversation.setup_file, conversation.rehearses
     state = _real_answers(conversation.state) if rehearse else conversation.state
     path = setup_file.move_to_report(state, DebateFiles.of_output(settings.output).report)

@@ -75,7 +75,6 @@ def _has_content(path: str, data: bytes) -> bool:
 
 
 def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:
-    """Prints each debate with its topic, its rounds and how it ended."""
     if as_json:
         print_json({"debates": list(journals)})
         return 0

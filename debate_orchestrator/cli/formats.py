@@ -59,7 +59,6 @@ def _print_list(arguments: argparse.Namespace) -> int:
 
 
 def _copy(arguments: argparse.Namespace, name: str) -> int:
-    """Copies a format, and prints what to do with the copy."""
     source = arguments.source or scaffold.FIRST
     copy = scaffold.copy_format(source, name, arguments.to or "")
     path = shlex.quote(copy.shown_path)

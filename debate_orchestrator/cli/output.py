@@ -172,7 +172,6 @@ def _flag(setting: str) -> str:
 
 
 def _write(lines: Iterable[str], stream: TextIO, *, broken: bool = False) -> None:
-    """Prints each of the lines as one."""
     print(_wrapped("\n".join(map(without_line_breaks, lines)), stream, broken=broken), file=stream)
 
 

@@ -133,7 +133,6 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def _parse_verb(name: str, argv: list[str]) -> argparse.Namespace:
-    """Parses the arguments of a verb."""
     module, verb = import_module(f"debate_orchestrator.cli.{name}"), VERBS[name]
     parser = _Parser(
         prog=f"debate {name}",

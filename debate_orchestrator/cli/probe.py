@@ -101,7 +101,6 @@ def _agree(run: ProbeRun, *, trusted: bool) -> None:
 
 
 def _list(cases: Sequence[ProbeCase], *, as_json: bool) -> int:
-    """Prints the probes."""
     applied = Counter(case.probe for case in cases if case.probe)
     debates = {case.debate.name: case.debate.title for case in cases}
     if as_json:

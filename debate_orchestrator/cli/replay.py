@@ -122,7 +122,6 @@ async def _play_live(debate: DebateState, events: list[Event], pace: float | Non
 
 
 def _print_opening(debate: DebateState) -> None:
-    """Prints the topic and the positions."""
     setup, format = debate.opened.settings, debate.format
     print_quoted(f"Topic: {one_line(setup.topic)}")
     for side in format.sides:

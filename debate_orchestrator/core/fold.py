@@ -113,7 +113,6 @@ def _check_count(count: int, limit: int, events: str) -> None:
 
 
 def _check_open(debate: DebateState, change: str, hint: str = "") -> None:
-    """Raises OutOfTurn if the debate is complete."""
     if debate.complete:
         raise OutOfTurn(f"This debate is complete; {change} would change nothing.", hint=hint)
 
@@ -326,7 +325,6 @@ def _with_reply(debate: DebateState, event: ReplyEvent) -> DebateState:
 
 
 def _with_round_judged(debate: DebateState, round: int) -> DebateState:
-    """The state with the result of a round, once its whole panel has voted."""
     if any(turn_id not in debate.replies for turn_id in debate.plan.voting_turn_ids[round]):
         return debate
     judged: dict[int, JudgedRound] = {**debate.judged_rounds, round: tally.judge_round(debate, round)}
@@ -334,7 +332,6 @@ def _with_round_judged(debate: DebateState, round: int) -> DebateState:
 
 
 def _advanced(debate: DebateState) -> DebateState:
-    """The state with every stage that its replies have reached."""
     while not debate.stages or all(turn.id in debate.replies for turn in debate.stages[-1]):
         stage, cursor = schedule.next_stage(debate)
         debate = replace(debate, cursor=cursor)

@@ -262,7 +262,6 @@ def _excess(where: str, count: int, noun: str, maximum: int) -> str:
 
 
 def _mismatch(where: str, value: Any, expected: str) -> str:
-    """The problem of a value that is not what it must be."""
     if isinstance(value, dict):
         keys = ", ".join(short_repr(key, 30) for key in list(value)[:6])
         text = f"an object with the keys {keys}" if keys else "an empty object"

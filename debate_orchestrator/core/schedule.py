@@ -96,7 +96,6 @@ def _declined(debate: DebateState, slot_index: int) -> bool:
 
 
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
-    """The seats that take a turn in a slot, stage by stage."""
     order = debate.plan.speaking_order
     if slot.phase.triggered_by == "findings" and not rapporteur.decision_brief_findings(debate):
         return []

@@ -227,7 +227,6 @@ def comparable_quote(quote: str) -> Words:
 
 
 def _unmarked(text: str) -> str:
-    """A text without the quotation marks around it."""
     while len(text) > 1 and text[0] in _MARKS and text[-1] in _MARKS:
         text = text[1:-1].strip()
     return text

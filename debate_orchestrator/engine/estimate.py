@@ -246,7 +246,6 @@ def _play(start: DebateState) -> tuple[list[_PlannedCall], float, int]:
 
 
 def _seconds(spec: str, phase: Phase) -> float:
-    """Seconds that a turn is expected to take."""
     provider = provider_entry(spec)
     if provider is not None and provider.seconds is not None:
         return provider.seconds

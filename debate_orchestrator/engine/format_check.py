@@ -263,8 +263,6 @@ def _file_and_line(problem: str) -> tuple[str, int]:
 
 
 def _template_problems(format_source: loader.FormatSource, bundled_templates: dict[str, str]) -> list[str]:
-    """The problems of all templates, used or not: their syntax, and names that no brief provides."""
-
     texts = dict(bundled_templates)
     if format_source.shipped:
         shown_folder = format_source.folders[0]

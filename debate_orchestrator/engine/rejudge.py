@@ -195,7 +195,6 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
 
 
 def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:
-    """A speech as others heard it."""
     entry = transcript_entries.entry(debate, turn)
     return TranscriptSpeech(
         side=turn.seat,

@@ -344,7 +344,6 @@ class _Heading(NamedTuple):
 
 @cache
 def _parser() -> MarkdownIt:
-    """A parser that finds blocks alone."""
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser

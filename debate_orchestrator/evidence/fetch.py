@@ -140,7 +140,6 @@ async def get(
 
 
 async def _body(response: aiohttp.ClientResponse, largest: int) -> bytes:
-    """The whole body, decompressed."""
     packing = response.headers.get("Content-Encoding", "").strip().lower()
     if packing not in ("", "identity", "gzip", "x-gzip"):
         raise Unreachable("it came in a compression that was not asked for")

@@ -151,7 +151,6 @@ def _runs(words: list[str]) -> Iterator[str]:
 
 
 def _letters(text: str) -> str:
-    """The letters and digits of a text in one form and case."""
     return "".join(filter(str.isalnum, normalize_unicode(comparable(text)).casefold()))
 
 
@@ -176,7 +175,6 @@ def _exact(parts: Sequence[Words], source: Source, doubt: str) -> Match | None:
 
 
 def _closest(parts: Sequence[str], source: Source) -> Match:
-    """The passages most like each part, in order, and what they amount to."""
     minimum, differing, begin = 1.0, "", 0
     spans: list[tuple[int, int]] = []
     for part in parts:

@@ -162,7 +162,6 @@ def _chain(
 
 
 def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Locations]:
-    """The content of one format.yaml, with its rubric in it."""
     data, locations = _read_located(folder, FILE)
     name = data.pop("name", folder.name)
     if name != folder.name:
@@ -230,7 +229,6 @@ def merge(
 
 
 def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
-    """The templates in a folder of the user's."""
     texts: dict[str, str] = {}
     for path in [] if folder.shipped else sorted(folder.path.glob("[!.]*.j2")):
         if not re.fullmatch(r"[\w.-]+", path.name):

@@ -53,7 +53,6 @@ def copy_format(name_or_path: str, name: str, to: str) -> CopiedFormat:
 
 
 def _files(folders: Sequence[loader.FormatFolder], name: str) -> dict[str, str]:
-    """The files of the copy: format.yaml, the rubric and the templates."""
     text = _data(folders)
     text = re.sub(r"^name:.*$", f"name: {name}", text, flags=re.MULTILINE)
     files = {loader.FILE: text}

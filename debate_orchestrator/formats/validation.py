@@ -63,7 +63,6 @@ def validate(
 
 
 def _model_problems(items: Sequence[Any], where: Callable[[Keys], str]) -> Iterator[str]:
-    """The errors over the whole model."""
     for item in items:
         if isinstance(invalid := item.get("ctx", {}).get("error"), InvalidFormat):
             yield from (f"{where(keys)}: {message}." for keys, message in invalid.problems)

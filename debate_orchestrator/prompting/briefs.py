@@ -254,7 +254,6 @@ _FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
 
 
 def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = None) -> dict[str, Any]:
-    """Everything a template of this turn may name."""
     heard_turns = _turns_heard(debate, turn)
     fixed = _of_format(debate) | (_of_rubric(debate) if turn.judging else {})
     values = fixed | _common(debate, turn) | _for_role(debate, turn, heard_turns)
@@ -264,7 +263,6 @@ def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = N
 
 
 def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
-    """The values in every brief from the setup, the issues and the floor."""
     format, settings, mirror = debate.format, debate.opened.settings, debate.mirror
     as_they_are = {side: side for side in format.sides}
     actual_sides = mirror.keys(as_they_are) if turn.mirrored else as_they_are
@@ -292,7 +290,6 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
 
 
 def _of_format(debate: DebateState) -> dict[str, Any]:
-    """The values in every brief from the format."""
     format = debate.format
     return {
         "sides": format.sides,
@@ -314,7 +311,6 @@ def quote_tags(format: Format) -> QuoteRules | None:
 
 
 def _of_rubric(debate: DebateState) -> dict[str, Any]:
-    """The values in every judge's brief from the rubric."""
     rubric = debate.format.rubric
     return {
         "scale": {"least": f"{rubric.minimum:g}", "most": f"{rubric.maximum:g}"},
@@ -383,7 +379,6 @@ def _for_role(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]
 
 
 def _for_debater(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
-    """The values that templates of a side's turn may name, and of a clerk's."""
     other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
     theirs = [entry["turn"] for entry in heard_turns if entry["turn"]["seat"] == other]
     return {

@@ -244,7 +244,6 @@ def _means_nothing(field: Field, value: Any) -> bool:
 
 
 def _quoted(value: Any) -> str:
-    """A value of a reply for a message."""
     return "null" if value is None else short_repr(value)
 
 

@@ -64,7 +64,6 @@ class Command(Provider):
             raise self._broken(f"bytes that are not UTF-8 at offset {error.start}", run) from None
 
     def _broken(self, what: str, run: ProgramRun, hint: str = "") -> TransientError:
-        """The error for a run that gave no reply, with the part of it that had come."""
         text = bytes(run.stdout[: LIMITS.max_reply_chars]).decode("utf-8", "replace")
         error = call_errors.broken_reply(self.name, what, self._reply(text) if text else None, hint)
         error.tries = call_errors.MAX_TRIES

@@ -78,7 +78,6 @@ def model_sources(permissions: Permissions = NO_PERMISSIONS) -> list[ModelSource
 
 
 def _installed() -> list[ModelSource]:
-    """The programs that can speak."""
     return [
         ModelSource(spec=f"command:{command}", ready=True, about=f"{name} is installed")
         for name, command in _PROGRAMS.items()
@@ -249,7 +248,6 @@ def _names(listing: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
 
 
 def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Failure | None]:
-    """The JSON at an address, or what went wrong."""
     try:
         with servers.opener(url).open(
             urllib.request.Request(url, headers=headers), timeout=LIMITS.lookup_seconds

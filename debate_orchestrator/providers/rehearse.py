@@ -213,7 +213,6 @@ class Filler:
         return items
 
     def _scores(self, seed_text: str) -> dict[str, float]:
-        """A score for each criterion."""
         scores: dict[str, float] = {}
         for name in self._context.criteria:
             self._value_count += 1

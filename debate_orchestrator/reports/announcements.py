@@ -139,7 +139,6 @@ def _announce_issues(debate: DebateState, turn: str = "") -> Iterator[Announceme
 
 
 def _results(debate: DebateState, n: int) -> Iterator[Announcement]:
-    """The announcements when all turns of the nth stage are taken."""
     stages = debate.stages
     first = stages[n][0]
     for turn in stages[n]:
@@ -230,7 +229,6 @@ def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announceme
 
 
 def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """The recommendation of the decision brief; empty if there is none."""
     decision_brief = rapporteur.decision_brief(debate)
     if decision_brief is not None and (advice := decision_brief.data.get("recommendation")):
         text = recommendation(advice["sure"], advice["do"])
@@ -240,7 +238,6 @@ def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announ
 
 
 def _announce_votes(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """The announcements of the votes in a slot; none before all are cast."""
     if turn.round is not None:
         return _announce_round(debate, turn.round)
     return (

@@ -224,7 +224,6 @@ def _cell(run: ComparedDebate, parsed_ballot: ParsedBallot | None) -> str:
 
 
 def _judges(runs: Sequence[ComparedDebate]) -> PlainTable | None:
-    """A row for each judge of each run."""
     votes = [(run, seat, votes_of_judge) for run in runs for seat, votes_of_judge in run.votes_by_judge().items()]
     places = sorted(
         {place for _, _, votes_of_judge in votes for place in votes_of_judge}, key=lambda place: (place == FINAL, place)

@@ -246,12 +246,10 @@ def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
 
 
 def _round_numbers(debate: DebateState) -> list[int]:
-    """The rounds in which a turn was taken."""
     return sorted({turn.round for turn in schedule.turns_taken(debate) if turn.round is not None})
 
 
 def _setup(debate: DebateState) -> dict[str, Any]:
-    """The fields that were decided before the first word."""
     format, settings, arguing, cast = debate.format, debate.opened.settings, arguing_sides(debate), speakers(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in format.seats and RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, is_taken in others if is_taken))
@@ -434,7 +432,6 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
 
 
 def _disputed_claims(record: Mapping[str, Any], sides: Sequence[str]) -> Iterator[DisputedClaim]:
-    """The rows of the dissent record."""
     for row in record["rows"]:
         positions = {side: row[side] for side in sides if side in row}
         turns = tuple(row.get("turns", ()))

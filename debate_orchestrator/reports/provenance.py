@@ -85,7 +85,6 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
 
 
 def _earlier_debate(debate: DebateState) -> Iterator[Note]:
-    """The source of a debate that is judged again."""
     earlier_debate, name_of = debate.opened.earlier_debate, debate.format.name_of
     if earlier_debate is None:
         return

@@ -144,7 +144,6 @@ def _judges(debate: DebateState) -> Iterator[_Rater]:
 
 
 def _of_vote(vote: Vote | None) -> ParsedBallot | None:
-    """The value of a judge's vote."""
     if vote is None or vote.absent:
         return None
     likely = [ballot.probability for ballot in vote.parsed_ballots if vote.stable and ballot.probability is not None]

@@ -206,7 +206,6 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
 
 
 def _counts(report: ReportModel) -> Iterator[str]:
-    """The sentences that a reader needs to add the votes up."""
     votes, judging = report.judging.votes, report.judging
     if len(votes) > 1:
         what = "Labels" if judging.labelled else "Votes"
@@ -219,7 +218,6 @@ def _counts(report: ReportModel) -> Iterator[str]:
 
 
 def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
-    """The vote of each judge before the first word and after the last."""
     if not report.judging.pre_debate_votes:
         return None
     after = {vote.judge: vote for vote in report.judging.votes}
@@ -305,7 +303,6 @@ def _conduct(report: ReportModel) -> Iterator[str]:
 
 
 def _named_faults(report: ReportModel, fields: FieldText) -> Iterator[Phrase]:
-    """The faults that judges name, each once."""
     phrases: dict[Phrase, None] = {}
     for ballot in report.turns:
         for row in (ballot.fields or {}).get("faults") or [] if ballot.is_vote else ():
@@ -364,7 +361,6 @@ def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) 
 
 
 def _page_findings(citation: Citation, as_of: str | None) -> Phrase:
-    """Title, date, the nearest passage and the obstacle."""
     parts = [phrase("title ", literal(quoted(citation.title)))] if citation.title else []
     if citation.date:
         late = phrase(" (", strong("later than ", literal(as_of or "")), ")") if citation.late else ()
@@ -378,7 +374,6 @@ def _page_findings(citation: Citation, as_of: str | None) -> Phrase:
 
 
 def _archive_phrase(citation: Citation) -> Phrase:
-    """The file in the archive, and the beginning of its digest."""
     parts = [literal(citation.archived)] if citation.archived else []
     parts += [phrase("sha256 ", literal(citation.sha256[:_DIGITS]))] if citation.sha256 else []
     return join(", ", parts)

@@ -170,7 +170,6 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
 
 
 def _why_it_is_lost(vote: Vote) -> str:
-    """The reason that a vote counts for nothing."""
     if vote.absent:
         return "cast no ballot that counts"
     return "abstained" if vote.stable else "changed its vote when the sides were exchanged"

@@ -285,7 +285,6 @@ def _must_be_short(path: str) -> None:
 
 
 def _texts(value: object) -> list[str]:
-    """The texts in a value that may be one text or several."""
     values = value if isinstance(value, list | tuple) else [value]
     return [text for text in values if isinstance(text, str)]
 

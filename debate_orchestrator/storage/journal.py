@@ -223,7 +223,6 @@ class JournalWriter:
 
     @property
     def _name(self) -> str:
-        """The path as messages show it."""
         return name_of(self.path)
 
     def _read_all(self) -> bytes:

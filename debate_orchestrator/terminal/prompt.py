@@ -157,7 +157,6 @@ class Prompter:
             raise Quit() from None
 
     async def _read(self, question: Question) -> str:
-        """The line typed in answer to a question."""
         values = [value for value, _ in question.choices]
         self._selected = values.index(question.default) if question.default in values else None
         self._question = question._replace(on_change=lambda text: None)

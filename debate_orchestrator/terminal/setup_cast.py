@@ -76,7 +76,6 @@ class CastQuestions:
         return [*choices, (model_spec.REHEARSE, "", rehearsal), ("seats", "", None)]
 
     def _cast_of_one(self, text: str) -> Cast:
-        """A cast with one model in every seat."""
         spec = self._check_spec("cast", text)
         return cast_of(self._conversation.setup_questions.format, lambda seat: spec)
 

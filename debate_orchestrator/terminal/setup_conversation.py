@@ -176,7 +176,6 @@ class SetupConversation(SetupBase):
     # What is asked next
 
     def _next(self) -> str:
-        """The next question that is not answered and has no default."""
         if not self.state.progress.topics:
             return "topic"
         if not {*seats_needed(self.setup_questions.format)} <= set(self.state.answers.get(_CAST, ())):
@@ -223,7 +222,6 @@ class SetupConversation(SetupBase):
         return positions_without_model(topic, self.setup_questions.format.sides, rehearsal=self.rehearses)
 
     def _step(self, key: str) -> None:
-        """Puts a question, or has a moderator's work done."""
         if key.startswith("setup."):
             self.moderate()
         elif key == _CAST:
@@ -249,7 +247,6 @@ class SetupConversation(SetupBase):
         self.state = with_answers(self.state, "user", cast=cast)
 
     def _ask(self, key: str) -> None:
-        """Puts a question of the setup and takes its answer. Raises BadSettings or BadFile."""
         ask = self.setup_questions.question(self.state, key)
         self.state = self.setup_questions.mark_asked(self.state, ask)
         question = self._question(ask)
@@ -284,7 +281,6 @@ class SetupConversation(SetupBase):
         )
 
     def _take(self, key: str, answer: str) -> None:
-        """Takes an answer as it was typed."""
         if answer.lower() in self.setup_questions.words.automatic:
             raise BadSettings(self.texts.messages["needed"])
         ask = self.setup_questions.question(self.state, key)
@@ -305,7 +301,6 @@ class SetupConversation(SetupBase):
             self.prompter.show(self.texts.messages["made"].format(folder=folder))
 
     def _edit(self, key: str) -> None:
-        """Edits what is to be confirmed; it is then put to be confirmed again."""
         try:
             if key == "topic_ok":
                 wording = self.texts.questions["reword"]
@@ -321,7 +316,6 @@ class SetupConversation(SetupBase):
             return
 
     def _ask_context(self) -> None:
-        """Asks for files or addresses both sides may draw on."""
         wording = self.texts.questions[_CONTEXT]
         current_answer = ", ".join(self.state.answers.get(_CONTEXT) or [])
         help = self.texts.messages["kept"] if current_answer else wording.help
@@ -400,7 +394,6 @@ class SetupConversation(SetupBase):
             return None, error.problems
 
     def _ask_what_to_change(self) -> str:
-        """The question whose answer is to be changed."""
         answers = self.state.answers
         values = {
             "topic": _summary(answers["topic"]),
@@ -419,7 +412,6 @@ class SetupConversation(SetupBase):
 
 
 def _earlier(current_answer: str) -> tuple[str, ...]:
-    """The existing answer, for the arrow keys."""
     return (one_line(current_answer),) if current_answer else ()
 
 
@@ -429,7 +421,6 @@ def _kind(key: str) -> str:
 
 
 def _summary(value: object) -> str:
-    """An answer in a line."""
     if isinstance(value, dict):
         return " / ".join(one_line(str(part)) for part in value.values())
     if isinstance(value, list):

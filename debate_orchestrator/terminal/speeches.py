@@ -169,5 +169,4 @@ def has_columns(count: int, width: int) -> bool:
 
 
 def _join_columns(columns: Sequence[Sequence[Text]], width: int) -> list[Text]:
-    """The rows of columns beside each other."""
     return [beside(cells, width) for cells in zip_longest(*columns)]

@@ -247,7 +247,6 @@ class Batches:
         return results
 
     def _pending(self, batch: Batch, problems: Sequence[str]) -> ReplyPending:
-        """The error for calls that wait for a batch."""
         file = name_of(self._file.path)
         if batch.id is None:
             problem = (

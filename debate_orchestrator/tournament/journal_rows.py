@@ -132,7 +132,6 @@ def _read_all(paths: Sequence[str], debates_folder: Path) -> tuple[list[_Debate]
 
 
 def _imported_notes(imported: Any, folder: str) -> list[str]:
-    """The notes made when rows were imported."""
     notes = imported.get("notes", []) if isinstance(imported, dict) else None
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         problem = f"{name_of(os.path.join(folder, SPEC))}: {IMPORTED} is not what an import writes."
@@ -248,7 +247,6 @@ def _model(specs: Sequence[str], names: Mapping[str, str]) -> str | None:
 
 
 def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
-    """The usage of each side and of the panel."""
     report, seconds = debate.report, _seconds(debate.entries)
     roles = {seat: _SEATS.get(seat, "judge") for seat in report.seats if seat in _SEATS or seat.startswith("judge")}
     usage: dict[Any, RoleUsage] = {}
@@ -312,7 +310,6 @@ def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, str], repe
 
 
 def _scores(turn: TurnReport) -> dict[str, tuple[float, float]]:
-    """Dimension to the points of pro and con."""
     scores = (turn.fields or {}).get("scores")
     if not isinstance(scores, dict) or not {"a", "b"} <= set(scores):
         return {}

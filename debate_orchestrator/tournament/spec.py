@@ -255,7 +255,6 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _format_problems(data: Mapping[str, Any], loaded_format: Format) -> Iterator[str]:
-    """The parts that do not fit the format."""
     phases = dict.fromkeys(phase.name for phase in (*loaded_format.before, *loaded_format.round, *loaded_format.after))
     yield from _unknown("budgets", data.get("budgets"), phases, f"a phase of the format {loaded_format.name}")
     if JUDGE not in loaded_format.seats and _pool(data):

@@ -110,7 +110,6 @@ def in_folder(format: Any, folder: str) -> Any:
 
 
 def _models(value: Any) -> Any:
-    """A list of models, each with name and spec."""
     return [as_model(model) for model in value] if isinstance(value, list) else value
 
 

@@ -81,7 +81,6 @@ def _csv_text(text: str) -> str:
 
 
 def _add_ratings(database: sqlite3.Connection, ratings: Ratings) -> None:
-    """The ratings as SQL tables, in their order."""
     fit = ratings.fit
     database.executemany("INSERT INTO elo VALUES (?, ?, ?, ?, ?, ?)", ratings.elo)
     if fit is not None:
@@ -132,7 +131,6 @@ FROM points JOIN debates USING (debate) WHERE complete GROUP BY debate, dimensio
 
 
 def _database(rows: Rows) -> sqlite3.Connection:
-    """The rows as SQL tables, with the statistics that SQLite lacks."""
     database = sqlite3.connect(":memory:")
     database.executescript(_SCHEMA)
     database.executemany(

@@ -82,7 +82,6 @@ class Dashboard:
         return await in_thread(lambda: html_response(template, code, **values))
 
     def _address_of(self, journal: str) -> str:
-        """The address of the page of a debate."""
         return f"{self._address}/debates/{quote(journal.removesuffix(JOURNAL), safe='')}"
 
     async def debates(self, request: Request) -> Response:
@@ -184,7 +183,6 @@ class Dashboard:
         return await self._page("debate.html.j2", **await in_thread(values))
 
     def _values(self, debate: DebateState, linked: LinkedDebate) -> dict[str, Any]:
-        """The values of a debate's page besides its blocks and its status."""
         format, name = debate.format, linked.name
         return {
             "name": name,

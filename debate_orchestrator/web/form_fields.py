@@ -114,7 +114,6 @@ def _with_issue_lines(
 
 
 def _hint(question: fields.FormQuestion, shape_context: ShapeContext) -> str:
-    """The kind of answer that is expected of a person at a form."""
     several = question.field.kind in ("choices", "turns")
     expected = fields.typed_hint(question, shape_context) or ("choose one or more" if several else "choose one")
     if question.ends:

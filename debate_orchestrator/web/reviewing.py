@@ -216,7 +216,6 @@ def _linked(request: Request, reviewed: ReviewedDebate) -> LinkedDebate:
 
 
 def _parts(reviewed: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The speeches of the sides, under headings."""
     return [
         (heading, [_article(reviewed.form.debate, turn) for turn in turns])
         for heading, turns in speeches_for_review(build_report(reviewed.entries, journal=reviewed.path))

@@ -132,7 +132,6 @@ def head_to_head(model_games: Iterable[Game]) -> dict[tuple[str, str], Record]:
 
 
 def _results(keyed: Iterable[tuple[_Key, Game]]) -> dict[_Key, list[int]]:
-    """The number of games of each key that were won, lost and tied."""
     counts: dict[_Key, Counter[Result | None]] = defaultdict(Counter)
     for key, game in keyed:
         counts[key][game.result] += 1

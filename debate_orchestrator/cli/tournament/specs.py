@@ -200,7 +200,6 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
-    """A forecast as plain data."""
     cost, low, high = expected.cost()
     input_tokens, output_tokens = expected.tokens
     return {
@@ -238,7 +237,6 @@ def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> It
 def _estimate_lines(
     spec: TournamentSpec, schedule: Sequence[ScheduledDebate], expected: TournamentEstimate
 ) -> Iterator[str]:
-    """The expected cost and time of a schedule, in words."""
     from debate_orchestrator.providers import pricing
 
     topics = len({scheduled.topic_id for scheduled in schedule})

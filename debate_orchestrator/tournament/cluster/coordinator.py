@@ -307,5 +307,4 @@ class Coordinator:
                 write_bytes_atomic(path, data)
 
     def _name_of(self, debate_id: str) -> str:
-        """The name of a debate's rows in the database for messages."""
         return f"{self.database.address}: {debate_id}"

@@ -263,7 +263,6 @@ class Worker:
             del self._jobs[task]
 
     async def _run_debate(self, tournament: str, debate_id: str) -> None:
-        """Runs a debate, and records its status afterwards."""
         async with self._loading:  # debates that begin together have one run, with its limits
             current = await self._pass(tournament)
         scheduled = current.debates.get(debate_id) if current is not None else None

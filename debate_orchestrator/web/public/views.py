@@ -289,7 +289,6 @@ def _report(path: str, version: object) -> str:
 
 
 def _status(page_state: PageState, *, complete: bool) -> str:
-    """The status of a debate that does not run, as HTML."""
     return pages.render("public/status.html.j2", complete=complete, **page_state._asdict())
 
 
