@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _PACE = 600.0
 """Words a minute by default: slower than a glance, faster than aloud."""
 _MAX_SPEED = 100_000
-"""Words a minute at most."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

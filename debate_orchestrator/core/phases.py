@@ -39,7 +39,6 @@ MAX_PHASES = 250
 MAX_SECTION_TURNS = 500
 """Turns of a section: before the rounds, in one of them or after them."""
 MAX_TURNS = 5_000
-"""Turns of a whole debate."""
 MAX_STRICTNESS = 20
 MAX_FORMAT_COUNT = 10_000_000
 MAX_SCORE = 1_000_000
@@ -71,7 +70,6 @@ class Seat(FrozenModel):
 
     name: DisplayName
     side: DisplayName = ""
-    """Pro or Con, for a debater."""
     tag: DisplayName
     """The seat in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
 
@@ -115,7 +113,6 @@ class Phase(FrozenModel):
     option: Literal["each round", "blind", "issues", "brief"] | None = None
     """Only where the setup asks for it: ballots after each round or before the first word, issues, decision brief."""
     target_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS, alias="words")
-    """About how many words are asked for."""
     max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT, alias="tokens")
     """The most tokens that a reply may have, where the provider takes such a limit."""
     min_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS, alias="least_words")

@@ -76,7 +76,6 @@ class Field(FrozenModel):
     """The limits of a number. For a list, how many items are asked for; a reply with more or fewer is accepted."""
     is_integer: bool = PydanticField(default=False, alias="whole")
     max_words: int | None = PydanticField(default=None, alias="words")
-    """The maximum number of words of a text."""
     requested_max_words: int | None = PydanticField(default=None, alias="asked_words")
     """The maximum number of words that is asked for. A longer reply is accepted; the rapporteur's is sent back once."""
     numbered: str = PydanticField(default="", pattern=r"^[A-Z]?$")

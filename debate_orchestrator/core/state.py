@@ -48,7 +48,6 @@ class DebatePlan:
     opened: Opened
     slots: tuple[Slot, ...]
     slot_indexes: Mapping[str, int]
-    """Slot id to its index in `slots`."""
     sections: Mapping[Section, Sequence[Slot]]
     speaking_order: tuple[str, ...]
     """The sides, the one that was chosen to speak first before the others."""
@@ -97,7 +96,6 @@ class DebateState:
     opened: Opened
     plan: DebatePlan = field(compare=False)
     cast: Mapping[str, tuple[str, ...]]
-    """The specs that fill the seats now."""
     max_cost: float | None
     retry_for: float
     """Seconds that a turn's calls may be silent or retried now before the debate is paused."""

@@ -45,7 +45,6 @@ class VisibleText(FrozenModel):
 
     text: str
     words: int
-    """The number of words that are heard."""
     dropped: int = 0
     """The number of words after those, which are not heard."""
     quotes: tuple[Quote, ...] = ()

@@ -68,7 +68,6 @@ class Document(NamedTuple):
     """The word for it in the brief, such as the id of a turn."""
     heading: str
     body: str
-    """The author's text."""
     notes: tuple[str, ...] = ()
     """The program's notes on it, shown below it."""
 

@@ -60,7 +60,6 @@ class ModelSource(FrozenModel):
     about: str
     """The findings, or what is missing."""
     models: tuple[str, ...] = ()
-    """The models that the server lists, as far as they are kept."""
     more: int = 0
     """The number of further models that the server lists."""
 

@@ -22,7 +22,6 @@ class Api(NamedTuple):
     key_variables: tuple[str, ...]
     """Environment variables that may hold the key, best first."""
     url: str
-    """The base address."""
     url_variable: str = ""
     """The environment variable that replaces the address."""
     needs_key: bool = True
@@ -58,9 +57,7 @@ class Api(NamedTuple):
 
 class ProviderEntry(NamedTuple):
     kind: str
-    """The first word of its specs."""
     example: str
-    """The form of its specs."""
     module: str = ""
     """Its module, relative to this package; empty for the host."""
     about: str = ""

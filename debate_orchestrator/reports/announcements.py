@@ -21,10 +21,8 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
 _REASONS = ("justification", "reasons")
-"""The fields of a ballot that say why."""
 
 _STATUSES = ("unresolved", "partially resolved", "resolved by consensus")
-"""The statuses of a claim in the dissent record."""
 Kind = Literal[
     "rehearsal",  # stand-ins speak
     "round",  # the banner of a round
@@ -51,7 +49,6 @@ class Announcement(NamedTuple):
     text: str
     severity: Literal["info", "warning"] = "info"
     turn_id: str = ""
-    """The turn it is about, if it is about one."""
 
     def shown_alone(self, debate: DebateState) -> str:
         """The text where no heading is above it: a judge's words begin with the judge's name."""

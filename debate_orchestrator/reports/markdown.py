@@ -23,7 +23,6 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import decimals
 
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
-"""Headings of the parts outside the rounds."""
 REVIEW_PREFIX = "# Debate to Be Reviewed"
 """The beginning of the debate as reviewers read it."""
 COMPARISON_PREFIX = "# Debate Comparison"

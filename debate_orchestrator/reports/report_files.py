@@ -105,14 +105,11 @@ class Checksum(NamedTuple):
     """The checksum that a report states, and whether it fits."""
 
     version: str
-    """Of the package that made the report."""
     lines: int
     schema_version: int
     """The version of the journal's format."""
     last_hash: str
-    """The hash of the journal's last line then."""
     digest: str
-    """The checksum that the report states."""
     fits: bool
     """Whether that is the sha256 of its bytes."""
 

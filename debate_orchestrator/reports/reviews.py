@@ -57,7 +57,6 @@ class ReviewerBallot(FrozenModel):
     before: str | None
     """The position held before reading: a side or `undecided`; None if that was not asked."""
     after: str | None
-    """The same after it."""
     rounds: dict[int, ParsedBallot]
     final: ParsedBallot
     """Its vote on the debate as a whole; if judges only score, the side that scores better wins."""

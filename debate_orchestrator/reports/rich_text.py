@@ -143,9 +143,7 @@ class FieldPart(NamedTuple):
     phrase: Phrase = ()
     """The text on the line of the title, or the quoted text."""
     items: tuple[Phrase, ...] = ()
-    """Of a list."""
     text: str = ""
-    """A whole speech."""
 
 
 def _leads(field: Field) -> bool:

@@ -268,7 +268,6 @@ class FirstScreen(NamedTuple):
     open_claims: tuple[tuple[str, DisputedClaim], ...]
     """Claim id to claim, the most disputed first, at most `MAX_OPEN`."""
     open_count: int
-    """The total number of open claims."""
     next_step: str
     """A judge's recommendation for what to do next; may be empty."""
     unchecked: tuple[str, ...]

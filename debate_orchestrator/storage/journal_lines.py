@@ -36,12 +36,10 @@ from debate_orchestrator.util.numbers import numbers_of
 from debate_orchestrator.util.redact import redactor
 
 SCHEMA = 1
-"""The version of the journal's format."""
 _SUFFIX_LENGTH = len(',"hash":""}') + 64
 """Bytes of the end of a line that states its hash."""
 _FIRST_PREV = "0" * 64
 BEGINNING = b'{"n":1,"at":"'
-"""The beginning of every journal."""
 _AT = re.compile(r"[0-9A-Za-z:.+ -]{1,40}")
 """The time at which a line was written. Reports show a part of it as it is: it has no markup and no controls."""
 

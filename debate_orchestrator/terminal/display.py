@@ -25,7 +25,6 @@ SIDES = ("bold cyan", "bold yellow")
 """The styles of the sides, in the order of the format: colours that a terminal's theme keeps readable."""
 JUDGE, ALARM = "bold magenta", "bold red"
 SEPARATOR = " │ "
-"""The separator of two columns."""
 _COLUMN = "column"
 """In the style of a part: the column of the terminal where it begins, from 1."""
 

@@ -20,7 +20,6 @@ from debate_orchestrator.util.errors import BadFile, JournalWriteError
 _LOG = logging.getLogger(__name__)
 BATCHES = "batches.jsonl"
 _BEGINNING = b'{"batch": "'
-"""The beginning of every line."""
 
 
 @dataclass

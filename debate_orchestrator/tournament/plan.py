@@ -52,7 +52,6 @@ class ScheduledDebate(FrozenModel):
     repetition: int
     seed: int
     judges: tuple[str, ...]
-    """The names of the panel."""
     reserve: tuple[str, ...] = ()
     """The names of the other judges who may judge, in the order in which they replace one who fails."""
 

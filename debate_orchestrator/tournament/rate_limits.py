@@ -88,7 +88,6 @@ class Limiter:
         self._allowed, self._allowed_since, self._slow_growth = float(FIRST_CONCURRENCY), now, False
         self._paused_until, self._throttled_in_a_row = 0.0, 0
         self.throttled = 0
-        """The total number of throttled calls."""
 
     @property
     def buckets(self) -> dict[str, Bucket]:

@@ -75,7 +75,6 @@ class DebateRow(FrozenModel):
     """The model that argues for the topic; None if it is not known."""
     con: _Name | None
     first: Side | None = None
-    """The first speaker; None if unknown."""
     winner: Winner | None
     """The panel's; consensus counts as a tie, and None is not a decision."""
     complete: bool = True
@@ -112,7 +111,6 @@ class BallotRow(FrozenModel):
     round: _Count | None = Field(default=None, alias="turn")
     """The round after which it was cast, from 1; None for a ballot on the whole debate."""
     final: bool = True
-    """Whether it judges the whole debate."""
     mirrored: bool = False
     """Whether the judge saw the sides exchanged."""
     counted: bool = True

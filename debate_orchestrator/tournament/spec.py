@@ -78,10 +78,8 @@ class Topic(FrozenModel):
 
     id: str
     motion: Text
-    """The sentence that is debated."""
     category: Annotated[str, Field(max_length=MAX_CATEGORY_LENGTH)]
     position_a: Text
-    """The position of the pro side."""
     position_b: Text
 
 
@@ -124,7 +122,6 @@ class TournamentSpec(FrozenModel):
     lengths: dict[str, PhaseLengths] = Field(default={}, alias="budgets")
     """The maximum length of speeches, by phase."""
     settings: dict[str, Any] = {}
-    """Settings of every debate."""
     added: tuple[str, ...] = ()
     """Names of the models that were added later, in that order. Each meets all models before it."""
     loaded_format: Format = Field(alias="rules")

@@ -207,7 +207,6 @@ class JournalWriteError(PermanentFailure):
     def __init__(self, problems: str | Iterable[str], why: str = "", *, hint: str = ""):
         super().__init__(problems, hint=hint)
         self.why = why
-        """The cause, in a few words."""
 
 
 class DiskFull(PermanentFailure, BadFile):

@@ -40,7 +40,6 @@ class Progress:
         """By debate, the turns whose calls were begun in this run and have not ended. A reply may also be that to a
         call of an earlier run, from a batch."""
         self.completed = 0
-        """Debates completed in this run."""
         self.last: deque[tuple[ScheduledDebate, DebateStatus]] = deque(maxlen=WINNERS_SHOWN)
 
     def __call__(self, scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:

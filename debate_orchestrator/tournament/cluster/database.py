@@ -34,7 +34,6 @@ _LOG = logging.getLogger(__name__)
 SCHEMA = "debate_orchestrator"
 """The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
 VERSION = 7
-"""The version of the tables below."""
 _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
 RETRY_SECONDS = 1.0
