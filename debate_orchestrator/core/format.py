@@ -23,7 +23,9 @@ from debate_orchestrator.core.phases import (
     MAX_SECTION_TURNS,
     MAX_STRICTNESS,
     NAME_PATTERN,
+    NO_NEW_GROUND,
     OUTCOMES,
+    PRE_DEBATE_VOTE,
     RAPPORTEUR,
     SEATS,
     TAG_PATTERN,
@@ -92,7 +94,7 @@ class Format(FrozenModel):
     after_decline: Literal["goes on", "verdict"] = PydanticField(default="goes on", alias="after_refusal")
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
-    """`votes`: the side with more votes wins. `swing`: the side that gained more votes since the blind ballots wins."""
+    """`votes`: the side with more votes wins. `swing`: the side that gained more since the pre-debate vote wins."""
     winner_of: dict[PrintableKey, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
     judged_by: str = PydanticField(default="", pattern=rf"{NAME_PATTERN}|^$")
@@ -137,7 +139,7 @@ class Format(FrozenModel):
     @property
     def can_say_no_new_ground(self) -> bool:
         """Whether judges say after a round whether another one would find no new ground."""
-        return any("dry" in self.shapes.get(phase.reply, {}) for phase in self.round)
+        return any(NO_NEW_GROUND in self.shapes.get(phase.reply, {}) for phase in self.round)
 
     @property
     def can_be_mirrored(self) -> bool:
@@ -237,12 +239,12 @@ class Format(FrozenModel):
                     yield (section, n, "name"), f"two phases are called {phase.name!r}"
                 names.add(phase.name)
                 yield from (((section, n, *keys), problem) for keys, problem in self._problems_of_phase(phase))
-                if phase.option == "blind" and not (section == "before" and self.is_vote(phase)):
+                if phase.option == PRE_DEBATE_VOTE and not (section == "before" and self.is_vote(phase)):
                     yield (
                         (section, n, "option"),
                         f"phase {phase.name!r} has the option blind, but is not a vote before the rounds",
                     )
-                if section == "before" and phase.option != "blind" and self.is_vote(phase):
+                if section == "before" and phase.option != PRE_DEBATE_VOTE and self.is_vote(phase):
                     yield (section, n), f"phase {phase.name!r} votes before the rounds without the option blind"
                 if phase.triggered_by and _TRIGGER_FIELDS[phase.triggered_by] not in {
                     (field, section) for field in earlier_fields
@@ -260,7 +262,7 @@ class Format(FrozenModel):
                     (section, voting[-1]),
                     f"phase {voting_name!r} votes after phase {answering_name!r}, which answers a vote",
                 )
-        if self.decided_by == "swing" and not any(phase.option == "blind" for phase in self.before):
+        if self.decided_by == "swing" and not any(phase.option == PRE_DEBATE_VOTE for phase in self.before):
             problem = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
             yield ("decided_by",), problem
         if CLERK in self.active_seats() and not any(CLERK in phase.heard_by for phase in self.phases()):

@@ -24,8 +24,12 @@ RAPPORTEUR = "rapporteur"
 """Draws up the list of issues and writes the decision brief, without argument or vote. It hears what the judge does."""
 DEBATING_SEATS = ("a", "b", JUDGE)
 SEATS = (*DEBATING_SEATS, CLERK, RAPPORTEUR)
+PRE_DEBATE_VOTE = "blind"
+"""The option of the phase in which judges vote before the first word."""
 ISSUES, DECISION_BRIEF = "issues", "brief"
 """The options of the phases in which the rapporteur takes its turns."""
+NO_NEW_GROUND = "dry"
+"""The field in which a judge says whether another round would find no new ground."""
 VOTE_FIELDS = {"scores", "winner", "label"}
 """The fields that make a judge's shape a vote."""
 TIE = "tie"

@@ -12,7 +12,16 @@ from typing import NamedTuple
 
 from debate_orchestrator.core import rapporteur, speech_rules, tally
 from debate_orchestrator.core.events import EndedEarly, Rejected
-from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
+from debate_orchestrator.core.phases import (
+    ISSUES,
+    JUDGE,
+    MIRRORED,
+    NO_DECISION,
+    PRE_DEBATE_VOTE,
+    RAPPORTEUR,
+    Slot,
+    Turn,
+)
 from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.core.state import DebateState, SlotPosition, Stage
 from debate_orchestrator.util import model_spec
@@ -334,7 +343,7 @@ def own_ballot_turns(debate: DebateState, turn: Turn) -> list[Turn]:
     return [
         earlier
         for earlier in turns_taken(debate)
-        if earlier.seat == turn.seat and earlier.mirrored == turn.mirrored and earlier.phase.option != "blind"
+        if earlier.seat == turn.seat and earlier.mirrored == turn.mirrored and earlier.phase.option != PRE_DEBATE_VOTE
         if debate.structured_reply(earlier.id) is not None
     ]
 

@@ -19,7 +19,7 @@ from pydantic import Field, Strict, ValidationError, ValidationInfo, field_valid
 from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE
+from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, PRE_DEBATE_VOTE
 from debate_orchestrator.core.values import FREE_TEXT, JournaledModel, Text
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr, with_hint
@@ -147,6 +147,7 @@ class Settings(JournaledModel):
         _Switch,
         Setting(format_default=lambda format: format.decided_by == "swing", rejudge_group="votes"),
     ] = False
+    """Whether judges also vote before the first word; in code that is the pre-debate vote."""
     each_round: Annotated[_Switch, Setting(format_default=lambda format: format.each_round, rejudge_group="votes")] = (
         False
     )
@@ -178,7 +179,7 @@ class Settings(JournaledModel):
         """The optional phases that are asked for, by their `option`."""
         phases = {
             "each round": self.each_round,
-            "blind": self.blind,
+            PRE_DEBATE_VOTE: self.blind,
             ISSUES: self.issues is True,
             DECISION_BRIEF: self.brief,
         }

@@ -10,7 +10,15 @@ from fractions import Fraction
 from typing import Any
 
 from debate_orchestrator.core.events import StructuredReplyGiven
-from debate_orchestrator.core.phases import AFTER_ROUNDS, BEFORE_ROUNDS, CONSENSUS, MIRRORED, Slot
+from debate_orchestrator.core.phases import (
+    AFTER_ROUNDS,
+    BEFORE_ROUNDS,
+    CONSENSUS,
+    MIRRORED,
+    NO_NEW_GROUND,
+    PRE_DEBATE_VOTE,
+    Slot,
+)
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
 from debate_orchestrator.core.verdict import (
@@ -78,7 +86,7 @@ def _vote_findings(debate: DebateState, vote: Vote) -> dict[str, Any]:
     first, *others = _ballots_of(debate, vote)
     return {
         name: first.get(name)
-        for name in ("convergence", "conceded", "dry")
+        for name in ("convergence", "conceded", NO_NEW_GROUND)
         if all(_comparable(name, other) == _comparable(name, first) for other in others)
     }
 
@@ -215,9 +223,9 @@ def feedback(debate: DebateState, side: str, round: int) -> list[str]:
 
 
 def no_new_ground(debate: DebateState, round: int) -> bool:
-    """Whether more than half of the judges of a round say, by `dry`, that the debate finds no new ground."""
+    """Whether more than half of the judges of a round say that the debate finds no new ground."""
     round_findings = judge_findings(debate, round)
-    return 2 * sum(finding.get("dry") is True for finding in round_findings) > len(round_findings)
+    return 2 * sum(finding.get(NO_NEW_GROUND) is True for finding in round_findings) > len(round_findings)
 
 
 def result(debate: DebateState, round: int) -> RoundResult | None:
@@ -252,7 +260,7 @@ def totals(debate: DebateState) -> dict[str, Fraction]:
 def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
-    slots = [slot for slot in debate.plan.slots if slot.phase.option != "blind"]
+    slots = [slot for slot in debate.plan.slots if slot.phase.option != PRE_DEBATE_VOTE]
     for judge_turns in [voter for slot in slots for voter in debate.plan.judge_turns.get(slot.id, ())]:
         shape, turns = judge_turns.shape, judge_turns.turns
         judge_ballots = [ballot for turn_id in turns if (ballot := debate.structured_reply(turn_id)) is not None]

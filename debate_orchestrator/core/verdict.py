@@ -10,7 +10,7 @@ Total                   the sum of its round scores, unrounded (fractions, so th
 Round winner            the side that more judges vote for; equal, a tie. Votes for a tie count for no side.
 Final winner            the same for a and b; `consensus` where more than half of the votes say so, and after a
                         concession of the whole position: always after a side's own, and with a quorum after one that
-                        ballots found. By swing: the side that gained more votes since the blind verdict, among the
+                        ballots found. By swing: the side that gained more votes since the pre-debate vote, among the
                         judges who voted both times; a tie where no side gained; no decision where fewer such judges
                         than the quorum voted.
 No decision             where fewer judges than the quorum voted for a side, a tie or consensus.

@@ -26,7 +26,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import ContextFile, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, MAX_ROUNDS, Phase, Turn
+from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, MAX_ROUNDS, PRE_DEBATE_VOTE, Phase, Turn
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, Settings
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.shape_rules import Keys, LocatedProblem
@@ -90,7 +90,7 @@ def opening_event(
         each_round=scenario.eventful and "each round" in format.optional_phases,
         issues=ISSUES in format.optional_phases,
         brief=DECISION_BRIEF in format.optional_phases,
-        blind=format.decided_by == "swing" or (scenario.eventful and "blind" in format.optional_phases),
+        blind=format.decided_by == "swing" or (scenario.eventful and PRE_DEBATE_VOTE in format.optional_phases),
     )
     return Opened(
         schema_version=SCHEMA,

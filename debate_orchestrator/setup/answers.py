@@ -112,7 +112,7 @@ SETTING_TEXTS = {
         label="Mirrored votes",
     ),
     "quorum": SettingText("judges whose votes must count for a decision; more than half by default", "# 2", "N"),
-    "blind": SettingText("judges also vote before the first word is said", "# true", label="Blind votes"),
+    "blind": SettingText("judges also vote before the first word is said", "# true", label="Votes before the debate"),
     "each_round": SettingText(
         "judges also vote after every round, in formats in which that is optional",
         "# true",
