@@ -81,7 +81,7 @@ def test_a_server_that_ends_names_the_replies_that_are_lost(fail: Fail, explain:
         await until(lambda: told)
         assert "can't be saved: no room" in told[0] and run.problems
         await runs.shutdown()
-        return runs.lost
+        return runs.lost_count
 
     assert asyncio.run(served()) == 1
     assert sum(line.startswith(LOST) for line in told) == 1
@@ -97,7 +97,7 @@ def test_a_journal_that_takes_no_more_names_the_replies_that_are_lost(fail: Fail
         runs, run = run_of(told, explain)
         await asyncio.wait([run.task])
         await until(lambda: runs.running(J) is None and runs.problems(J))
-        assert runs.lost == sum(line.startswith("Lost: ") for line in told) > 0
+        assert runs.lost_count == sum(line.startswith("Lost: ") for line in told) > 0
         return " ".join(runs.problems(J))
 
     shown = asyncio.run(served(error_sentences))
@@ -156,7 +156,7 @@ def test_positions_are_awaited_when_the_server_ends() -> None:
     path = asyncio.run(begin(runs, opened_event().settings))
     first, *more = journal.read(path).events
     assert isinstance(first, Opened) and first.moderator_replies == DERIVED
-    assert not any(isinstance(event, CallIntended) for event in more) and runs.lost == 0
+    assert not any(isinstance(event, CallIntended) for event in more) and runs.lost_count == 0
 
 
 @pytest.mark.usefixtures("deriving")
@@ -174,7 +174,7 @@ def test_positions_that_a_full_disk_loses_count(monkeypatch: pytest.MonkeyPatch)
     for _ in range(2):
         with pytest.raises(Paused, match="nothing was opened"):
             asyncio.run(begin(runs, opened_event().settings))
-    assert runs.lost == 1
+    assert runs.lost_count == 1
     assert sum(line.startswith("Lost: the positions that were derived") for line in told) == 1
     assert not any(line.startswith("Given up") for line in told)
 

@@ -98,7 +98,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
             showing.cancel()
             with suppress(asyncio.CancelledError):
                 await showing
-        return interruption.requested, worker.lost
+        return interruption.requested, worker.lost_count
 
 
 async def _show(progress: Progress) -> None:

@@ -120,10 +120,10 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
     """Whether a speech concedes the debate: as its event says, or, in journals of earlier versions, by its text."""
     if event.concedes is not None:
         return event.concedes and turn.speaking
-    return turn.speaking and says(debate, debate.format.lines.concede, turn, event.reply)
+    return turn.speaking and has_reserved_line(debate, debate.format.lines.concede, turn, event.reply)
 
 
-def says(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "") -> bool:
+def has_reserved_line(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "") -> bool:
     """Whether a speech says a reserved line, with the `code` of its turn, as its last line and uncut."""
     text = sanitize(reply.text)
     public = public_text(text, debate.format.private)
@@ -157,7 +157,7 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine |
         return None
     reserved = (debate.format.lines.concede, debate.format.lines.decline)
     bare = reply.model_copy(update={"text": without_code(debate, reply.text)})
-    if line_without_code := next((line for line in reserved if says(debate, line, turn, bare)), None):
+    if line_without_code := next((line for line in reserved if has_reserved_line(debate, line, turn, bare)), None):
         return IgnoredLine(line_without_code, lacks_code=True)
     text = without_private_reasoning(debate, reply.text).casefold()
     reserved_line = next((line for line in reserved if _line_pattern(line).search(text)), None)

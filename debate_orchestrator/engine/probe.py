@@ -263,7 +263,7 @@ class ProbeRun:
                 if session.state.complete:
                     self._shared_budget.end_budget(task.path)
         finally:
-            if session.journal.lost:
+            if session.journal.lost_summaries:
                 self._debates.pop(task.path, None)
                 with suppress(UserError):  # another program changed the file
                     self._read(task)

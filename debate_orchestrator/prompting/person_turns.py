@@ -277,9 +277,9 @@ def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     reply = Reply(text=text, brief_digest="", spec=model_spec.HUMAN)
     over = f"The last {dropped_words:,} words are over the limit: they are on record, and no seat hears them."
     remarks = [over] if dropped_words else []
-    if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply):
+    if turn.speaking and speech_rules.has_reserved_line(debate, lines.decline, turn, reply):
         remarks.append("It declines to argue this position, which is put on record.")
-    elif turn.speaking and speech_rules.says(debate, lines.concede, turn, reply):
+    elif turn.speaking and speech_rules.has_reserved_line(debate, lines.concede, turn, reply):
         remarks.append("It concedes the whole debate, which ends the debate.")
     elif ignored := speech_rules.ignored_line(debate, turn, reply):
         remarks.append(lines.advice(ignored.line))

@@ -88,10 +88,10 @@ def parse_reply(
             return Spoke(turn_id=turn.id, reply=reply, concedes=recorded_outcome.concedes and turn.speaking)
         _check_size(turn, speech)
         lines, letters = debate.format.lines, code.text if code else ""
-        if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply, letters):
+        if turn.speaking and speech_rules.has_reserved_line(debate, lines.decline, turn, reply, letters):
             return Declined(turn_id=turn.id, reply=reply)
         _check_speech(debate, turn, speech)
-        concedes = turn.speaking and speech_rules.says(debate, lines.concede, turn, reply, letters)
+        concedes = turn.speaking and speech_rules.has_reserved_line(debate, lines.concede, turn, reply, letters)
         return Spoke(turn_id=turn.id, reply=reply, concedes=concedes)
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"

@@ -165,11 +165,11 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
         return ""
     sentence = f"{n} of {plural(len(votes), 'vote')} count{'s' * (n == 1)}"
     needed = f"{enough} {'is' if enough == 1 else 'are'} needed"
-    why = "; ".join(f"{name(vote.judge)} {_why_it_is_lost(vote)}" for vote in votes if vote not in counting)
+    why = "; ".join(f"{name(vote.judge)} {_why_not_counted(vote)}" for vote in votes if vote not in counting)
     return f"{sentence}, and {needed}: {why}."
 
 
-def _why_it_is_lost(vote: Vote) -> str:
+def _why_not_counted(vote: Vote) -> str:
     if vote.absent:
         return "cast no ballot that counts"
     return "abstained" if vote.stable else "changed its vote when the sides were exchanged"

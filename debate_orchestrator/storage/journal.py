@@ -136,7 +136,7 @@ class WaitingLine(NamedTuple):
     """A line that is kept in memory while the disk is full."""
 
     line: bytes
-    what: str
+    summary: str
     """Its content, in a few words."""
 
 
@@ -198,7 +198,7 @@ class JournalWriter:
     def _set_up(self, path: str, clock: Callable[[], str]) -> None:
         self.path, self._clock = path, clock
         self.entries = []
-        self.lost: list[str] = []
+        self.lost_summaries: list[str] = []
         """The results that could not be saved, in a few words each."""
         self._waiting: list[WaitingLine] = []
         self._size = self._lines_written = self._lines_synced = 0
@@ -241,8 +241,8 @@ class JournalWriter:
     @property
     def unsaved(self) -> list[str]:
         """A sentence on each result that is lost, and on each that waits for room."""
-        return [f"Lost: {what}." for what in self.lost] + [
-            f"{waiting.what} is not saved yet. {_KEPT}" for waiting in self._waiting if waiting.what
+        return [f"Lost: {summary}." for summary in self.lost_summaries] + [
+            f"{waiting.summary} is not saved yet. {_KEPT}" for waiting in self._waiting if waiting.summary
         ]
 
     # Appending
@@ -267,10 +267,10 @@ class JournalWriter:
             self._write_waiting()
             self._write_line(new.line)
         except JournalWriteError as error:
-            if not new.what:
+            if not new.summary:
                 raise
             self._waiting.append(new)
-            self._notify(f"{new.what} can't be saved: {error.why}. {_KEPT}")
+            self._notify(f"{new.summary} can't be saved: {error.why}. {_KEPT}")
         except PermanentFailure:
             self._lose(new)
             raise
@@ -279,7 +279,7 @@ class JournalWriter:
         """Writes the lines that wait for room. Raises JournalWriteError if there is none."""
         while self._waiting:
             self._write_line(self._waiting[0].line)
-            self._notify(f"Saved: {self._waiting.pop(0).what}.")
+            self._notify(f"Saved: {self._waiting.pop(0).summary}.")
 
     def _write_line(self, line: bytes) -> None:
         with write_errors(self._name):
@@ -290,9 +290,9 @@ class JournalWriter:
 
     def _lose(self, line: WaitingLine) -> None:
         """Names what is lost, unless it can be had again at no cost."""
-        if line.what:
-            self.lost.append(line.what)
-            self._notify(f"Lost: {line.what}.")
+        if line.summary:
+            self.lost_summaries.append(line.summary)
+            self._notify(f"Lost: {line.summary}.")
 
     def _notify(self, sentence: str) -> None:
         with suppress(OSError):  # stderr may be closed, or go to the same full disk

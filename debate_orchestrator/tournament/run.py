@@ -151,7 +151,7 @@ class TournamentRun:
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.statuses: dict[str, DebateStatus] = {}
         """By the id of the debate."""
-        self.lost = 0
+        self.lost_count = 0
         """Replies that could not be saved; each was told."""
         self._failures: Counter[str] = Counter()
         self._capped = False
@@ -253,7 +253,7 @@ class TournamentRun:
             async with self._store.open(scheduled.id, make_opened) as journal:
                 await self._take_turns_of(scheduled, journal, openings, stop)
         finally:
-            self.lost += len(journal.lost) if journal is not None else 0
+            self.lost_count += len(journal.lost_summaries) if journal is not None else 0
 
     async def _take_turns_of(
         self, scheduled: ScheduledDebate, journal: JournalWriter, openings: Sequence[Opened], stop: asyncio.Event

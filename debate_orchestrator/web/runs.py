@@ -136,9 +136,9 @@ class ServedDebate:
         return not self.task.done()
 
     @property
-    def lost(self) -> int:
+    def lost_count(self) -> int:
         """The number of replies that could not be saved; each was reported."""
-        return len(self._journal.lost) if self._journal else 0
+        return len(self._journal.lost_summaries) if self._journal else 0
 
     @property
     def stopping(self) -> bool:
@@ -335,7 +335,7 @@ class ServedDebates:
         """By the path of a journal, what is held while it is opened, as long as it is used."""
         self._problems: dict[str, list[str]] = {}
         self._explain, self._notify = explain, notify
-        self._lost = 0
+        self._lost_count = 0
         self._ending = asyncio.Event()
         """Set once no further call is to be made."""
         self._opening = 0
@@ -347,9 +347,9 @@ class ServedDebates:
         return served.problems if served is not None else self._problems.get(path, [])
 
     @property
-    def lost(self) -> int:
+    def lost_count(self) -> int:
         """The number of replies that could not be saved; each was reported."""
-        return self._lost + sum(served.lost for served in self._by_journal.values())
+        return self._lost_count + sum(served.lost_count for served in self._by_journal.values())
 
     def running(self, path: str) -> ServedDebate | None:
         served = self._by_journal.get(path)
@@ -370,12 +370,12 @@ class ServedDebates:
             with await opening as session:
                 path = session.files.journal
         except asyncio.CancelledError:
-            if not any(journal.lost for journal in journals):
+            if not any(journal.lost_summaries for journal in journals):
                 self._notify(f"Given up: the positions on {short_repr(settings.topic)}, which did not come in time.")
             raise
         finally:
             self._opening -= 1
-            self._lost += sum(len(journal.lost) for journal in journals)
+            self._lost_count += sum(len(journal.lost_summaries) for journal in journals)
         self.start(path, consent_already_given)
         return path
 
@@ -397,7 +397,7 @@ class ServedDebates:
 
     def _ended(self, served: ServedDebate) -> None:
         """Forgets a run, and keeps only why it failed: the journal has the rest."""
-        self._lost += served.lost
+        self._lost_count += served.lost_count
         if self._by_journal.get(served.path) is served:
             del self._by_journal[served.path]
             if served.failure is not None:

@@ -163,7 +163,7 @@ def _run(
         server.end_signal = signal.SIGINT
     if server.end_signal is None:
         return
-    interrupted = Interrupted(saved_but_for(served_debates.lost))
+    interrupted = Interrupted(saved_but_for(served_debates.lost_count))
     if server.end_signal == signal.SIGINT:
         raise interrupted
     log_line(f"debate: {interrupted}")

@@ -306,7 +306,7 @@ def _end(
     unwritten = _write_reports(run, quiet=arguments.quiet) if not arguments.no_reports else {}
     folder = run.tournament.folder
     debates_left = numbers.debates - numbers.complete
-    saved_text = saved_but_for(run.lost) if arguments.cluster is None else "what workers have stored is saved."
+    saved_text = saved_but_for(run.lost_count) if arguments.cluster is None else "what workers have stored is saved."
     saved_text = f"{saved_text} Continue with `{resume}`."
     leftover_error = _leftover_error(run, debates_left, saved_text) if debates_left and not interrupted else None
     if arguments.json:

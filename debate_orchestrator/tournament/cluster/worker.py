@@ -110,9 +110,9 @@ class Worker:
         register(database.app, self._run_job)
 
     @property
-    def lost(self) -> int:
+    def lost_count(self) -> int:
         """The number of replies that could not be stored; each was reported."""
-        return sum(run.lost for run in self._runs)
+        return sum(run.lost_count for run in self._runs)
 
     def stop(self) -> None:
         """Takes no more debates, and makes no more calls. Replies under way are awaited."""
