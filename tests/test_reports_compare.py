@@ -156,7 +156,7 @@ def test_what_differs_is_said_at_the_top() -> None:
     assert made.notes[0].startswith("The topics differ")
     for part in ("Run 2 debates: “Vim or Emacs?”", "The formats differ", "strictness differs: run 1", "of run 4"):
         assert [one for one in made.notes if part in one], part
-    assert "In run 5 the sides are exchanged; here it is told by the letters of run 1." in made.notes
+    assert "In run 5 the sides are exchanged; here they have their letters of run 1." in made.notes
     assert text.index("The topics differ") < text.index("## Runs")
 
 

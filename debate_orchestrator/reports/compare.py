@@ -96,7 +96,7 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     yield from _setup_differences(runs)
     for run in runs[1:]:
         if run.mirrored:
-            yield f"In run {run.number} the sides are exchanged; here it is told by the letters of run 1."
+            yield f"In run {run.number} the sides are exchanged; here they have their letters of run 1."
         elif run.report.topic == first.topic and run.report.positions != first.positions:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
     first_runs: dict[str, int] = {}

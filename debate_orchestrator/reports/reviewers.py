@@ -206,4 +206,4 @@ def _swing(
         yield f"{debate.format.name_of(str(by_swing))} won over more reviewers ({gains})."
     else:
         yield f"Neither side won over more reviewers ({gains})."
-    yield "That is the reviewers' alone; the panel's verdict stands."
+    yield "This does not change the panel's verdict."
