@@ -79,44 +79,21 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _MODULES = {
-    "core.events": ("Event",),
-    "core.fold": ("fold",),
-    "core.format": ("Format",),
-    "core.state": ("DebateState",),
-    "engine.library": (
-        "DebateResult",
-        "find_risks",
-        "load_format",
-        "open_debate",
-        "open_judging",
-        "read_journal",
-        "rejudge",
-        "render",
-        "resume",
-        "run",
-    ),
-    "host.step": ("StepResult", "step"),
-    "reports.model": ("ReportModel",),
-    "core.settings": ("Settings",),
-    "setup.risks": ("Risk",),
-    "storage.journal_lines": ("JournalContents",),
-    "util.errors": (
-        "BadFile",
-        "BadFormat",
-        "BadJournal",
-        "BadSettings",
-        "DamagedJournal",
-        "DebateError",
-        "ExternalError",
-        "LockedJournal",
-        "OverBudget",
-        "Paused",
-        "PermanentFailure",
-        "ProviderFailed",
-        "UserError",
-    ),
+    "core.events": "Event",
+    "core.fold": "fold",
+    "core.format": "Format",
+    "core.state": "DebateState",
+    "engine.library": "DebateResult find_risks load_format open_debate open_judging read_journal rejudge "
+    "render resume run",
+    "host.step": "StepResult step",
+    "reports.model": "ReportModel",
+    "core.settings": "Settings",
+    "setup.risks": "Risk",
+    "storage.journal_lines": "JournalContents",
+    "util.errors": "BadFile BadFormat BadJournal BadSettings DamagedJournal DebateError ExternalError "
+    "LockedJournal OverBudget Paused PermanentFailure ProviderFailed UserError",
 }
-_MODULE_OF_NAME = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF_NAME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "BadFile",
