@@ -58,10 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     def read_and_step() -> int:
         try:
             arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
-            piped.folder, step_command = (
-                DebateFiles.of_journal(arguments.journal).turns,
-                command("step", arguments.journal),
-            )
+            piped.folder = DebateFiles.of_journal(arguments.journal).turns
+            step_command = command("step", arguments.journal)
             piped.hand_in = lambda turn, path: f"{step_command} {turn}={path}"
         finally:  # a reply that comes is kept, with a journal and without
             replies = _read_replies(arguments.given, piped, problems)

@@ -113,15 +113,12 @@ async def create_paid_debate(
     """As `create_debate`, for a first event that calls may have to be paid for. The journal is locked before the event
     is awaited, so that nothing else can take its name. The event then waits for room on a full disk."""
     journal = JournalWriter.reserve(files.journal)
-    try:
+    with journal.closed_on_failure():
         on_journal(journal)
         opened = await opening
         journal.append(opened, queue_if_disk_full=bool(opened.moderator_replies))
         await journal.wait_for_room()
         journal.sync()
-    except BaseException:
-        journal.close()
-        raise
     return _record_all(journal, files, follow_up_events(opened))
 
 
@@ -131,15 +128,12 @@ def open_journal(journal: JournalWriter, files: DebateFiles) -> DebateSession:
 
 
 def _record_all(journal: JournalWriter, files: DebateFiles, follow_up_events: Sequence[Event] = ()) -> DebateSession:
-    try:
+    with journal.closed_on_failure():
         session = open_journal(journal, files)
         for event in follow_up_events:
             session.record(event)
         if follow_up_events:
             journal.sync()
-    except BaseException:
-        journal.close()
-        raise
     return session
 
 
@@ -156,7 +150,7 @@ def continue_debate(
     """
     path = os.fspath(journal)
     session = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
-    try:
+    with session.journal.closed_on_failure():
         events = changes(session.state)
         new_state = session.state
         for event in events:
@@ -169,9 +163,6 @@ def continue_debate(
             session.record(event)
         if events:
             session.journal.sync()
-    except BaseException:
-        session.journal.close()
-        raise
     return session
 
 

@@ -326,9 +326,7 @@ def _checked_debate(task: BallotTask, events: Sequence[Event]) -> DebateState:
 def _names(spec: str) -> tuple[str, str]:
     """The name of a judge in a scorecard, and of its folder. A digest stands for the arguments of a program, often
     secret."""
-    name, digest = (
-        model_spec.public_name(spec),
-        hashlib.sha256(spec.encode("utf-8", "surrogatepass")).hexdigest()[:8],
-    )
+    name = model_spec.public_name(spec)
+    digest = hashlib.sha256(spec.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     slug = re.sub("[^A-Za-z0-9]", "-", name)[:60].strip("-")
     return name if name == spec else f"{name} ({digest})", f"{slug}-{digest}"

@@ -260,10 +260,8 @@ def _inherit(data: Mapping[str, Any], locations: Locations, folders: Sequence[Fo
         if "/" in file:
             home, template_names = "prompts/formats", _templates(resources.prompts() / "formats", "*/*")
         else:
-            home, template_names = (
-                folders[0].shown_path,
-                [name for folder in folders for name in _templates(folder.path, "*")],
-            )
+            home = folders[0].shown_path
+            template_names = [name for folder in folders for name in _templates(folder.path, "*")]
             homes = [folder for folder in folders if (folder.path / f"{file}{SUFFIX}").is_file()]
             if homes and homes[0] is not folders[0]:
                 phase["template"] = f"{homes[0].name}/{file}"

@@ -170,10 +170,8 @@ class SilenceClock:
         self._heard_any = True
         if self._timeout is None:
             return
-        deadline, new_deadline = (
-            self._timeout.when(),
-            asyncio.get_running_loop().time() + self._left(self.silence_seconds),
-        )
+        deadline = self._timeout.when()
+        new_deadline = asyncio.get_running_loop().time() + self._left(self.silence_seconds)
         # A reply comes in hundreds of pieces; a thousandth of the time is not worth a new timer.
         if deadline is None or abs(new_deadline - deadline) > self.silence_seconds / 1000:
             self._timeout.reschedule(new_deadline)

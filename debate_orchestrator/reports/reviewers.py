@@ -186,10 +186,8 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
 
 def _minds_gained(debate: DebateState, voted_twice: Sequence[ReviewerBallot]) -> dict[str, int]:
     """Side to the minds it gained, among the reviewers who voted before and after."""
-    votes_before, votes_after = (
-        Counter(review.before for review in voted_twice),
-        Counter(review.after for review in voted_twice),
-    )
+    votes_before = Counter(review.before for review in voted_twice)
+    votes_after = Counter(review.after for review in voted_twice)
     return {side: votes_after[side] - votes_before[side] for side in debate.format.sides} if voted_twice else {}
 
 

@@ -101,10 +101,8 @@ def summary(probe: Probe, cases: Sequence[Data]) -> Data:
     The rate is that of judged cases; a judge that gave no ballot has fallen for nothing.
     """
     probe_cases = [case for case in cases if case["probe"] == probe.name]
-    statuses, shifts = (
-        [case["status"] for case in probe_cases],
-        [case["shift"] for case in probe_cases if case["status"] == "judged"],
-    )
+    statuses = [case["status"] for case in probe_cases]
+    shifts = [case["shift"] for case in probe_cases if case["status"] == "judged"]
     judged_count, fell = len(shifts), sum(bool(case["fell"]) for case in probe_cases)
     low, high = wilson_interval(fell, judged_count) if judged_count else (None, None)
     return {

@@ -154,7 +154,7 @@ class JournalWriter:
     def __init__(self, path: str | os.PathLike[str]):
         """Locks and reads an existing journal. Raises LockedJournal if another writer has it, and as `read`."""
         self._acquire(path, os.O_RDWR, now)
-        with self._closed_on_failure():
+        with self.closed_on_failure():
             data = self._read_all()
             contents = parse(self.path, data)
         self.entries = contents.entries
@@ -170,7 +170,7 @@ class JournalWriter:
         """
         new = cls.__new__(cls)
         new._acquire(path, os.O_RDWR | os.O_CREAT, clock)
-        with new._closed_on_failure():
+        with new.closed_on_failure():
             # Checked under the lock: two processes that create the same journal can't both find it free.
             _must_be_free(str(path), new._read_all())
             new._is_empty = True
@@ -180,7 +180,7 @@ class JournalWriter:
     def create(cls, path: str | os.PathLike[str], opened: Opened, *, clock: Callable[[], str] = now) -> JournalWriter:
         """Begins a journal. Raises BadJournal as `reserve`, and JournalWriteError on a full disk."""
         new = cls.reserve(path, clock=clock)
-        with new._closed_on_failure():
+        with new.closed_on_failure():
             new.append(opened)
             new.sync()
         return new
@@ -192,7 +192,7 @@ class JournalWriter:
             self._handle = open_regular(self.path, flags)
         except OSError as error:
             raise _unwritable(self.path, error) from None
-        with self._closed_on_failure():
+        with self.closed_on_failure():
             self._lock()
 
     def _set_up(self, path: str, clock: Callable[[], str]) -> None:
@@ -205,7 +205,8 @@ class JournalWriter:
         self._is_empty = self._sync_lost = False
 
     @contextmanager
-    def _closed_on_failure(self) -> Iterator[None]:
+    def closed_on_failure(self) -> Iterator[None]:
+        """Closes the journal if the block fails, and so releases its lock."""
         try:
             yield
         except BaseException:

@@ -244,11 +244,9 @@ def _usage(turns: list[dict[str, Any]]) -> RoleUsage:
         numbers = [number for value in amounts if (number := _finite(value)) is not None and number >= 0]
         return _finite(sum(numbers)) if numbers and len(numbers) == len(turns) else None
 
-    milliseconds, prompt, answer = (
-        total("duration_ms", "latency_ms"),
-        total("prompt_tokens"),
-        total("completion_tokens"),
-    )
+    milliseconds = total("duration_ms", "latency_ms")
+    prompt = total("prompt_tokens")
+    answer = total("completion_tokens")
     contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), str)]
     return RoleUsage(
         calls=len(turns),

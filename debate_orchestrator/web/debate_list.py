@@ -221,10 +221,8 @@ def search(words: str) -> tuple[list[SearchHit], bool]:
         for turn, heading, text in _searched(debate):
             if (match := _match(words, text)) is None:
                 continue
-            before, after = (
-                text[max(0, match.start() - _CONTEXT_LENGTH) : match.start()],
-                text[match.end() :][:_CONTEXT_LENGTH],
-            )
+            before = text[max(0, match.start() - _CONTEXT_LENGTH) : match.start()]
+            after = text[match.end() :][:_CONTEXT_LENGTH]
             if len(hits) == _MAX_FOUND:
                 return hits, True
             hits.append(SearchHit(name, topic, turn, heading, before, match[0], after, badges))

@@ -97,11 +97,9 @@ class Reviews:
 
     def _begin(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
         """Takes the vote before reading, which is final from then on, and leads to the reviewer's own address."""
-        name, was_seen, before = (
-            one_line(form_data.get("reviewer", "")),
-            form_data.get("seen", ""),
-            form_data.get("before", ""),
-        )
+        name = one_line(form_data.get("reviewer", ""))
+        was_seen = form_data.get("seen", "")
+        before = form_data.get("before", "")
         ballot: dict[str, Any] = reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
         ballot |= {"seen": was_seen == "yes", "before": before or None}
         problems = reviewed.form.problems(ballot, only=("reviewer", "before"))

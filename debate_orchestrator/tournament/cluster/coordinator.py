@@ -177,10 +177,8 @@ class Coordinator:
         is_first_pass = True
         while True:
             await self.database.retried_until_reached(self._read_progress)
-            finished_count, pending = (
-                count_completed(self.statuses.values()),
-                self._pending(include_stopped=is_first_pass),
-            )
+            finished_count = count_completed(self.statuses.values())
+            pending = self._pending(include_stopped=is_first_pass)
             if not pending:
                 return
 

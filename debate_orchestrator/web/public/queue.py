@@ -27,12 +27,10 @@ class StartQueue:
         self, served_debates: ServedDebates, concurrency: int, max_waiting: int, on_end: Callable[[ServedDebate], None]
     ):
         """`on_end` is called with each run that has ended, unless the server ends."""
-        self._served_debates, self._concurrency, self._max_waiting, self._on_end = (
-            served_debates,
-            concurrency,
-            max_waiting,
-            on_end,
-        )
+        self._served_debates = served_debates
+        self._concurrency = concurrency
+        self._max_waiting = max_waiting
+        self._on_end = on_end
         self._waiting: dict[str, Viewers] = {}
         self._running: set[str] = set()
         self._retries: dict[str, int] = {}
