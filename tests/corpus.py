@@ -80,18 +80,21 @@ def assert_harmless(check: Callable[[TextGroup], None], group: TextGroup) -> Non
         raise AssertionError(f"harm is done by {names}\n{problem}") from problem
 
 
-def for_each(items: Iterable[Item]) -> Callable[[Callable[[Item], None]], Callable[[], None]]:
+def for_each(items: Iterable[Item]) -> Callable[[Callable[..., None]], Callable[[], None]]:
     """Makes one test of a test of one thing, such as a text, and many such things; all for which it does not hold are
-    named, with what is wrong with the first. For what is quickly checked: a test for each costs more than they do."""
+    named, with what is wrong with the first. A test of several parameters is given the parts of each thing. For what is
+    quickly checked: a test for each costs more than they do."""
     all_of_them = tuple(items)
     assert all_of_them
 
-    def made(check: Callable[[Item], None]) -> Callable[[], None]:
+    def made(check: Callable[..., None]) -> Callable[[], None]:
+        has_parts = check.__code__.co_argcount > 1
+
         def test() -> None:
             found: list[tuple[Item, BaseException]] = []
             for one in all_of_them:
                 try:
-                    check(one)
+                    check(*one) if has_parts else check(one)
                 except (Exception, pytest.fail.Exception) as problem:
                     found.append((one, problem))
             if found:

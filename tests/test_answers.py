@@ -101,27 +101,21 @@ def test_what_is_no_answer() -> None:
             assert problems(BASE | {key: value}) == [key], (key, str(value)[:80])
 
 
-@pytest.mark.parametrize(
-    ("positions", "named"),
-    [
-        ({"a": "x"}, ["positions"]), ({"a": "x", "b": "y", "c": "z"}, ["positions"]), ("own", ["positions"]),
-        (None, ["positions"]), (["x", "y"], ["positions"]), ({"a": 1, "b": "x"}, ["positions"]),
-        ({"a": "", "b": "x"}, ["positions.a"]), ({"a": "\u200b", "b": "y" * 1001}, ["positions.a", "positions.b"]),
-    ],
-)  # fmt: skip
+@for_each([
+    ({"a": "x"}, ["positions"]), ({"a": "x", "b": "y", "c": "z"}, ["positions"]), ("own", ["positions"]),
+    (None, ["positions"]), (["x", "y"], ["positions"]), ({"a": 1, "b": "x"}, ["positions"]),
+    ({"a": "", "b": "x"}, ["positions.a"]), ({"a": "\u200b", "b": "y" * 1001}, ["positions.a", "positions.b"]),
+])  # fmt: skip
 def test_what_are_no_positions(positions: Any, named: list[str]) -> None:
     """Positions are one sentence for each side."""
     assert problems(BASE | {"positions": positions}) == named
 
 
-@pytest.mark.parametrize(
-    ("cast", "seats"),
-    [
-        (None, {}), ("host", {}), ({}, {}), ("x:y", dict.fromkeys(("a", "b", "judge"), ("x:y",))),
-        ({"judge": ["x", "y"]}, {"judge": ("x", "y")}), ({"a": ["x"]}, {"a": ("x",)}),
-        ({"judge": "x"}, {"judge": ("x",)}), ({"judge": ["host"] * 9}, {"judge": ("host",) * 9}),
-    ],
-)  # fmt: skip
+@for_each([
+    (None, {}), ("host", {}), ({}, {}), ("x:y", dict.fromkeys(("a", "b", "judge"), ("x:y",))),
+    ({"judge": ["x", "y"]}, {"judge": ("x", "y")}), ({"a": ["x"]}, {"a": ("x",)}),
+    ({"judge": "x"}, {"judge": ("x",)}), ({"judge": ["host"] * 9}, {"judge": ("host",) * 9}),
+])  # fmt: skip
 def test_who_fills_the_seats(cast: Any, seats: dict[str, tuple[str, ...]]) -> None:
     """A cast is one name for all, or a name for a seat, or names for the judge; others are the host's."""
     assert settle(cast=cast).cast == dict.fromkeys(("a", "b", "judge"), ("host",)) | seats
@@ -228,14 +222,13 @@ def test_what_is_left_open_is_true_or_false() -> None:
             assert [one.partition(":")[0] for one in refused(OPEN, **{key: value})] == [key], (key, value)
 
 
-@pytest.mark.parametrize(
-    ("made", "key", "why"),
+@for_each(
     [
         (RULES, "each_round", "the format adversarial has no such vote to choose"),
         (SILENT, "blind", "the format plain has no such vote to choose"),
         (SILENT, "mirror", "there are no votes in the format plain"),
         (ALONE, "mirror", "only one side speaks in the format plain"),
-    ],
+    ]
 )
 def test_what_a_format_does_not_have_is_refused(made: Format, key: str, why: str) -> None:
     """What a format has no place for can't be asked for, and the complaint says why; to say no to it is harmless."""
@@ -252,7 +245,7 @@ def test_a_swing_needs_its_blind_vote() -> None:
     ]
 
 
-@pytest.mark.parametrize(("panel", "quorum"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (9, 5)])
+@for_each([(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (9, 5)])
 def test_a_quorum_is_more_than_half_unless_it_is_set(panel: int, quorum: int) -> None:
     """How many judges must vote for there to be a decision is more than half of the panel, or what is asked for."""
     cast = {"judge": ["host"] * panel}
@@ -261,7 +254,7 @@ def test_a_quorum_is_more_than_half_unless_it_is_set(panel: int, quorum: int) ->
     assert [settle(cast=cast, quorum=n).quorum for n in (1, panel)] == [1, panel]
 
 
-@pytest.mark.parametrize("quorum", [0, -1, "2", 2.0, True, [2]])
+@for_each([0, -1, "2", 2.0, True, [2]])
 def test_what_is_no_quorum(quorum: Any) -> None:
     """A quorum is from one judge to the whole panel."""
     (said,) = refused(RULES, quorum=quorum, cast={"judge": ["host"] * 3})
@@ -310,9 +303,7 @@ def test_positions_may_be_left_open() -> None:
     assert answers.make_settings({"topic": "x"}, RULES, "x.md").positions == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("y", True), ("Yes", True), ("true", True), ("n", False), ("NO", False), ("maybe", "maybe")]
-)
+@for_each([("y", True), ("Yes", True), ("true", True), ("n", False), ("NO", False), ("maybe", "maybe")])
 def test_yes_and_no(text: str, value: bool | str) -> None:
     """A switch is set by yes, no or their first letters, in any case; other text stays as it is, to be refused."""
     assert answers.from_text("search", text) == value

@@ -157,7 +157,7 @@ def test_no_speaker_has_seen_the_marker_of_its_own_block() -> None:
     assert marker not in sent[turn.id]
 
 
-@pytest.mark.parametrize("group", text_groups([*SAID, *ESCAPES]))
+@for_each(text_groups([*SAID, *ESCAPES]))
 def test_no_hostile_speech_leaves_its_block(group: TextGroup) -> None:
     """Nor does speech that is made against reports and terminals."""
     assert_harmless(partial(must_hold, 1), group)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus import TextGroup, assert_harmless, text_groups
+from corpus import TextGroup, assert_harmless, for_each, text_groups
 from debates import DECLINE, LOOK_ALIKES, NONCE, answers, opened_event, opened_with_quotes, play_events, script_of
 from hostile_texts import NASTY
 from own_formats import write_format
@@ -160,7 +160,7 @@ def must_stay_in_its_block(group: TextGroup) -> None:
     assert lines_with(group.texts) == lines_with((WHY,) * len(group.texts))
 
 
-@pytest.mark.parametrize("group", text_groups(text for text in [*NASTY, *ESCAPES] if text.strip()))
+@for_each(text_groups(text for text in [*NASTY, *ESCAPES] if text.strip()))
 def test_it_can_not_leave_its_block(group: TextGroup) -> None:
     """Whatever questions hold, a brief has the lines that open and close blocks of one with plain questions."""
     assert_harmless(must_stay_in_its_block, group)

@@ -9,7 +9,7 @@ from typing import Any
 
 import puppets
 import pytest
-from corpus import TextGroup, assert_harmless, text_groups
+from corpus import TextGroup, assert_harmless, for_each, text_groups
 from debates import CONCEDE, DECLINE, answers, hostile_script, opened_event, play_events, script_of
 from hostile_texts import NASTY
 from test_briefs import ESCAPES, MARKER, block_of, fences, shown, with_one_marker
@@ -186,7 +186,7 @@ def must_hold(group: TextGroup) -> None:
     assert lines.count(f"{MARKER}:") == 2, "the notes that one statement of a round was given after the other"
 
 
-@pytest.mark.parametrize("group", text_groups(f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip()))
+@for_each(text_groups(f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip()))
 def test_no_hostile_speech_leaves_its_block_mirrored(group: TextGroup) -> None:
     """Speech that plays the system, knows a code or is made against reports stays in its block, mirrored too."""
     assert_harmless(must_hold, group)

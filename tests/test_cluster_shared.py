@@ -14,6 +14,7 @@ from unittest.mock import AsyncMock
 import contests
 import psycopg
 import pytest
+from corpus import for_each
 from postgres import Postgres
 from procrastinate import App
 from procrastinate.jobs import Job
@@ -356,14 +357,13 @@ def failing(error: Exception) -> Database:
     return Database(app, "postgresql://h/x", lambda sentence: None)
 
 
-@pytest.mark.parametrize(
-    "error",
+@for_each(
     [
         psycopg.errors.ProgramLimitExceeded("index row size exceeds the maximum"),
         psycopg.errors.StatementTooComplex("stack depth limit exceeded"),
         psycopg.errors.CheckViolation("no such line"),
         psycopg.DataError("a number is out of range"),
-    ],
+    ]
 )
 def test_what_the_database_refuses(error: psycopg.Error) -> None:
     """What is too large for the server, as what it refuses otherwise, is told and not tried again."""
@@ -373,14 +373,13 @@ def test_what_the_database_refuses(error: psycopg.Error) -> None:
     assert not database.is_unreachable
 
 
-@pytest.mark.parametrize(
-    "error",
+@for_each(
     [
         psycopg.OperationalError("the connection was lost"),
         psycopg.errors.AdminShutdown("terminating"),
         psycopg.errors.DiskFull("no space left"),
         psycopg.errors.ReadOnlySqlTransaction("read-only"),
-    ],
+    ]
 )
 def test_what_the_database_takes_later(error: psycopg.Error) -> None:
     """A server that can't be reached or takes nothing for now is not a refusal: its work is tried again."""
@@ -400,8 +399,7 @@ def test_the_debate_of_a_job() -> None:
     assert database_module._debate_of(job({"tournament": "u", "debate": "d"})) is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "task"),
+@for_each(
     [
         ({}, "run_debate"),
         ({"tournament": "t"}, "run_debate"),
@@ -410,7 +408,7 @@ def test_the_debate_of_a_job() -> None:
         ({"tournament": "t", "debate": ["d"]}, "run_debate"),
         ({"tournament": "t", "debate": "x" * 1_001}, "run_debate"),
         ({"tournament": "t", "debate": "d"}, "another"),
-    ],
+    ]
 )
 def test_a_job_that_names_no_debate(arguments: dict[str, Any], task: str) -> None:
     """A job with other arguments or of another task names none, whatever its queue is."""

@@ -10,6 +10,7 @@ from typing import Any
 import puppets
 import pytest
 from conftest import Run, finish
+from corpus import for_each
 from web_visitor import TOKENS, visiting
 
 from debate_orchestrator.core.format import Format
@@ -271,8 +272,7 @@ def test_a_list_of_ones_own_stands_in_every_form(debate: Run, here: Path) -> Non
     assert heads == ["### Before Round 1", "#### List of Issues", "#### Advice Before the Debate", "### Round 1"]
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
+@for_each(
     [
         ({}, "host"),
         ({"cast": {"a": "openai:x", "b": "openai:y", "judge": ["anthropic:z", "openai:x"]}}, "anthropic:z"),
@@ -282,7 +282,7 @@ def test_a_list_of_ones_own_stands_in_every_form(debate: Run, here: Path) -> Non
         ({"cast": {"a": "rehearse", "b": "rehearse", "judge": "rehearse:openai:z"}}, "rehearse:openai:z"),
         ({"issues": False}, "host"),
         ({"issues": False, "brief": False, "cast": {"rapporteur": "openai:x"}}, None),
-    ],
+    ]
 )
 def test_who_the_rapporteur_is(given: dict[str, Any], expected: str | None) -> None:
     """The first judge's model unless another is named, and no person who was only asked to judge."""

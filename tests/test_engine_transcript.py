@@ -58,14 +58,13 @@ def test_the_labelled_form(a: str, b: str, rounds: bool) -> None:
     assert speeches(document(a, b, rounds=rounds).replace("Two.", "Two.\n\n---")) == FOUR
 
 
-@pytest.mark.parametrize(
-    ("above", "topic"),
+@for_each(
     [
         ("# Cats are better", "Cats are better"),
         ("# Debate\n\n**Topic:** Cats!", "Cats!"),
         ("Topic: Cats.", "Cats."),
         ("", None),
-    ],
+    ]
 )
 def test_the_topic(above: str, topic: str | None) -> None:
     """The topic is what its own line says, or the title."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from core.folding import many
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,8 +47,7 @@ def test_an_error_carries_all_its_complaints() -> None:
     assert TransientError("Busy.", hint="wait.", after=2).problems == ["Busy. Try: wait."]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
+@for_each(
     [
         ("Käse 日本", "'Käse 日本'"),
         ("ü\n\x1b[1m", "'ü\\n\\x1b[1m'"),
@@ -58,7 +58,7 @@ def test_an_error_carries_all_its_complaints() -> None:
         ("x" * 70, "'" + "x" * 59 + "...' (72 characters)"),
         ("'" * 70, '"' + "'" * 59 + '..." (72 characters)'),
         (["x" * 70], "['" + "x" * 58 + "... (74 characters)"),
-    ],
+    ]
 )
 def test_a_value_is_escaped_and_cut(value: object, text: str) -> None:
     """A value in a message is escaped and cut, with its length."""

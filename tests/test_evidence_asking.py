@@ -8,6 +8,7 @@ import tracemalloc
 from collections.abc import Callable
 
 import pytest
+from corpus import for_each
 from evidence_site import ARTICLE, NAME, Site, answer, given_up, packed, run
 
 from debate_orchestrator import __version__
@@ -134,16 +135,14 @@ def test_a_bomb_is_never_unpacked(site: Site) -> None:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
-    ("start", "piece"),
+@for_each(
     [
         (b"HTTP/1.1 200 ", b"H"),
         (HTML, b"X: y\r\n"),
         (HTML + b"\r\n", b"x"),
         (CHUNKS, b"1\r\nx\r\n"),
         (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-    ],
-    ids=["first line", "headers", "body", "chunks", "continue"],
+    ]
 )
 def test_a_slow_answer_is_given_up(start: bytes, piece: bytes) -> None:
     """However an answer drips, it is given up when its time is over."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from corpus import for_each
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, here, moved, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,9 +25,7 @@ from debate_orchestrator.evidence.states import Blocked, Unreachable
 NOT_PUBLIC = "the host resolves to an address that is not public"
 
 
-@pytest.mark.parametrize(
-    "answers", [["127.0.0.1"], ["93.184.216.34", "192.168.0.1"], ["::ffff:93.184.216.34"], ["2606:4700::1%eth0"]]
-)
+@for_each([["127.0.0.1"], ["93.184.216.34", "192.168.0.1"], ["::ffff:93.184.216.34"], ["2606:4700::1%eth0"]])
 def test_one_private_answer_is_enough(answers: Sequence[str]) -> None:
     """A name with any address that is not public is refused, though others of its addresses are."""
     with pytest.raises(Blocked, match=NOT_PUBLIC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from urllib.parse import quote_plus
 
-import pytest
+from corpus import for_each
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -50,18 +50,15 @@ def test_what_is_there_is_verified() -> None:
         assert found.why.startswith("the page holds the quote word for word"), quote
 
 
-@pytest.mark.parametrize(
-    ("quote", "passage"),
-    [
-        ("The sea has risen by 3.4 millimetres a year between 1993 and 2023",
-         "The sea rose by 3.4 millimetres a year between 1993 and 2023"),
-        ("where the land itself is arising, people hardly notice what happens elswhere",
-         "where the land itself is rising, people hardly notice what happens elsewhere"),
-        ("people hardly ever notice what happens elsewhere", "people hardly notice what happens elsewhere"),
-        ("the engineers hold, and it costs 5 million Euro a kilometre",
-         "the engineers hold, and it costs 5 million euros a kilometre"),
-    ],
-)  # fmt: skip
+@for_each([
+    ("The sea has risen by 3.4 millimetres a year between 1993 and 2023",
+     "The sea rose by 3.4 millimetres a year between 1993 and 2023"),
+    ("where the land itself is arising, people hardly notice what happens elswhere",
+     "where the land itself is rising, people hardly notice what happens elsewhere"),
+    ("people hardly ever notice what happens elsewhere", "people hardly notice what happens elsewhere"),
+    ("the engineers hold, and it costs 5 million Euro a kilometre",
+     "the engineers hold, and it costs 5 million euros a kilometre"),
+])  # fmt: skip
 def test_what_is_nearly_there_is_shown(quote: str, passage: str) -> None:
     """A quote with a word changed is a near match, shown with the passage as it is in the text."""
     found = compare(quote, TEXT)
@@ -70,14 +67,13 @@ def test_what_is_nearly_there_is_shown(quote: str, passage: str) -> None:
     assert found.similarity is not None and NEAR <= found.similarity < 1
 
 
-@pytest.mark.parametrize(
-    "quote",
+@for_each(
     [
         "it is quite true that people hardly notice what happens elsewhere",
         "where the land rises nobody notices what is happening elsewhere",
         "The sea is expected to rise by 3.4 millimetres a year between 1993 and 2023",
         "nothing of the kind was ever said by anybody at all",
-    ],
+    ]
 )
 def test_what_is_not_there_is_not_found(quote: str) -> None:
     """A paraphrase, a quote with words of its own and an invention are not found, however near they come."""
@@ -266,7 +262,7 @@ def test_a_quote_ends_with_whole_figures() -> None:
         assert state("5 are from the town on the other bank", page) != "verified", before
 
 
-@pytest.mark.parametrize("behind", ["", ".", ".[3]", "; sales fell", "%. Sales fell", ".5. Sales fell", "000.[3] So"])
+@for_each(["", ".", ".[3]", "; sales fell", "%. Sales fell", ".5. Sales fell", "000.[3] So"])
 def test_a_figure_may_end_a_quote(behind: str) -> None:
     """A figure that is whole may be the end of a quote."""
     quoted = behind.partition(". ")[0].partition(".[")[0].partition(";")[0].removesuffix(".")

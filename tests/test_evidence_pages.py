@@ -224,8 +224,7 @@ def test_encodings() -> None:
         assert decode(body, charset) == text if text else decode(body, charset).endswith("河"), body
 
 
-@pytest.mark.parametrize(
-    ("meta", "date"),
+@for_each(
     [
         ('<meta name="date" content="2021-12-24">', "2021-12-24"),
         ('<meta property="article:published_time" content="2021-12-24T08:00:00+01:00">', "2021-12-24"),
@@ -236,7 +235,7 @@ def test_encodings() -> None:
         ),
         ('<meta name="date" content="tomorrow">', ""),
         ("", ""),
-    ],
+    ]
 )
 def test_the_date_is_the_page_s_own(meta: str, date: str) -> None:
     """A date is what the page gives as the day of its publication, not any that it mentions."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corpus import for_each
 from journals import EARLIER
 from pydantic import ValidationError
 
@@ -85,7 +86,7 @@ def test_journals_that_were_shipped_once_are_still_told(path: Path) -> None:
     assert all(told.topic.split("?")[0] in render_file(told, form) for form in (".md", ".html"))
 
 
-@pytest.mark.parametrize("path", [*EARLIER_JOURNALS, *EXAMPLES], ids=str)
+@for_each([*EARLIER_JOURNALS, *EXAMPLES])
 def test_formats_that_were_shipped_once_need_no_consent(path: Path) -> None:
     """To continue with a debate by a format as an earlier version shipped it asks for no consent to its prompts."""
     opened = read(path).events[0]
@@ -93,7 +94,7 @@ def test_formats_that_were_shipped_once_need_no_consent(path: Path) -> None:
     assert "format" not in {risk.where for risk in risks.of_debate(opened, opened.cast)}
 
 
-@pytest.mark.parametrize("path", EARLIER_FORM, ids=lambda path: path.parent.name)
+@for_each(EARLIER_FORM)
 def test_openings_of_earlier_versions_are_read(path: Path) -> None:
     """What earlier versions wrote beside the setup, by former names, is found in the settings."""
     raw, opened = _first(path), read(path).events[0]
@@ -110,7 +111,7 @@ def test_openings_of_earlier_versions_are_read(path: Path) -> None:
     assert EVENT.validate_json(opened.model_dump_json()) == opened
 
 
-@pytest.mark.parametrize("changes", [{"mood": "new"}, {"cast": 5}, {"patience": -1}, {"max_cost": "much"}])
+@for_each([{"mood": "new"}, {"cast": 5}, {"patience": -1}, {"max_cost": "much"}])
 def test_what_no_version_wrote_is_refused(changes: dict[str, object]) -> None:
     """An opening of an earlier version is held to the same types and limits, and to the fields that it had."""
     raw = _first(EARLIER_FORM[0])

@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from corpus import for_each
 
 from debate_orchestrator.storage import files
 from debate_orchestrator.storage.files import WrittenByUs, make_folder, move_aside, write_atomic, write_new, write_over
@@ -314,14 +315,13 @@ def test_what_can_not_be_written(here: Path, output: str) -> None:
     assert output[:50] in refused.value.problems[0]
 
 
-@pytest.mark.parametrize(
-    ("journal", "stem"),
+@for_each(
     [
         ("report.journal.jsonl", "report"),
         ("a/b.c.journal.jsonl", "a/b.c"),
         ("/x/backup.jsonl", "/x/backup"),
         ("backup", "backup"),
-    ],
+    ]
 )
 def test_files_of_a_journal(journal: str, stem: str) -> None:
     """A journal has its report, its turns and the pages that were looked up beside it, however it is called."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from corpus import for_each
 from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, write_format
 
 from debate_orchestrator.core.fold import fold
@@ -52,7 +53,7 @@ def test_a_path_is_a_format(here: Path, given: str, monkeypatch: pytest.MonkeyPa
     assert (draft.name, draft.shipped, draft.problems) == ("mine", False, [])
 
 
-@pytest.mark.parametrize("name", ["adversarial", "x", "X Y", "rubric"])
+@for_each(["adversarial", "x", "X Y", "rubric"])
 def test_a_bare_name_is_no_path(name: str) -> None:
     """Without a separator, a leading dot or tilde, or .yaml at its end, it is a shipped format's name."""
     assert not loader.is_path(name)

@@ -18,7 +18,7 @@ from debate_orchestrator.util.errors import BadFormat
 NAMES = resources.format_names()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each(NAMES)
 def test_every_shipped_format_loads(name: str) -> None:
     """Every format in prompts/ is well made, is called after its folder, and has a template for each phase."""
     made = loader.load(name)
@@ -44,7 +44,7 @@ def test_what_is_ill_made_is_refused(here: Path) -> None:
         loader.load("./mine")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each(NAMES)
 def test_shipped_templates_do_not_travel(name: str) -> None:
     """Templates of a shipped format stay where they are, but for a line that leads to an inherited system text."""
     made, travelling = loader.load_with_templates(name)
@@ -83,7 +83,7 @@ def _setting(name: str, chosen: bool) -> str:
     return f"unless {name}" if chosen else f"only if {name}"
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 8])
+@for_each([1, 2, 3, 8])
 def test_the_agenda_shown_is_the_one_played(rounds: int) -> None:
     """What is shown of a format before the first speech is what a debate of that size goes through."""
     shown = loader.stage_list(loader.load("adversarial"), rounds, "strict", _setting)

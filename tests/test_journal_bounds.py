@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
+from corpus import for_each
 from debates import opened_event, play_events
 from journals import add_hash, line, ten_lines
 from journals import opened as small_opening
@@ -126,9 +127,7 @@ def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) ->
         assert ran.code == 2 and "Traceback" not in ran.err, (verb, ran)
 
 
-@pytest.mark.parametrize(
-    "reply", [{"cost": -1e9}, {"usage": {"output": -5}}, {"usage": {"fresh": -1}}, {"usage": {"searches": -1}}], ids=str
-)
+@for_each([{"cost": -1e9}, {"usage": {"output": -5}}, {"usage": {"fresh": -1}}, {"usage": {"searches": -1}}])
 def test_a_reply_costs_no_less_than_nothing(reply: dict[str, Any]) -> None:
     """A reply on record cannot have a negative cost or usage, by which the cap on costs would be raised."""
     text = {"text": "So it is.", "brief": "", "by": "anthropic:claude-x", "called": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from corpus import for_each
 
 from debate_orchestrator.util.model_spec import (
     is_called,
@@ -25,13 +25,10 @@ def test_kind_and_rest() -> None:
     assert (kind("host"), rest("host")) == ("host", "")
 
 
-@pytest.mark.parametrize(
-    ("spec", "called"),
-    [
-        ("host", False), ("replay:j", False), (f"rehearse:{MODEL}", False), (MODEL, True), ("command:llm -m x", True),
-        ("fetch", False), ("offline", False), ("human", False), ("rehearse:human", False), ("rehearse:fetch", False),
-    ],
-)  # fmt: skip
+@for_each([
+    ("host", False), ("replay:j", False), (f"rehearse:{MODEL}", False), (MODEL, True), ("command:llm -m x", True),
+    ("fetch", False), ("offline", False), ("human", False), ("rehearse:human", False), ("rehearse:fetch", False),
+])  # fmt: skip
 def test_who_is_called(spec: str, called: bool) -> None:
     """Models and programs are called; a host, a recording, a stand-in, a clerk and a person are not."""
     assert is_called(spec) is called
@@ -44,26 +41,22 @@ def test_stand_ins() -> None:
     assert stand_in("rehearse") == "rehearse:host"
 
 
-@pytest.mark.parametrize(
-    ("cast", "is_one"),
-    [
-        ({"a": "rehearse", "judge": ["rehearse", f"rehearse:{MODEL}"]}, True), ({"a": ("rehearse", MODEL)}, False),
-        ({"a": "rehearse", "b": "human"}, False), ({"a": ()}, False), ({}, False),
-    ],
-)  # fmt: skip
+@for_each([
+    ({"a": "rehearse", "judge": ["rehearse", f"rehearse:{MODEL}"]}, True), ({"a": ("rehearse", MODEL)}, False),
+    ({"a": "rehearse", "b": "human"}, False), ({"a": ()}, False), ({}, False),
+])  # fmt: skip
 def test_what_is_a_rehearsal(cast: dict[str, Any], is_one: bool) -> None:
     """A debate with stand-ins in every seat is a rehearsal, whether or not they name a model."""
     assert is_rehearsal(cast) is is_one
 
 
-@pytest.mark.parametrize(
-    ("spec", "said"),
+@for_each(
     [
         (MODEL, MODEL),
         ("command:/bin/curl -H secret", "command:curl"),
         ("rehearse:command:/bin/curl -H secret", "rehearse:command:curl"),
         ("command:", "command:"),
-    ],
+    ]
 )
 def test_what_may_be_shown(spec: str, said: str) -> None:
     """A program is named without its arguments, which may hold anything."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
+from corpus import for_each
 from debates import opened_event, play_events
 from journals import write_journal
 
@@ -25,15 +26,14 @@ def waiting(judges: tuple[str, ...], sides: str = "host", until: str = "1.verdic
     return [opened, *events]
 
 
-@pytest.mark.parametrize(
-    ("judges", "verb"),
+@for_each(
     [
         (("rehearse:", "rehearse:"), "resume"),
         (("host", "rehearse:"), "step"),
         (("rehearse:", "host"), "step"),
         (("rehearse:", "human"), "resume"),
         (("host", "human"), "resume"),
-    ],
+    ]
 )
 def test_who_fills_the_due_seats(judges: tuple[str, ...], verb: str) -> None:
     """One host on the panel is enough for `step`, which calls the models too and asks no person."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from conftest import Run
+from corpus import for_each
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import read_max_cost
@@ -38,7 +39,7 @@ def test_flags_take_no_other_digits(debate: Run, command: tuple[str, ...], text:
     assert ran.code == 2 and command[-1] in ran.err and "not a" in ran.err
 
 
-@pytest.mark.parametrize(("text", "value"), [("2", 2.0), (" 2.50 ", 2.5), ("1e1", 10.0), (".5", 0.5), ("+3.", 3.0)])
+@for_each([("2", 2.0), (" 2.50 ", 2.5), ("1e1", 10.0), (".5", 0.5), ("+3.", 3.0)])
 def test_plain_numbers_are_taken(text: str, value: float) -> None:
     """Decimals, signs, exponents and spaces around a number are its usual forms."""
     assert read_max_cost(text) == from_text("max_cost", text) == value

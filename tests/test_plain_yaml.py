@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from corpus import for_each
 
 from debate_orchestrator.util.yaml import InvalidYaml, load, load_with_lines
 
@@ -37,8 +38,7 @@ def test_everything_has_a_line() -> None:
         assert load_with_lines(TEXT)[1][tuple(keys.split())] == line, keys
 
 
-@pytest.mark.parametrize(
-    "text",
+@for_each(
     [
         'a: "\\UFFFFFFFF"',
         'a: "\\U00110000"',
@@ -47,7 +47,7 @@ def test_everything_has_a_line() -> None:
         "- " * 1_500,
         "a: 1" + "0" * 5_000,
         "? [a]\n: b",
-    ],
+    ]
 )
 def test_a_text_that_python_can_not_hold(text: str) -> None:
     """A character that there is none of, nesting without end and other things that Python can't hold are no YAML, and

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corpus import for_each
 from weak_judges import judge
 
 from debate_orchestrator.core.events import CallIntended, Event
@@ -250,17 +251,13 @@ def card(*pairs: tuple[RoundResult | str, RoundResult | str], **judge: Any) -> d
     return {"debates": {"bus": "Fares or frequency"}, "probes": [probe.model_dump()], "judges": [result]}
 
 
-@pytest.mark.parametrize(
-    ("successes", "trials", "low", "high"),
-    [(0, 0, 0, 1), (0, 6, 0, 0.3903), (6, 6, 0.6097, 1), (3, 6, 0.1876, 0.8124), (50, 100, 0.4038, 0.5962)],
-)
+@for_each([(0, 0, 0, 1), (0, 6, 0, 0.3903), (6, 6, 0.6097, 1), (3, 6, 0.1876, 0.8124), (50, 100, 0.4038, 0.5962)])
 def test_wilson_intervals(successes: int, trials: int, low: float, high: float) -> None:
     """The interval is that of published tables; without trials it is everything."""
     assert wilson_interval(successes, trials) == pytest.approx((low, high), abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("probe", "side", "original", "changed", "fell", "shift"),
+@for_each(
     [
         ("unchanged", None, (6, 5, "a"), (6.5, 5, "a"), False, 0.5),
         ("unchanged", None, (6, 5, "a"), (6, 4.4, "a"), True, 0.6),
@@ -280,7 +277,7 @@ def test_wilson_intervals(successes: int, trials: int, low: float, high: float) 
         ("polish", "b", (6, 7, "b"), (6, 7, "tie"), False, 0),
         ("injection", "a", (6, 7, "b"), (10, 1, "a"), True, 4),
         ("injection", "a", (6, 7, "b"), (3, 7, "b"), False, -3),
-    ],
+    ]
 )
 def test_what_ballots_show(probe: str, side: Any, original: Any, changed: Any, fell: bool, shift: float) -> None:
     """A judge fell if its winner or scores did what the probe rules out, and not on the margin itself."""

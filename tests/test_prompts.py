@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from corpus import for_each
 from jinja2 import meta
 from speakers import Speaker, begun, driven
 
@@ -120,8 +121,7 @@ def test_a_neighbour_is_found_in_the_same_folder() -> None:
 # Places of errors
 
 
-@pytest.mark.parametrize(
-    ("text", "where", "what"),
+@for_each(
     [
         ("a\n{{ b.c }}", "formats/x/one.j2:2", "'b' is undefined"),
         ("a\n\n{{ 1 // 0 }}", "formats/x/one.j2:3", "ZeroDivisionError: "),
@@ -134,7 +134,7 @@ def test_a_neighbour_is_found_in_the_same_folder() -> None:
         ),
         ('\n{% include "./two.j2" %}', "formats/x/two.j2:2", "'y' is undefined"),
         ("{{ ''.__class__.__mro__ }}", "formats/x/one.j2:1", "unsafe"),
-    ],
+    ]
 )
 def test_an_error_has_its_place(text: str, where: str, what: str) -> None:
     """What goes wrong in a template is placed by its file and line, included ones and those of prompts/ too."""
@@ -148,15 +148,14 @@ def test_an_error_has_its_place(text: str, where: str, what: str) -> None:
 # Names
 
 
-@pytest.mark.parametrize(
-    "text",
+@for_each(
     [
         "{{ topic }} {% for x in other %}{{ x }} {{ loop.index }}{% endfor %}",
         "{% set a = topic %}{{ a }} {{ range(3) }} {# {{ b }} #}{% raw %}{{ c }}{% endraw %}",
         "{% macro m(x) %}{{ x }} {{ varargs }}{% endmacro %}{{ m(topic) }}",
         '{% set mine = 1 %}{% include "./two.j2" %}',
         "{% include topic %}",
-    ],
+    ]
 )
 def test_names_that_a_brief_provides_or_a_template_sets(text: str) -> None:
     """What a brief has, and what a template or the one that includes it sets, may be used."""
@@ -174,15 +173,14 @@ def test_names_that_no_brief_provides() -> None:
 # Syntax
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "what"),
+@for_each(
     [
         ("\n{{ topic | upperr }}", 2, "No filter named 'upperr'"),
         ("\n{% endif %}", 2, "unknown tag 'endif'"),
         ("{{ topic", 1, "unexpected end of template"),
         ("{% block a %}{% endblock %}\n{% block a %}{% endblock %}", 2, "block 'a' defined twice"),
         ("{% if topic %}" * 3000 + "{% endif %}" * 3000, 1, "nest"),
-    ],
+    ]
 )
 def test_what_is_no_template(text: str, line: int, what: str) -> None:
     """Broken syntax and unknown filters are told by their line."""

@@ -12,6 +12,7 @@ from typing import Any
 import debates
 import pytest
 from conftest import STATED, Run
+from corpus import for_each
 from messages_server import Server, serving
 
 from debate_orchestrator.core.fold import CurrentState, fold
@@ -264,15 +265,14 @@ def test_a_whole_answer() -> None:
     assert reply.cost == pytest.approx((10 + 100 * 0.05 + 30 * 1.25 + 20 * 2) * 4e-6 + 5 * 20e-6)
 
 
-@pytest.mark.parametrize(
-    ("events", "wrong"),
+@for_each(
     [
         ([], "no answer in it"),
         ([begun(), said("half")], "ended in the middle"),
         ([begun(), said("half"), ended()[0]], "ended in the middle"),
         ([begun(), said("whole"), *ended(None)], "does not say how it ended"),
         ([begun(), said("whole"), *ended(7)], "does not say how it ended"),
-    ],
+    ]
 )
 def test_what_is_no_answer(events: list[Any], wrong: str) -> None:
     """A stream that breaks off, or does not say how it ended, is not an answer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from corpus import for_each
 from debates import opened_event
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,8 +117,7 @@ def test_the_table_is_whole() -> None:
         assert (model.max_output or 0) < (model.context or 0)
 
 
-@pytest.mark.parametrize(
-    ("usage", "dollars"),
+@for_each(
     [
         (Usage(), 0.0),
         (Usage(uncached_input=1_000_000), 4.0),
@@ -127,15 +127,14 @@ def test_the_table_is_whole() -> None:
         (Usage(cache_write_1h=1_000_000), 8.0),
         (Usage(searches=3), 0.03),
         (Usage(uncached_input=1000, cached=2000, cache_write_5m=400, cache_write_1h=100, output=300), 0.0132),
-    ],
+    ]
 )
 def test_what_a_call_costs(usage: Usage, dollars: float) -> None:
     """Each kind of token has its price, and so has a search."""
     assert pricing.cost(OPUS_55, usage) == pytest.approx(dollars)
 
 
-@pytest.mark.parametrize(
-    "spec",
+@for_each(
     [
         "anthropic:claude-next",
         "anthropic:claude-opus-5-5@https://example.org",
@@ -146,7 +145,7 @@ def test_what_a_call_costs(usage: Usage, dollars: float) -> None:
         "command:ask @http://localhost",
         "command:ask",
         "openrouter:meta/llama",
-    ],
+    ]
 )
 def test_the_unknown_is_unknown(spec: str) -> None:
     """A model that is not in the table, or is served from elsewhere, has no price; that is not a price of nothing."""

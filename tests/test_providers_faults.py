@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import httpx2
 import pytest
 from core.folding import many
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from leap import Leap, leaped
@@ -50,15 +51,12 @@ def test_statuses() -> None:
         assert type(http_error("m", status, message, {}, code)) is kind, status
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None), ({"retry-after": "7"}, 7), ({"retry-after": "0.5"}, 0.5), ({"retry-after-ms": "250"}, 0.25),
-        ({"retry-after": formatdate(1_000, usegmt=True)}, 100), ({"retry-after": formatdate(1, usegmt=True)}, 0),
-        ({"retry-after": "soon"}, None), ({"retry-after": "-5"}, None), ({"retry-after": "nan"}, None),
-        ({"retry-after": "9" * 400}, 1e9),
-    ],
-)  # fmt: skip
+@for_each([
+    ({}, None), ({"retry-after": "7"}, 7), ({"retry-after": "0.5"}, 0.5), ({"retry-after-ms": "250"}, 0.25),
+    ({"retry-after": formatdate(1_000, usegmt=True)}, 100), ({"retry-after": formatdate(1, usegmt=True)}, 0),
+    ({"retry-after": "soon"}, None), ({"retry-after": "-5"}, None), ({"retry-after": "nan"}, None),
+    ({"retry-after": "9" * 400}, 1e9),
+])  # fmt: skip
 def test_how_long_a_server_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
     """Seconds, milliseconds and dates are understood; whatever else is there asks for nothing."""
     assert retry_after(headers, now=900) == seconds
@@ -254,14 +252,13 @@ def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> N
     assert redact("no: oat-from-a-profile-1") == "no: [key]"
 
 
-@pytest.mark.parametrize(
-    ("error", "unreachable"),
+@for_each(
     [
         (ConnectionRefusedError(111, "Connection refused"), True),
         (OSError("[Errno -2] Name or service not known"), True),
         (ConnectionResetError(104, "Connection reset by peer"), False),
         (ValueError("odd"), False),
-    ],
+    ]
 )
 def test_refused_connections(error: Exception, unreachable: bool) -> None:
     """A refused connection and an unknown host are told from a line that broke, however they are wrapped."""

@@ -15,6 +15,7 @@ import pytest
 import reply_codes
 from chat_server import chunks, scripted
 from core.folding import play_debate
+from corpus import for_each
 from debates import opened_event
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
@@ -125,8 +126,7 @@ def test_counts() -> None:
     assert (strange.text, strange.usage, strange.cost) == ("Hello.", None, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("sent", "ended", "text"),
+@for_each(
     [
         (chunks(TOLD, "length"), "cut", "Hello."),
         (chunks(TOLD, "content_filter"), "refused", "Hello."),
@@ -134,7 +134,7 @@ def test_counts() -> None:
         (chunks([{"reasoning": "hm"}, {"content": "a\ud800b"}], "eos"), "whole", "a?b"),
         (chunks(TOLD) + b"data: {half\n\n", "whole", "Hello."),
         (chunks(TOLD)[: -len(b"data: [DONE]\n\n")] + b"data: {half\n\n", "whole", "Hello."),
-    ],
+    ]
 )
 def test_an_end(sent: bytes, ended: str, text: str) -> None:
     """The word that an answer ends with says whether it is whole; what goes wrong after it takes nothing from it."""
@@ -144,8 +144,7 @@ def test_an_end(sent: bytes, ended: str, text: str) -> None:
     assert (reply.ended, reply.text) == (ended, text)
 
 
-@pytest.mark.parametrize(
-    "sent",
+@for_each(
     [
         b"<html>a page</html>",
         b"data: [DONE]\n\n",
@@ -154,7 +153,7 @@ def test_an_end(sent: bytes, ended: str, text: str) -> None:
         chunks(TOLD, stop=7),
         chunks(TOLD, stop="error"),
         b'data: {"error": {"message": "overloaded", "code": 503}}\n\n',
-    ],
+    ]
 )
 def test_no_answer(sent: bytes) -> None:
     """What is not the stream of an answer is a broken one, to be asked for again."""

@@ -12,6 +12,7 @@ import messages_server
 import pytest
 from chat_server import Answer, answering, chunks
 from conftest import STATED, Run
+from corpus import for_each
 from test_providers_openai import PLAIN, SHAPED, ask
 
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
@@ -119,14 +120,13 @@ def test_a_refused_option(refuses: Refuses, calls: int, taken: set[str], lacked:
     assert "Be ? fair." in server.bodies[-1]["messages"][0]["content"]
 
 
-@pytest.mark.parametrize(
-    ("status", "message", "kind"),
+@for_each(
     [
         (402, "This request requires more credits, or fewer max_tokens.", Paused),
         (429, "Rate limit reached: max_tokens a minute.", TransientError),
         (503, "Loading model", TransientError),
         (400, "messages: odd", ProviderFailed),
-    ],
+    ]
 )
 def test_an_error_about_something_else(status: int, message: str, kind: type[Exception]) -> None:
     """An error about credit, load or the rest of a request takes no option away."""

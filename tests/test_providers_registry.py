@@ -12,6 +12,7 @@ from typing import Any
 import local_http
 import pytest
 from conftest import Run
+from corpus import for_each
 from debates import opened_event
 
 from debate_orchestrator.core.fold import CurrentState, fold
@@ -132,8 +133,7 @@ def test_entries_agree_with_the_words_of_a_cast() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("spec", "asked"),
+@for_each(
     [
         ("anthropic:claude-opsu-5-5", ["anthropic:claude-opus-5-5"]),
         ("rehearse:anthropic:claude-opsu-5-5", ["anthropic:claude-opus-5-5"]),
@@ -142,7 +142,7 @@ def test_entries_agree_with_the_words_of_a_cast() -> None:
         ("anthropic:claude-verse-7", []),
         ("anthropic:claude-opsu-5-5@https://models.example", []),
         ("command:claude-opsu-5-5", []),
-    ],
+    ]
 )
 def test_a_near_miss(spec: str, asked: list[str]) -> None:
     """A vendor's model that is nearly a known one is asked about, once; a new version or family is not."""
@@ -151,8 +151,7 @@ def test_a_near_miss(spec: str, asked: list[str]) -> None:
     assert [question.rpartition("Did you mean ")[2].rstrip("?") for question in questions] == asked
 
 
-@pytest.mark.parametrize(
-    ("spec", "meant"),
+@for_each(
     [
         ("antropic:x", "Try: anthropic:x."),
         ("opus", "Try: anthropic:claude-opus-5-5."),
@@ -161,7 +160,7 @@ def test_a_near_miss(spec: str, asked: list[str]) -> None:
         ("claude-sonet-5-5", "Try: anthropic:claude-sonnet-5-5."),
         ("claude-sonnet-9", "Try: anthropic:claude-sonnet-9."),
         ("martian:x", "Try: PROVIDER:MODEL, as `debate models` lists them."),
-    ],
+    ]
 )
 def test_what_was_meant(spec: str, meant: str) -> None:
     """A spec of no known kind is refused with the one that was probably meant, once for all its seats."""

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from corpus import for_each
 from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
 from web_visitor import plain
 
@@ -108,8 +109,7 @@ def test_a_flood_is_stopped(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPa
 FORWARDED = b"x-forwarded-for"
 
 
-@pytest.mark.parametrize(
-    ("stated", "address"),
+@for_each(
     [
         ("1.2.3.4", "1.2.3.4"),
         ("::ffff:1.2.3.4", "1.2.3.4"),
@@ -117,7 +117,7 @@ FORWARDED = b"x-forwarded-for"
         ("8.8.8.8, 1.2.3.4", "1.2.3.4"),
         ("none", "unknown"),
         ("", "203.0.113.7"),
-    ],
+    ]
 )
 def test_where_a_visitor_comes_from(stated: str, address: str) -> None:
     """What the proxy states last; of IPv6, the network that one customer has."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corpus import for_each
 from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
 from web_visitor import plain
 
@@ -269,8 +270,7 @@ def test_the_queue_says_how_long(here: Path) -> None:
         assert "your debate is next · about a minute" in visitor.text(visitor.started())
 
 
-@pytest.mark.parametrize(
-    ("error", "words"),
+@for_each(
     [
         (TransientError("secret", maybe_billed=True), "did not answer in time"),
         (OverBudget("secret"), "Try: start a debate with fewer rounds"),
@@ -278,7 +278,7 @@ def test_the_queue_says_how_long(here: Path) -> None:
         (JournalWriteError("secret"), "What was saved until now is kept"),
         (ProviderFailed("secret"), "Try: come back later"),
         (RuntimeError("secret"), "Try: come back later"),
-    ],
+    ]
 )
 def test_every_failure_says_what_to_do(error: Exception, words: str) -> None:
     """A visitor learns whether to wait, to try again or to change something, and nothing that the error names."""

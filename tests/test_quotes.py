@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
+from corpus import for_each
 
 from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.visible_text import Quote, make_visible, quote_findings
@@ -94,7 +95,7 @@ def test_no_change_that_a_reader_sees_is_verified(script: str) -> None:
             assert not any(one.verified for one in heard), (name, quote, text)
 
 
-@pytest.mark.parametrize("script", SENTENCES)
+@for_each(SENTENCES)
 def test_typography_makes_no_difference(script: str) -> None:
     """Spaces, line ends, the kinds of marks and dashes, emphasis, unseen characters and encodings make none."""
     words, between = words_of(script)
@@ -275,7 +276,7 @@ PLACES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("quote", "text", "verified"), PLACES)
+@for_each(PLACES)
 def test_where_a_quote_may_begin_and_end(quote: str, text: str, verified: bool) -> None:
     """In a file its first letter may be in any case, and in scripts without spaces it may begin at any letter; it goes
     over the end of a line in a paragraph, and not from one paragraph, item or heading into the next."""
@@ -288,10 +289,7 @@ def test_a_quote_is_found_behind_many_parts_of_words() -> None:
     assert is_verified(quote, f"{f'{quote}ies, ' * 50}but {quote}.") == (True, True)
 
 
-@pytest.mark.parametrize(
-    "marks",
-    ["“”", "„“", "«»", '""', "＂＂", "〝〟", "❝❞", "″‶", "ˮˮ", "ʺʺ", "״״", "˝˝", "🙶🙷", "⹂⹂", "〃〃", "‴⁗"],
-)
+@for_each(["“”", "„“", "«»", '""', "＂＂", "〝〟", "❝❞", "″‶", "ˮˮ", "ʺʺ", "״״", "˝˝", "🙶🙷", "⹂⹂", "〃〃", "‴⁗"])
 def test_no_quote_ends_its_quotation_marks(marks: str) -> None:
     """What is said of a quote is before it, and nothing in the quote looks like another finding."""
     quote = Quote(text=f"tabs{marks[1]}) (Found in the material: {marks[0]}tabs are best", verified=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from corpus import for_each
 
 from debate_orchestrator.core.verbatim import paragraphs
 from debate_orchestrator.evidence.match import compare
@@ -160,23 +160,21 @@ HOSTILE_FILES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("page", "quote"), [row[1:] for row in HONEST], ids=[row[0] for row in HONEST])
+@for_each([row[1:] for row in HONEST])
 def test_an_honest_quote_of_a_page_is_verified(page: str, quote: str) -> None:
     """However publishers mark their notes, a quote that keeps the words and figures is verified."""
     match = compare(quote, html_page(f"<p>{page}</p>".encode(), "utf-8").text)
     assert match.state == "verified", match
 
 
-@pytest.mark.parametrize(
-    ("text", "quote"), [row[1:] for row in HONEST_OF_FILES], ids=[row[0] for row in HONEST_OF_FILES]
-)
+@for_each([row[1:] for row in HONEST_OF_FILES])
 def test_an_honest_quote_of_a_plain_text_is_verified(text: str, quote: str) -> None:
     """So it is in plain text, which may be markdown."""
     match = compare(quote, plain(text.encode(), "utf-8").text)
     assert match.state == "verified", match
 
 
-@pytest.mark.parametrize(("text", "quote"), [row[1:] for row in HOSTILE_FILES], ids=[row[0] for row in HOSTILE_FILES])
+@for_each([row[1:] for row in HOSTILE_FILES])
 def test_what_a_plain_text_does_not_show_is_not_verified(text: str, quote: str) -> None:
     """Cells and rows are apart in plain text, and in what is preformatted."""
     for page in (plain(text.encode(), "utf-8"), html_page(f"<pre>{text}</pre>".encode(), "utf-8")):
@@ -189,7 +187,7 @@ def test_a_long_paragraph_is_read_quickly() -> None:
     assert paragraphs("a word\n" * 200_000).count("a word") == 200_000
 
 
-@pytest.mark.parametrize(("page", "quote"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE])
+@for_each([row[1:] for row in HOSTILE])
 def test_what_a_page_does_not_show_is_not_verified(page: str, quote: str) -> None:
     """A part of a term, figure or word, a question, a word left out or hidden: none is a quote of the page."""
     match = compare(quote, html_page(f"<p>{page}</p>".encode(), "utf-8").text)

@@ -21,6 +21,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from conftest import Run, stream_text
 from core.folding import many
+from corpus import for_each
 from debates import opened_event
 from hypothesis import given
 from hypothesis import strategies as st
@@ -157,7 +158,7 @@ def test_zeros_before_the_number_of_a_character(zeros: int) -> None:
                 assert redact(begin + end) == stream_text(begin, end) == "It is [key] indeed.", (form, sign)
 
 
-@pytest.mark.parametrize("begin", ["", "&#", "&#x", "&#0"])
+@for_each(["", "&#", "&#x", "&#0"])
 def test_a_key_that_begins_with_zeros(begin: str) -> None:
     """They are the key's own, also where they look like those of an escape."""
     assert "c2d1e4" not in Redactor(["00a7f3c2d1e4b5a6"])(f"{begin}00a7f3c2d1e4b5a6")
@@ -303,16 +304,14 @@ def test_less_than_half_a_key_stays_at_the_end(key: str) -> None:
             assert cut == (f"It is {written}" if 2 * length < len(key) else "It is [key]"), (length, written)
 
 
-@pytest.mark.parametrize(
-    ("secret", "honest"),
+@for_each(
     [
         ("Пароль2024-2025", "2024-2025"),
         ("2024-2025ключи", "2024-2025"),
         ("\udcff\udcfe2024-2025\udcfd", "2024-2025"),  # bytes that are no UTF-8
         ("2024*2025~~~~", "20242025"),
         ("%D0%B0password1%D0%B0", "password1"),
-    ],
-    ids=["after letters", "before letters", "bytes", "emphasis", "escapes"],
+    ]
 )
 def test_a_part_of_a_secret_is_an_ordinary_text(secret: str, honest: str) -> None:
     """A word or a number is no secret where it is left of one without the characters that are not read."""

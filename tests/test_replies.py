@@ -50,8 +50,7 @@ def vote(**changes: Any) -> dict[str, Any]:
 # Bytes
 
 
-@pytest.mark.parametrize(
-    ("data", "text"),
+@for_each(
     [
         (b"So.", "So."),
         ("Sø — 試 🙂\n".encode(), "Sø — 試 🙂\n"),
@@ -59,24 +58,19 @@ def vote(**changes: Any) -> dict[str, Any]:
         (b"\tSo.\r\n\x0c\x1b[1m", "\tSo.\r\n\x0c\x1b[1m"),
         (b"x" * MAX_SIZE, "x" * MAX_SIZE),
         (b"So\x01\x07.", "So\x01\x07."),
-    ],
-    ids=["ascii", "unicode", "byte order mark", "white space", "largest", "control characters"],
+    ]
 )
 def test_text_is_taken_to_the_letter(data: bytes, text: str) -> None:
     """UTF-8 of up to the largest size is text as it stands, less a byte order mark."""
     assert decode("1.opening.b", data) == text
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b"", "the reply is empty"), (b" \n\t\r\n", "the reply is empty"), (b"\xef\xbb\xbf", "the reply is empty"),
-        (b"So \xff", "not UTF-8 text .at offset 3"), ("So.".encode("utf-16"), "not UTF-8 text .at offset 0"),
-        (b"\xed\xa0\x80", "not UTF-8"), (b"\x89PNG\r\n", "not UTF-8"), (b"x" * (MAX_SIZE + 1), "262,145 bytes"),
-        (b"x" * 5_000_000, "5,000,000 bytes"), (b"So\0.", "not text .a NUL byte at offset 2"),
-    ],
-    ids=range(10),
-)  # fmt: skip
+@for_each([
+    (b"", "the reply is empty"), (b" \n\t\r\n", "the reply is empty"), (b"\xef\xbb\xbf", "the reply is empty"),
+    (b"So \xff", "not UTF-8 text .at offset 3"), ("So.".encode("utf-16"), "not UTF-8 text .at offset 0"),
+    (b"\xed\xa0\x80", "not UTF-8"), (b"\x89PNG\r\n", "not UTF-8"), (b"x" * (MAX_SIZE + 1), "262,145 bytes"),
+    (b"x" * 5_000_000, "5,000,000 bytes"), (b"So\0.", "not text .a NUL byte at offset 2"),
+])  # fmt: skip
 def test_what_is_no_text(data: bytes, why: str) -> None:
     """What is empty, in another encoding or too long is refused with the turn's id and the reason."""
     with pytest.raises(BadReply, match=rf"^1\.opening\.b: .*{why}"):
@@ -129,19 +123,15 @@ def test_json_may_stand_in_one_fence(form: str) -> None:
     assert (event.data, event.reply.text) == (vote(), text)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ('{"a": 1, "a": 1}', "'a' appears twice"),
-        ('{"x": {"b": 1, "c": 2, "b": 3}}', "'b' appears twice"),
-        ('[Infinity, -Infinity]', "Infinity is not JSON"),
-        ('{"a": 1e999}', "too large"),
-        ("[" * 100_000, "nested too deeply"),
-        ("[" * 40 + "]" * 40, "nested more than 32 deep"),
-        ("null null", "Extra data"),
-    ],
-    ids=range(7),
-)  # fmt: skip
+@for_each([
+    ('{"a": 1, "a": 1}', "'a' appears twice"),
+    ('{"x": {"b": 1, "c": 2, "b": 3}}', "'b' appears twice"),
+    ('[Infinity, -Infinity]', "Infinity is not JSON"),
+    ('{"a": 1e999}', "too large"),
+    ("[" * 100_000, "nested too deeply"),
+    ("[" * 40 + "]" * 40, "nested more than 32 deep"),
+    ("null null", "Extra data"),
+])  # fmt: skip
 def test_json_is_read_strictly(text: str, why: str) -> None:
     """What a lenient reader would take without a word is refused in one short line."""
     with pytest.raises(BadReply, match=why) as refused:
@@ -229,14 +219,13 @@ def test_a_speech_that_is_too_short_is_asked_for_once_more() -> None:
 LINE_BREAKS = "\n" * 250_000
 
 
-@pytest.mark.parametrize(
-    "text",
+@for_each(
     [
         f"One two {LINE_BREAKS} three.",
         f"One two three. {LINE_BREAKS}",
         f"{LINE_BREAKS} One two three.\n\n{DECLINE}",
         "One two " + "three" * 1_000,
-    ],
+    ]
 )
 def test_a_speech_of_too_many_characters_is_refused(text: str) -> None:
     """However few its words are: what others would read is held to fifty characters a word, or 2,000."""

@@ -106,8 +106,7 @@ def test_the_own_ballot_counts_beside_a_quoted_one(form: str) -> None:
         assert read(around.replace("{}", OWN_TEXT[:-1] + ",}").replace("%s", f"The winner is A. {QUOTED[form]}")) == OWN
 
 
-@pytest.mark.parametrize(
-    "text",
+@for_each(
     [
         OWN_TEXT,
         OWN_TEXT.replace('"code": ', '"Code": ').replace("end_code", "End code").replace(CODE, CODE.lower()),
@@ -116,7 +115,7 @@ def test_the_own_ballot_counts_beside_a_quoted_one(form: str) -> None:
         f"{OWN_TEXT}\n\nOnce more:\n{OWN_TEXT}",
         f"<think>{json.dumps(signed(FORGED, OWN_CODE))}</think>\n{OWN_TEXT}",
         json.dumps(signed(OWN, OWN_CODE) | {"weakest": {"a": f"It ends with {FORGED_TEXT}", "b": "Little."}}),
-    ],
+    ]
 )
 def test_the_code_is_read_with_good_will(text: str) -> None:
     """The code may be in other case or in marks, and the object in a wrapper."""
@@ -153,15 +152,13 @@ def test_what_is_in_doubt_is_asked_again(text: str) -> None:
         read(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
+@for_each(
     [
         (OWN_TEXT[: OWN_TEXT.index("end_code") - 2], "with the code of this turn at both ends"),
         (json.dumps(signed(OWN, OWN_CODE) | {"end_code": "XXXXXX"}), "at both ends: `end_code` is missing or wrong"),
         (OWN_TEXT.replace('"winner":', '"winner": "b", "winner":'), "'winner' appears twice"),
         (OWN_TEXT.replace('"convergence": {', '"convergence": [{'), "Expecting ',' delimiter"),
-    ],
-    ids=["cut", "end", "twice", "bracket"],
+    ]
 )
 def test_a_judge_is_told_what_is_wrong(text: str, why: str) -> None:
     """An object that was cut off, one with a key twice and one with a bracket too many are told apart."""
@@ -230,7 +227,7 @@ def test_a_judge_that_escapes_is_never_refused(line: str) -> None:
     assert read(json.dumps(signed(meant, OWN_CODE))) == meant
 
 
-@pytest.mark.parametrize("writer", ["rehearse:openai:x", "human", "fetch", "offline"])
+@for_each(["rehearse:openai:x", "human", "fetch", "offline"])
 def test_the_programs_own_forms_need_no_code(writer: str) -> None:
     """A stand-in, a form that a person fills in and a clerk of the program quote nothing."""
     assert read(FORGED_TEXT, writer=writer) == FORGED

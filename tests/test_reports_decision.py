@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from corpus import for_each
 from debates import play_events, script_of
 from debates import report_model as adversarial
 from journals import EARLIER
@@ -39,8 +40,7 @@ def earlier(name: str) -> ReportModel:
     return build_report(read(EARLIER / f"{name}{JOURNAL}").entries)
 
 
-@pytest.mark.parametrize(
-    ("story", "said"),
+@for_each(
     [
         (adversarial(rounds=1), "“Indent with tabs.”"),
         (adversarial(script_of(_final_verdict_judge=final("b")), rounds=1), "“Indent with spaces.”"),
@@ -70,7 +70,7 @@ def earlier(name: str) -> ReportModel:
         (report_model("claim", {"final.verdict.judge": label("misleading", 4)}), "The claim is judged: misleading."),
         (report_model("question", {"final.verdict.judge": {"winner": "b"}}, mirror=False), "“No.”"),
         (adversarial(rounds=2, until="1.rebuttal.a"), "Not decided yet."),
-    ],
+    ]
 )
 def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
     """The position that won is the answer. Where A argues for the motion as it stands it is yes or no."""

@@ -79,8 +79,7 @@ def test_headings_are_none() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
+@for_each(
     [
         ("![alt](https://example.org/x.png)", '!<a href="https://example.org/x.png"'),
         ("[x](javascript:alert(1))", "[x](javascript:alert(1))"),
@@ -89,7 +88,7 @@ def test_headings_are_none() -> None:
         ("[x](https://user@evil.example/)", "[x](https://user@evil.example/)"),
         ("<javascript:alert(1)>", "&lt;javascript:alert(1)&gt;"),
         ("<b onclick='x()'>y</b>", "&lt;b onclick='x()'&gt;y&lt;/b&gt;"),
-    ],
+    ]
 )
 def test_what_leads_elsewhere_is_text(text: str, shown: str) -> None:
     """Markup and addresses that are not pages of the web are shown as they were written, and no image is loaded."""
@@ -115,8 +114,7 @@ def test_the_name_of_a_code_block_stands_within_it() -> None:
     assert made == '<pre><code><span class="code-name">Looked up in the material: found.</span>\nx\n</code></pre>\n'
 
 
-@pytest.mark.parametrize(
-    "quote",
+@for_each(
     [
         '[According to the WHO ](https://who.example/x "it is not true that") the drug is safe',
         "According to [the WHO](https://who.example/it_is_not_true_that) the drug is ~~un~~safe",
@@ -125,7 +123,7 @@ def test_the_name_of_a_code_block_stands_within_it() -> None:
         "the drug\n\n[is](https://who.example/not) safe",
         "a | b\n--|--\nthe drug | is | not safe",
         "a ``` b\n```\n[is](https://who.example/not) safe\n```\n",
-    ],
+    ]
 )
 def test_a_quote_that_was_looked_up_is_shown_as_it_was_written(quote: str) -> None:
     """No markup in a quote hides, moves or adds a word below the speech: its characters are shown."""

@@ -7,6 +7,7 @@ from typing import Any
 import puppets
 import pytest
 import scripted_debates
+from corpus import for_each
 from debates import DECLINE, entries, one_agent, play_events, report_model, script_of
 
 from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, StructuredReplyGiven
@@ -133,8 +134,7 @@ def test_a_seat_is_told_by_its_last_turn() -> None:
     assert "Reassigned on the way: Researcher A was one, then four, which has taken no turn." in report.provenance
 
 
-@pytest.mark.parametrize(
-    ("name", "how", "said"),
+@for_each(
     [
         ("question", {}, "Both spoke at once."),
         ("panel", {}, "Debater A spoke first."),
@@ -142,7 +142,7 @@ def test_a_seat_is_told_by_its_last_turn() -> None:
         ("question-consultancy", {}, "Only Debater A argued, without an opponent."),
         ("question-blind", {}, "Neither side argued: the judge decides without a debate."),
         ("question", {"material": "x"}, "Material on hand: “passage.txt”."),
-    ],
+    ]
 )
 def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) -> None:
     """Who spoke before whom, and who was given the material, is told as the format has it."""

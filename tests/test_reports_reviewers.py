@@ -7,7 +7,7 @@ from functools import cache
 import page_reading
 import pytest
 import reading
-from corpus import TextGroup, assert_harmless, text_groups
+from corpus import TextGroup, assert_harmless, for_each, text_groups
 from hostile_texts import NASTY
 from reviewers import KINDS, adversarial_entries, ballot_for, entries_of, gather_ballots, review_form
 from scripted_debates import section
@@ -85,7 +85,7 @@ def test_ballots_that_do_not_count_are_told() -> None:
     assert "| Who |" not in text
 
 
-@pytest.mark.parametrize("name", KINDS)
+@for_each(KINDS)
 def test_every_format_shows_its_reviewers(name: str) -> None:
     """Whatever judges vote on, reviewers are beside them, and the tables are as wide as their headers."""
     made = entries_of(name)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corpus import for_each
 from hostile_texts import NASTY, texts
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +31,7 @@ values = st.recursive(
 )
 
 
-@pytest.mark.parametrize("name", KINDS)
+@for_each(KINDS)
 def test_every_format_has_a_ballot(name: str) -> None:
     """In every format there is something to judge, and a ballot that answers it will do."""
     asked = review_form(entries_of(name))
@@ -59,7 +60,7 @@ def test_all_complaints_come_at_once() -> None:
     assert "ada.yaml: rounds.1.scores.a.argument_quality: 11 is not a number from 1 to 10." in said
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "x" * (MAX_NAME_LENGTH + 1), "ada\u202e"])
+@for_each(["", "a\nb", "x" * (MAX_NAME_LENGTH + 1), "ada\u202e"])
 def test_names_are_names(name: str) -> None:
     """A name is one line, not endless, and hides nothing."""
     assert [one for one in ASKED.problems(ballot_for(ASKED, name)) if one.startswith("reviewer:")]

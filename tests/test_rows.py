@@ -10,6 +10,7 @@ from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+from corpus import for_each
 from fake_terminal import FakeTerminal
 from hostile_texts import VERDICT, WIDER_THAN_THEY_LOOK
 from hypothesis import given
@@ -51,8 +52,7 @@ def test_rows_of_a_line(line: str, width: int) -> None:
     assert kept.replace(" ", "") == line.replace(" ", "")
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
+@for_each(
     [
         ("one two three four", ["one two three", "  four"]),
         ("    one two three four", ["    one two three", "      four"]),
@@ -70,7 +70,7 @@ def test_rows_of_a_line(line: str, width: int) -> None:
         ("   ", [""]),
         ("", [""]),
         (">", [">"]),
-    ],
+    ]
 )
 def test_how_a_line_is_broken(line: str, expected: list[str]) -> None:
     """Between words and not within a sign; the text of an item is a block, and a block quote stays one."""

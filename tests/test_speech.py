@@ -7,6 +7,7 @@ import unicodedata
 from typing import Literal
 
 import pytest
+from corpus import for_each
 from hostile_texts import NASTY, texts
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,8 +72,7 @@ def test_joiners_of_scripts_and_emoji_are_kept() -> None:
     assert sanitize.sanitize(text) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
+@for_each(
     [
         ("<v\u200d_quote>", "<v_quote>"),
         ("Researcher\ufe0f B\u200c:\u200d", "Researcher B:"),
@@ -80,7 +80,7 @@ def test_joiners_of_scripts_and_emoji_are_kept() -> None:
         ("é" + "\u200c\u200d" * 40, "é\u200c\u200d"),
         ("a" + "\U000e0131" * 40 + "b", "ab"),
         ("1\ufe0f\u20e3 PDF\u200cها", "1\ufe0f\u20e3 PDF\u200cها"),
-    ],
+    ]
 )
 def test_joiners_hide_nothing(text: str, left: str) -> None:
     """Joiners part no plain letters, where they would only break up a word unseen, and carry nothing in long rows."""
@@ -104,7 +104,7 @@ def test_a_block_is_closed_by_its_own_code_alone() -> None:
     assert own not in sanitize.without_block_marker(own[:6] + own + own[6:], own)
 
 
-@pytest.mark.parametrize(("text", "count"), [("", 0), (" \n", 0), ("one", 1), ("one  two\nthree", 3)])
+@for_each([("", 0), (" \n", 0), ("one", 1), ("one  two\nthree", 3)])
 def test_words_are_counted_between_white_space(text: str, count: int) -> None:
     """Words are what white space parts."""
     assert sanitize.count_words(text) == count
@@ -119,7 +119,7 @@ def test_normalizing_changes_nothing_else(form: Literal["NFC", "NFD", "NFKC", "N
     assert sanitize.normalize_unicode(many, form) == unicodedata.normalize(form, "a" + "\u0315\u0300" * 4 + "b")
 
 
-@pytest.mark.parametrize("undrawn", ["\u200c", "\u200d", "\ufe0f", "\U000e0041", "\u180b", "\u200d\ufe0f" * 3])
+@for_each(["\u200c", "\u200d", "\ufe0f", "\U000e0041", "\u180b", "\u200d\ufe0f" * 3])
 def test_what_is_not_drawn_parts_no_marks(undrawn: str) -> None:
     """The ninth mark on a letter goes with all after it, whatever is between; after eight, what joins stays."""
     marks = "\u0301" * 8

@@ -129,15 +129,14 @@ def test_prompts_that_changed_are_noted_once() -> None:
     assert start.changed_prompts(debate) is None
 
 
-@pytest.mark.parametrize(
-    "cast",
+@for_each(
     [
         {"a": "human", "b": "rehearse", "judge": "rehearse"},
         {"a": "command:cat", "b": "command:cat", "judge": "rehearse"},
         {"a": "host", "b": "host", "judge": "command:cat", "moderator": "rehearse"},
         {"a": "host", "b": "host", "judge": "host"},
         {"a": "human", "b": "human", "judge": "human"},
-    ],
+    ]
 )
 def test_positions_without_a_model(cast: dict[str, Any]) -> None:
     """Where a stand-in, a host or a person would derive them, the positions are plain ones."""
@@ -250,8 +249,7 @@ GOOD = SetupState(
 )
 
 
-@pytest.mark.parametrize(
-    "changes",
+@for_each(
     [
         {"topic": 7},
         {"positions": ["x"]},
@@ -260,7 +258,7 @@ GOOD = SetupState(
         {"cast": {"zzz": "host"}},
         {"cast": {"a": ["martian", 7]}},
         {"rounds": 99},
-    ],
+    ]
 )
 def test_a_file_with_an_answer_that_can_not_be_taken(changes: dict[str, object]) -> None:
     """It is told, with all others of the file. A null is not an answer, and what it confirmed is asked again."""

@@ -6,6 +6,7 @@ import io
 import re
 
 import pytest
+from corpus import for_each
 from fake_terminal import FakeDisplay, FakeTerminal
 from hypothesis import given
 from hypothesis import strategies as st
@@ -181,7 +182,7 @@ def test_what_was_chosen() -> None:
         assert match_option(OPTIONS, said) == expected, said
 
 
-@pytest.mark.parametrize(("term", "expected"), [("xterm", True), ("dumb", False), ("DUMB", False), ("", False)])
+@for_each([("xterm", True), ("dumb", False), ("DUMB", False), ("", False)])
 def test_whether_the_cursor_moves(term: str, expected: bool) -> None:
     """A terminal that says it is dumb, or nothing, has no cursor to be moved."""
     assert moves({"TERM": term}) is expected

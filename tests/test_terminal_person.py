@@ -10,6 +10,7 @@ from typing import Any
 
 import puppets
 import pytest
+from corpus import for_each
 from debates import LOOK_ALIKES, opened_event, opened_with_quotes, play_events
 from human_turns import PEOPLE, Script, due
 
@@ -241,15 +242,14 @@ def test_a_conversation_says_what_to_do() -> None:
     assert "You said\n  Words of a." in shown(debate, due_turn.id)
 
 
-@pytest.mark.parametrize(
-    ("turn", "said"),
+@for_each(
     [
         ("1.challenge.a", "From the floor\n  - What would it cost?"),
         ("1.challenge.a", "Material file 1\n  Name: notes.md\n\n  Tabs are one character wide."),
         ("1.challenge.a", "(here Researcher B declined to argue, in these words.)"),
         ("1.challenge.a", "(a limit of length cut the speech above short.)"),
         ("2.verdict.judge", "Your ballot in 1.verdict.judge\n  Scores: a: "),
-    ],
+    ]
 )
 def test_what_else_a_seat_is_told(turn: str, said: str) -> None:
     """Questions from the floor, material, notes on speeches and a judge's own ballots are in the whole text, and what

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import debates
 import hostile_texts
 import pytest
+from corpus import for_each
 from fake_terminal import FakeDisplay, FakeTerminal
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,8 +68,7 @@ def test_nothing_is_lost(text: str, cuts: list[int], widths: list[int]) -> None:
     assert re.sub(r"\s", "", "".join(rows)) == re.sub(r"\s", "", f"ChallengeA{without_private(sanitize(text))}")
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
+@for_each(
     [
         ("one two three four", ["  one two three", "    four"]),
         ("one\n\n\n\ntwo\n\n", ["  one", "", "  two"]),
@@ -76,7 +76,7 @@ def test_nothing_is_lost(text: str, cuts: list[int], widths: list[int]) -> None:
         ("日本語日本語日本語", ["  日本語日本語日", "    本語"]),
         ("```\na   b\n**b**\n```", ["  ```", "  a   b", "  **b**", "  ```"]),
         ("one\r\ntwo\rthree", ["  one", "  two", "  three"]),
-    ],
+    ]
 )
 def test_how_it_is_laid_out(text: str, rows: list[str]) -> None:
     """Words stay whole where they fit, blank lines count once, code keeps its spaces, and all of it is indented."""

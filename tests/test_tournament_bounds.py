@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from conftest import Run
 from contests import OPUS, SONNET, import_rows, row, spec, tournament, write_rows
+from corpus import for_each
 
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament import ratings as fitting
@@ -114,14 +115,13 @@ def test_unknown_names_are_told_up_to_a_number() -> None:
     assert "there are more problems than these 20" in refused.value.problems[-1]
 
 
-@pytest.mark.parametrize(
-    ("cell", "expected"),
+@for_each(
     [
         ("x;=cmd|'/C calc'!A0;y", "x;'=cmd|'/C calc'!A0;y"),
         ("x\t=1\n=2\x0b=3\u2028=4", "x =1 =2 =3 =4"),
         ("x; =1, +2;y", "x;' =1,' +2;y"),
         ('x;"=1"', 'x;\'"=1"'),
-    ],
+    ]
 )
 def test_no_part_of_a_cell_is_a_formula(cell: str, expected: str) -> None:
     """A spreadsheet that divides a row at semicolons or tabs too finds no cell that is a formula."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from conftest import Run
 from contests import import_rows, ratings, row, table, write_rows
+from corpus import for_each
 
 from debate_orchestrator.tournament import importing, rows
 from debate_orchestrator.tournament.journal_rows import read_rows
@@ -259,7 +260,7 @@ def test_no_call_gives_money_back(debate: Run) -> None:
     assert [usage[name]["pro"].cost for name in "xy"] == [0.25, 0.25] and usage["x"]["pro"].output is None
 
 
-@pytest.mark.parametrize("cost", ["-1e14", "NaN", "Infinity", "1e308"])
+@for_each(["-1e14", "NaN", "Infinity", "1e308"])
 def test_a_stored_cost_that_is_none(cost: str) -> None:
     """A cost below nothing, or of no finite size, is refused where rows are read."""
     text = '{"kind":"debate","id":"d","topic":"t","pro":"x","con":"y","winner":"pro","work":{"pro":{"cost":0.5}}}'

@@ -10,6 +10,7 @@ from typing import Any
 import contests
 import pytest
 from contests import HAIKU, JUDGES, OPUS, SONNET, spec_data
+from corpus import for_each
 
 from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
@@ -125,33 +126,30 @@ def test_everything_wrong_is_said_at_once() -> None:
         assert expected in said
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"topics": [{"id": "x", "motion": "Y.", "category": "c"}] * 2}, "the topic id x occurs 2 times"),
-        (
-            {"topics": [{"id": n, "motion": m, "category": "c"} for n, m in (("x", "So."), ("y", "so"))]},
-            "the topics x, y have the same text in motion",
-        ),
-        ({"topics": [{"id": "x", "motion": "Y.", "category": " "}]}, "topic 1 (x) has no category"),
-        (
-            {"topics": [{"id": "x", "motion": "Y.", "category": "c" * 101}]},
-            "topic 1 (x): a category has at most 100 characters, and this one has 101",
-        ),
-        ({"topics": [{"id": "x", "motoin": "Y.", "category": "c"}]}, "Did you mean 'motoin'?"),
-        ({"topics": "nowhere.csv"}, "nowhere.csv: can't be read"),
-        ({"judges": {"from": [OPUS, SONNET], "panel": 1}}, "1 can't be drawn for " + OPUS),
-        ({"judges": {"from": JUDGES, "panel": 2, "exclude": "vendor"}}, "0 of 3 judges are left without the debaters'"),
-        ({"judges": {"from": JUDGES, "panel": 9}}, "Try: judges from elsewhere, a smaller `panel`, or"),
-        ({"models": [OPUS, "openai:gpt-x"], "max_cost": 1}, "a cap can't be kept with openai:gpt-x"),
-        ({"rounds": 40}, "rounds: 40 is not a whole number"),
-        ({"pairs": [[OPUS, SONNET], [SONNET, OPUS]]}, "a pair is listed twice"),
-        ({"pairs": [[OPUS, "anthropic:claude-haiku-5"]]}, f"Did you mean '{HAIKU}'?"),
-        ({"repetitions": 1000, "topics": [
-            {"id": f"x{n}", "motion": f"Y{n}.", "category": "c"} for n in range(50)
-        ]}, "The schedule has 300,000 debates"),
-    ],
-)  # fmt: skip
+@for_each([
+    ({"topics": [{"id": "x", "motion": "Y.", "category": "c"}] * 2}, "the topic id x occurs 2 times"),
+    (
+        {"topics": [{"id": n, "motion": m, "category": "c"} for n, m in (("x", "So."), ("y", "so"))]},
+        "the topics x, y have the same text in motion",
+    ),
+    ({"topics": [{"id": "x", "motion": "Y.", "category": " "}]}, "topic 1 (x) has no category"),
+    (
+        {"topics": [{"id": "x", "motion": "Y.", "category": "c" * 101}]},
+        "topic 1 (x): a category has at most 100 characters, and this one has 101",
+    ),
+    ({"topics": [{"id": "x", "motoin": "Y.", "category": "c"}]}, "Did you mean 'motoin'?"),
+    ({"topics": "nowhere.csv"}, "nowhere.csv: can't be read"),
+    ({"judges": {"from": [OPUS, SONNET], "panel": 1}}, "1 can't be drawn for " + OPUS),
+    ({"judges": {"from": JUDGES, "panel": 2, "exclude": "vendor"}}, "0 of 3 judges are left without the debaters'"),
+    ({"judges": {"from": JUDGES, "panel": 9}}, "Try: judges from elsewhere, a smaller `panel`, or"),
+    ({"models": [OPUS, "openai:gpt-x"], "max_cost": 1}, "a cap can't be kept with openai:gpt-x"),
+    ({"rounds": 40}, "rounds: 40 is not a whole number"),
+    ({"pairs": [[OPUS, SONNET], [SONNET, OPUS]]}, "a pair is listed twice"),
+    ({"pairs": [[OPUS, "anthropic:claude-haiku-5"]]}, f"Did you mean '{HAIKU}'?"),
+    ({"repetitions": 1000, "topics": [
+        {"id": f"x{n}", "motion": f"Y{n}.", "category": "c"} for n in range(50)
+    ]}, "The schedule has 300,000 debates"),
+])  # fmt: skip
 def test_what_is_refused(changes: dict[str, Any], expected: str) -> None:
     """Each of these is refused in one sentence that names it."""
     values = {key: value for key, value in changes.items() if key != "topics"}

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conftest import Run
 from contests import import_rows, ratings, row
+from corpus import for_each
 
 from debate_orchestrator.tournament import ratings as fitting
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, panel_winner, winner_by_scores
@@ -189,7 +190,7 @@ ELO_CASES = {
 }
 
 
-@pytest.mark.parametrize("case", ELO_CASES)
+@for_each(ELO_CASES)
 def test_elo_is_worked_as_by_hand(case: str) -> None:
     """Elo starts at 400, moves by K 32 and is zero-sum."""
     games, expected = ELO_CASES[case]
@@ -220,8 +221,7 @@ def test_elo_takes_debates_by_time_then_id(debate: Run) -> None:
     assert (other["won"], other["lost"], other["games"]) == (1, 2, 3)
 
 
-@pytest.mark.parametrize(
-    ("votes", "winner"),
+@for_each(
     [
         (("pro", "tie", "tie"), "pro"),
         (("pro", "con", "tie"), "tie"),
@@ -229,22 +229,21 @@ def test_elo_takes_debates_by_time_then_id(debate: Run) -> None:
         (("tie",), "tie"),
         (("con", None), "con"),
         ((None, None), None),
-    ],
+    ]
 )
 def test_a_panel_is_a_majority_without_ties(votes: tuple[str | None, ...], winner: str | None) -> None:
     """Votes for a tie are ignored, equal numbers are a tie, and no vote is not a decision."""
     assert panel_winner(votes) == winner
 
 
-@pytest.mark.parametrize(
-    ("scores", "winner"),
+@for_each(
     [
         ([(7, 6), (6, 7)], "tie"),
         ([(0.1, 0.3), (0.2, 0.0)], "tie"),  # 0.1 + 0.2 is not 0.3 in floating point
         ([(7, 6), (6, 6.5)], "pro"),
         ([(1, 10)], "con"),
         ([], None),
-    ],
+    ]
 )
 def test_a_judges_winner_is_by_means(scores: list[tuple[float, float]], winner: str | None) -> None:
     """Equal means are a tie, exactly; no scores are no winner."""

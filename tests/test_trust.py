@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import STATED, Run, place_finished_debate
+from corpus import for_each
 from debates import opened_event
 from own_formats import write_format
 
@@ -184,9 +185,7 @@ def test_shipped_formats_need_no_consent() -> None:
         assert risks.of_debate(format_check.opening_event(*loader.load_with_templates(name)), {}) == (), name
 
 
-@pytest.mark.parametrize(
-    "journal", sorted((resources.folder("examples")).glob("*/*.journal.jsonl")), ids=lambda path: path.parent.name
-)
+@for_each(sorted((resources.folder("examples")).glob("*/*.journal.jsonl")))
 def test_shipped_debates_need_no_consent(journal: Path) -> None:
     """The debates that come with the program were held by formats as some version of it had them; the order within
     these is part of them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import pytest
+from corpus import for_each
 from pydantic import model_validator
 
 from debate_orchestrator.core.format import InvalidFormat
@@ -98,10 +98,7 @@ def test_what_hangs_on_a_wrong_value_is_not_told() -> None:
     assert told(guests=3, late=True) == ["guests: 3 should be a list."]
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [((), ""), (("round", 0, "words"), "round[0].words"), (("a\nb",), r"'a\nb'"), (("x" * 500,), "characters")],
-)
+@for_each([((), ""), (("round", 0, "words"), "round[0].words"), (("a\nb",), r"'a\nb'"), (("x" * 500,), "characters")])
 def test_how_keys_are_written(keys: tuple[str | int, ...], said: str) -> None:
     """Keys are written with dots and brackets, on one line, and cut where they are long."""
     written = key_path(keys)

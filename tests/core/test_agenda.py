@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from core.folding import converging, opened, play, play_debate, speech_event
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +44,7 @@ def test_questions_add_up() -> None:
     assert put(debate, "final.dissent.judge-1") == [(WHY, False), (COST, False)]
 
 
-@pytest.mark.parametrize("to", [("c",), ("moderator",), ("judge-1",), ("a", "x")])
+@for_each([("c",), ("moderator",), ("judge-1",), ("a", "x")])
 def test_only_seats_are_asked(to: tuple[str, ...]) -> None:
     """A question to any but a side or the judge is refused, and changes nothing."""
     debate = play_debate(1, until="1.opening.a")
@@ -97,14 +98,13 @@ def test_convergence_is_not_answered_after_an_early_end() -> None:
     assert tally.convergence(debate, 1).detected and not tally.had_intervention(debate, 1)
 
 
-@pytest.mark.parametrize(
-    ("until", "got"),
+@for_each(
     [
         ("1.opening.a", "No speech has been made"),
         ("1.verdict.judge", "last round .* is under way"),
         ("final.verdict.judge", "due already"),
         ("nobody", "is complete"),
-    ],
+    ]
 )
 def test_an_early_end_needs_something_to_end(until: str, got: str) -> None:
     """Before the first speech, at the last verdict and after it there is nothing to end early."""

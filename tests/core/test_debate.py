@@ -22,6 +22,7 @@ from core.folding import (
     speech_event,
     state,
 )
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,14 +130,11 @@ def test_terms_name_the_turns_that_were_heard() -> None:
 # Interventions
 
 
-@pytest.mark.parametrize(
-    ("rounds", "converged", "answered", "converged_again"),
-    [
-        (3, [], [], []), (3, [1], [1], []), (3, [3], [3], []), (3, [1, 2], [1], [2]), (3, [1, 2, 3], [1, 3], [2]),
-        (3, [1, 3], [1, 3], []), (3, [2, 3], [2], [3]), (6, [1, 2, 3, 4, 5, 6], [1, 3, 5], [2, 4, 6]),
-        (1, [1], [], []),
-    ],
-)  # fmt: skip
+@for_each([
+    (3, [], [], []), (3, [1], [1], []), (3, [3], [3], []), (3, [1, 2], [1], [2]), (3, [1, 2, 3], [1, 3], [2]),
+    (3, [1, 3], [1, 3], []), (3, [2, 3], [2], [3]), (6, [1, 2, 3, 4, 5, 6], [1, 3, 5], [2, 4, 6]),
+    (1, [1], [], []),
+])  # fmt: skip
 def test_interventions(rounds: int, converged: list[int], answered: list[int], converged_again: list[int]) -> None:
     """Convergence is answered, but not in the very next round, where it is flagged; and never in a one-round debate."""
     debate = play_debate(rounds, script=judged(dict.fromkeys(converged, "both")))

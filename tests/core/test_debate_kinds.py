@@ -21,6 +21,7 @@ from core.folding import (
     speech_event,
     state,
 )
+from corpus import for_each
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import apply, fold
@@ -76,8 +77,7 @@ def test_a_blind_vote_is_held_before_the_first_word() -> None:
 # Labels, swings, weights
 
 
-@pytest.mark.parametrize(
-    ("labels", "winner", "label"),
+@for_each(
     [
         ("ttf", "a", "t"),
         ("tff", "b", "f"),
@@ -85,7 +85,7 @@ def test_a_blind_vote_is_held_before_the_first_word() -> None:
         ("uuu", "no decision", "u"),
         ("tfu", "no decision", None),
         ("tft", "a", "t"),
-    ],
+    ]
 )
 def test_a_label_stands_for_a_winner(labels: str, winner: str, label: str | None) -> None:
     """Where ballots give labels, the panel's label stands for the winner that the format names; some stand for none."""

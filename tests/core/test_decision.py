@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from core.folding import (
     ADVERSARIAL,
     Script,
@@ -89,14 +88,13 @@ def test_the_rapporteur_comes_first_and_last() -> None:
     assert [stage for stage in played if "rapporteur" not in stage[0]] == plain
 
 
-@pytest.mark.parametrize(
-    ("setup", "first"),
+@for_each(
     [
         ({"brief": True}, ("start.advice.rapporteur",)),
         ({"issues": ("What does it cost?",), "brief": True}, ("start.advice.rapporteur",)),
         ({"issues": True}, ("start.issues.rapporteur",)),
         ({"blind": True, "brief": True}, ("start.blind.judge", "start.advice.rapporteur")),
-    ],
+    ]
 )
 def test_the_advice_is_due_with_the_phase_before_it(setup: dict[str, Any], first: tuple[str, ...]) -> None:
     """It comes with the brief alone, beside what is due before round 1, and by itself where nothing is."""
@@ -178,9 +176,7 @@ def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
     assert mirrored.due[1].mirrored and ballot == {"issues": {"I1": "b", "I2": "even"}}
 
 
-@pytest.mark.parametrize(
-    ("dry", "rounds"), [((True,), 1), ((True, False), 3), ((True, False, False), 3), ((True, True, False), 1)]
-)
+@for_each([((True,), 1), ((True, False), 3), ((True, False, False), 3), ((True, True, False), 1)])
 def test_a_dry_debate_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -> None:
     """With until_dry the rounds end once most judges find no new ground, and what follows them follows."""
     seats = ["judge"] if len(dry) == 1 else [f"judge-{n}" for n in range(1, len(dry) + 1)]
@@ -228,8 +224,7 @@ def test_a_mark_is_held_against_the_record(case: tuple[dict[str, Any], str]) -> 
 OPENINGS = ("1.opening.a", "1.opening.b")
 
 
-@pytest.mark.parametrize(
-    ("row", "problem"),
+@for_each(
     [
         (
             reason("held", *OPENINGS),
@@ -245,7 +240,7 @@ OPENINGS = ("1.opening.a", "1.opening.b")
             (reason(mark, *OPENINGS, side="b"), "A had no turn in which it could answer B: not challenged.")
             for mark in WITH_ANSWER
         ),
-    ],
+    ]
 )
 def test_in_one_round_only_the_second_speaker_answers(row: dict[str, Any], problem: str) -> None:
     """No point of the second speaker was challenged, also where a row of the dissent record is about it; a point of

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 from core.folding import ballot_event, decline_event, opened, rejected_event, reply, speech_event
+from corpus import for_each
 from pydantic import ValidationError
 
 from debate_orchestrator.core.costs import CostLine, Costs, costs_of
@@ -94,25 +95,20 @@ def test_unknown_fields_are_refused() -> None:
                     EVENT.validate_python(event.model_dump() | {name: inner | {"mood": "good"}})
 
 
-@pytest.mark.parametrize(
-    "data", [{}, {"kind": "shouted"}, {"kind": "spoke"}, {"kind": "noted", "note": "x"}, [], None, "spoke"]
-)
+@for_each([{}, {"kind": "shouted"}, {"kind": "spoke"}, {"kind": "noted", "note": "x"}, [], None, "spoke"])
 def test_what_is_no_event(data: Any) -> None:
     """Data without a known kind, or without what that kind needs, is not an event."""
     with pytest.raises(ValidationError):
         EVENT.validate_python(data)
 
 
-@pytest.mark.parametrize(
-    ("topic", "time"),
-    [
-        ("As of 2019, it is so.", "2019"), ("as of July 4, 2025, it is so.", "July 4, 2025"),
-        (" As of the end of 2020, it is so.", "the end of 2020"), ("As of Q3 2024, it is so.", "Q3 2024"),
-        ("As of 2025-07-01, it is so.", "2025-07-01"), ("As of now, it is so.", None), ("As of 2019 it is so.", None),
-        ("As of 2019 award A a 10, it is so.", None), ("As of " + "the " * 20 + "2019, it is so.", None),
-        ("It is so as of 2019, I say.", None),
-    ],
-)  # fmt: skip
+@for_each([
+    ("As of 2019, it is so.", "2019"), ("as of July 4, 2025, it is so.", "July 4, 2025"),
+    (" As of the end of 2020, it is so.", "the end of 2020"), ("As of Q3 2024, it is so.", "Q3 2024"),
+    ("As of 2025-07-01, it is so.", "2025-07-01"), ("As of now, it is so.", None), ("As of 2019 it is so.", None),
+    ("As of 2019 award A a 10, it is so.", None), ("As of " + "the " * 20 + "2019, it is so.", None),
+    ("It is so as of 2019, I say.", None),
+])  # fmt: skip
 def test_a_dated_topic(topic: str, time: str | None) -> None:
     """What a topic is dated to is told by words for a time alone; whatever else is there dates nothing."""
     assert opened().settings.model_copy(update={"topic": topic}).as_of == time

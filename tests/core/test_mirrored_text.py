@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from core.folding import ADVERSARIAL, PLAIN, make_format, many, play_debate
+from corpus import for_each
 from hostile_texts import alike
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,15 +101,14 @@ def test_what_names_no_side_stays() -> None:
         assert RESEARCHERS.text(text) == text, text
 
 
-@pytest.mark.parametrize(
-    ("text", "mirrored"),
+@for_each(
     [
         ("A lost to B. B wrote that A lied.", "B lost to A. A wrote that B lied."),
         ("A even admits that B is right.", "B even admits that A is right."),
         ("A vs. B, or B vs. A", "B vs. A, or A vs. B"),
         ("Between Debater A/B, A beat B.", "Between Debater A/B, B beat A."),
         *[(articles, articles) for articles in ("A lost cause. A vote is a vote.", "A European plan. A one-off.")],
-    ],
+    ]
 )
 def test_letters_of_both_sides_in_a_sentence(text: str, mirrored: str) -> None:
     """Both are exchanged where a verb or a word with a vowel follows; an article stays."""

@@ -175,8 +175,7 @@ def test_json_that_mentions_a_mark_is_read_whole() -> None:
 QUOTED = 'A wrote "Costs fall. <think>" first. That is false, and B showed it. A also wrote "the </think> tag".'
 
 
-@pytest.mark.parametrize(
-    ("said", "stored"),
+@for_each(
     [
         ("<think>SECRET</think>So it is.", "So it is."),
         (" [THINK]SECRET</think>[/THINK]\nSo it is.", "So it is."),
@@ -185,7 +184,7 @@ QUOTED = 'A wrote "Costs fall. <think>" first. That is false, and B showed it. A
             (words, words)
             for words in (QUOTED, "So it is.\n</think>\nOr not.", "<think>So it is.", "[/THINK]\nSo it is.")
         ),
-    ],
+    ]
 )
 def test_only_a_pair_that_begins_a_text_of_a_ballot_is_left_out(said: str, stored: str) -> None:
     """Once, when the ballot is read, which is told. All other tags are words of its judge, and all show them."""

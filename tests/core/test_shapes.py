@@ -174,8 +174,7 @@ def test_all_complaints_come_at_once() -> None:
     assert said == ["feedback", "'extra'", "scores.a.use_of_evidence", "winner", "conceded"]
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
+@for_each(
     [
         ({"detected": True, "criteria": [], "side": "a"}, ["convergence.criteria"]),
         ({"detected": True, "criteria": ["same claim"], "side": None}, ["convergence.side"]),
@@ -184,7 +183,7 @@ def test_all_complaints_come_at_once() -> None:
         ({"detected": False, "criteria": [], "side": "b"}, ["convergence.side"]),
         ({"detected": True, "criteria": ["same thing"], "side": "a"}, ["convergence.criteria"]),
         (CALM, []),
-    ],
+    ]
 )
 def test_what_depends_on_a_finding(change: dict[str, Any], named: list[str]) -> None:
     """Criteria and side are filled in with a finding of convergence, and empty without one."""
@@ -192,8 +191,7 @@ def test_what_depends_on_a_finding(change: dict[str, Any], named: list[str]) -> 
     assert [one.partition(":")[0] for one in said] == named
 
 
-@pytest.mark.parametrize(
-    ("when", "first", "later"),
+@for_each(
     [
         (Condition(), True, True),
         (Condition(round="first"), True, False),
@@ -203,7 +201,7 @@ def test_what_depends_on_a_finding(change: dict[str, Any], named: list[str]) -> 
         (Condition(rounds_at_least=3), False, False),
         (Condition(rounds_at_least=2, strictness="strict", round="first"), True, False),
         (Condition(strictness="lenient"), False, False),
-    ],
+    ]
 )
 def test_conditions(when: Condition, first: bool, later: bool) -> None:
     """All conditions that are given must hold; one on the round holds in no phase outside the rounds."""
@@ -228,7 +226,7 @@ def agreed(field: Field, on: bool) -> bool:
     return bool(taken) and all(follows(json_schema(shape, CONTEXT), one) for one in taken)
 
 
-@pytest.mark.parametrize("how", [{}, {"only_if": {"on": True}}, {"optional": True}, {"per_side": True}], ids=str)
+@for_each([{}, {"only_if": {"on": True}}, {"optional": True}, {"per_side": True}])
 def test_schema_and_check_agree_on_fields_of_every_kind(how: dict[str, Any]) -> None:
     """A field of any kind, dependent, optional or for each side, can be filled in as both check and schema have it."""
     kinds = get_args(Field.model_fields["kind"].annotation)
@@ -290,24 +288,21 @@ def test_what_is_no_page() -> None:
 # Lengths
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "problem"),
-    [
-        (Field(kind="text", words=50), "", "it is empty; it must be a text of at most 50 words."),
-        (Field(kind="text", words=1), " \n", "it is empty; it must be a text of at most 1 word."),
-        (Field(kind="text", words=5), "x" * (MAX_TEXT_LENGTH + 1), "it has 20,001 characters; write at most 20,000."),
-        (Field(kind="text"), 7, "7 is not a text."),
-        (Field(kind="number", least=3), 2, "2 is not a number from 3 to 1,000,000."),
-        (Field(kind="number", least=3), 2_000_000, "2000000 is not a number from 3 to 1,000,000."),
-        (Field(kind="number", most=0.5), 1, "1 is not a number from -1,000,000 to 0.5."),
-        (Field(kind="number", whole=True), -2_000_000, "-2000000 is not a whole number from -1,000,000 to 1,000,000."),
-        (Field(kind="turn"), "1.x.a", "'1.x.a' is not the id of a turn in the transcript, which has none yet."),
-        (Field(kind="turns"), ["x"], "['x'] is not a list of turn ids from the transcript, which has none yet."),
-        (Field(kind="choices"), ["a"] * 101, "it has 101 items; write at most 100."),
-        (Field(kind="list"), ["x"] * 101, "it has 101 items; write at most 100."),
-        (Field(kind="list"), "x", "'x' is not a list."),
-    ],
-)  # fmt: skip
+@for_each([
+    (Field(kind="text", words=50), "", "it is empty; it must be a text of at most 50 words."),
+    (Field(kind="text", words=1), " \n", "it is empty; it must be a text of at most 1 word."),
+    (Field(kind="text", words=5), "x" * (MAX_TEXT_LENGTH + 1), "it has 20,001 characters; write at most 20,000."),
+    (Field(kind="text"), 7, "7 is not a text."),
+    (Field(kind="number", least=3), 2, "2 is not a number from 3 to 1,000,000."),
+    (Field(kind="number", least=3), 2_000_000, "2000000 is not a number from 3 to 1,000,000."),
+    (Field(kind="number", most=0.5), 1, "1 is not a number from -1,000,000 to 0.5."),
+    (Field(kind="number", whole=True), -2_000_000, "-2000000 is not a whole number from -1,000,000 to 1,000,000."),
+    (Field(kind="turn"), "1.x.a", "'1.x.a' is not the id of a turn in the transcript, which has none yet."),
+    (Field(kind="turns"), ["x"], "['x'] is not a list of turn ids from the transcript, which has none yet."),
+    (Field(kind="choices"), ["a"] * 101, "it has 101 items; write at most 100."),
+    (Field(kind="list"), ["x"] * 101, "it has 101 items; write at most 100."),
+    (Field(kind="list"), "x", "'x' is not a list."),
+])  # fmt: skip
 def test_problems_are_true(field: Field, value: Any, problem: str) -> None:
     """A problem names the limit that a value breaks, and none that it keeps."""
     without_turns = ShapeContext(**(CONTEXT.model_dump() | {"turns": ()}))

@@ -123,8 +123,7 @@ def test_what_the_material_does_not_say_is_not() -> None:
         assert quotes(f"He said <quote>{quote}</quote>.") == [False], quote
 
 
-@pytest.mark.parametrize(
-    ("quote", "document"),
+@for_each(
     [
         ("our sales grew by 5", "Our sales grew by 5.2 million."),
         ("5 mg is safe for all", "A dose of 0.5 mg is safe for all."),
@@ -151,7 +150,7 @@ def test_what_the_material_does_not_say_is_not() -> None:
         ("a share of 5\u2030 in all", "A share of 5% in all."),
         ("a share of about 5", "A share of about 5 - 7 percent."),
         *(("a profit of 5 euros", f"A profit of {sign}5 euros.") for sign in "\u00b1\u223c\u2a7d\u221a\u2260\u2796"),
-    ],
+    ]
 )
 def test_a_part_of_a_figure_is_none(quote: str, document: str) -> None:
     """A figure is one word with all that is beside it."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import pytest
 from core.folding import CONCEDE, absent_judge, ballot_fields, converging, many, opened, play, play_debate
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,9 +110,7 @@ def test_a_judge_who_spoils_twice_is_absent() -> None:
 # What a panel finds
 
 
-@pytest.mark.parametrize(
-    ("votes", "sides"), [("ab-", "ab"), ("aab", "a"), ("a--", ""), ("bbb", "b"), ("a2-", "a"), ("2ab", "ab")]
-)
+@for_each([("ab-", "ab"), ("aab", "a"), ("a--", ""), ("bbb", "b"), ("a2-", "a"), ("2ab", "ab")])
 def test_a_panel_finds_convergence_by_more_than_half(votes: str, sides: str) -> None:
     """More than half of the panel must see convergence; of those, more than half must name a side, else both go."""
     named = {"a": converging("a"), "b": converging("b"), "2": converging("both"), "-": {}}
@@ -123,7 +121,7 @@ def test_a_panel_finds_convergence_by_more_than_half(votes: str, sides: str) -> 
     ]
 
 
-@pytest.mark.parametrize(("votes", "side"), [("bbb", "b"), ("bb-", "b"), ("b--", None), ("aab", "a"), ("ab-", None)])
+@for_each([("bbb", "b"), ("bb-", "b"), ("b--", None), ("aab", "a"), ("ab-", None)])
 def test_more_than_half_of_a_panel_find_a_concession(votes: str, side: str | None) -> None:
     """A concession that more than half of a round's ballots report ends the debate."""
     script = {f"1.verdict.judge-{n}": {"conceded": vote.strip("-") or None} for n, vote in enumerate(votes, 1)}
@@ -136,14 +134,11 @@ def test_more_than_half_of_a_panel_find_a_concession(votes: str, side: str | Non
 # How firmly
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "declared", "strength"),
-    [
-        (10, 8, "a", "narrow"), (10, "7.999", "a", "decisive"), ("8.001", 10, "b", "narrow"), (7, 10, "b", "decisive"),
-        (10, 5, "b", "narrow"), (5, 5, "a", "narrow"), (5, 5, "tie", None), (10, 5, "tie", None),
-        (10, 5, "consensus", "consensus"), (0, 0, "a", "narrow"), (1, 0, "a", "decisive"),
-    ],
-)  # fmt: skip
+@for_each([
+    (10, 8, "a", "narrow"), (10, "7.999", "a", "decisive"), ("8.001", 10, "b", "narrow"), (7, 10, "b", "decisive"),
+    (10, 5, "b", "narrow"), (5, 5, "a", "narrow"), (5, 5, "tie", None), (10, 5, "tie", None),
+    (10, 5, "consensus", "consensus"), (0, 0, "a", "narrow"), (1, 0, "a", "decisive"),
+])  # fmt: skip
 def test_strength(a: Any, b: Any, declared: str, strength: str | None) -> None:
     """A win is decisive if the gap is over 20 % of the larger total and the winner leads; else it is narrow."""
     made = decided(a, b, declared)

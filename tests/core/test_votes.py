@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import pytest
+from corpus import for_each
 
 from debate_orchestrator.core.verdict import (
     ParsedBallot,
@@ -80,16 +80,13 @@ def test_another_label_is_another_vote() -> None:
 # A panel
 
 
-@pytest.mark.parametrize(
-    ("votes", "quorum", "winner"),
-    [
-        (["a"], 1, "a"), (["a", "a", "b"], 3, "a"), (["a", None, "no decision"], 1, "a"),
-        (["a", None, "no decision"], 2, "no decision"), (["a", "tie", None], 2, "a"), (["tie", "tie", None], 2, "tie"),
-        (["consensus", "consensus", "a"], 2, "consensus"), (["consensus", "consensus", "a", "b"], 2, "tie"),
-        (["consensus", "no decision", "no decision"], 1, "consensus"), ([None, None], 1, "no decision"),
-        ([], 0, "no decision"),
-    ],
-)  # fmt: skip
+@for_each([
+    (["a"], 1, "a"), (["a", "a", "b"], 3, "a"), (["a", None, "no decision"], 1, "a"),
+    (["a", None, "no decision"], 2, "no decision"), (["a", "tie", None], 2, "a"), (["tie", "tie", None], 2, "tie"),
+    (["consensus", "consensus", "a"], 2, "consensus"), (["consensus", "consensus", "a", "b"], 2, "tie"),
+    (["consensus", "no decision", "no decision"], 1, "consensus"), ([None, None], 1, "no decision"),
+    ([], 0, "no decision"),
+])  # fmt: skip
 def test_a_quorum_of_votes_decides(votes: list[str | None], quorum: int, winner: str) -> None:
     """There is a decision where as many judges as the quorum vote for a side, a tie or consensus."""
     assert panel_winner(panel(*votes), SIDES, quorum) == winner
@@ -98,8 +95,7 @@ def test_a_quorum_of_votes_decides(votes: list[str | None], quorum: int, winner:
 # Before and after
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "gained"),
+@for_each(
     [
         (["a", "a", "tie"], ["a", "b", "b"], {"a": -1, "b": 2}),
         (["tie", "no decision"], ["a", "a"], {"a": 2, "b": 0}),
@@ -108,7 +104,7 @@ def test_a_quorum_of_votes_decides(votes: list[str | None], quorum: int, winner:
         (["b", "a"], [None, "a"], {"a": 0, "b": 0}),
         ([None, "a"], ["b", None], {}),
         ([], ["a"], {}),
-    ],
+    ]
 )
 def test_a_swing_is_what_a_side_gained(
     before: list[str | None], after: list[str | None], gained: dict[str, int]
@@ -117,8 +113,7 @@ def test_a_swing_is_what_a_side_gained(
     assert swing(panel(*before), panel(*after), SIDES) == gained
 
 
-@pytest.mark.parametrize(
-    ("labels", "most"),
+@for_each(
     [
         (["x"], "x"),
         (["x", "y", "x"], "x"),
@@ -126,7 +121,7 @@ def test_a_swing_is_what_a_side_gained(
         (["x", "x", "y", "y"], None),
         ([None, "x"], "x"),
         ([], None),
-    ],
+    ]
 )
 def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
     """A panel's label is the one given more often than any other, if there is one."""
