@@ -54,7 +54,7 @@ def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> Non
     assert told["report"] == "report.md"
     assert told["summary"] == (
         "Debate complete. Report written to report.md. Winner: A (narrow). 2 rounds completed. "
-        "Key unresolved question: What does it cost in year two?"
+        "Key unresolved question: “What does it cost in year two?”"
     )
     assert Path("report.md").read_text(encoding="utf-8").startswith("# Debate Report\n")
     assert "in an unbroken chain" in debate("check", J).out

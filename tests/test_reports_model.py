@@ -25,7 +25,7 @@ def test_the_summary_line() -> None:
     """A finished debate is confirmed in exactly the promised words."""
     assert summary_line(report_model(), "out/debate-report.md") == (
         "Debate complete. Report written to out/debate-report.md. Winner: A (narrow). 3 rounds completed. "
-        "Key unresolved question: What does it cost in year two?"
+        "Key unresolved question: “What does it cost in year two?”"
     )
 
 

@@ -54,7 +54,7 @@ def test_rows_of_a_line(line: str, width: int) -> None:
 
 @for_each(
     [
-        ("one two three four", ["one two three", "  four"]),
+        ("one two three four", ["one two three", "        four"]),
         ("    one two three four", ["    one two three", "      four"]),
         ("  - one two three four", ["  - one two three", "      four"]),
         ("  1. one two 2. four", ["  1. one two 2.", "       four"]),
@@ -65,8 +65,8 @@ def test_rows_of_a_line(line: str, width: int) -> None:
         ("> one two three four", ["> one two three", "> four"]),
         ("> > aaaaaaaaaaaaaaaaa", ["> > aaaaaaaaaaaaa", "> > aaaa"]),
         ("a   b\tc", ["a   b    c"]),
-        ("日本語日本語日本語", ["日本語日本語日本", "  語"]),
-        ("👨\u200d👩\u200d👧" * 3, ["👨\u200d👩\u200d👧👨\u200d👩\u200d👧", "  👨\u200d👩\u200d👧"]),
+        ("日本語日本語日本語", ["日本語日本語日本", "        語"]),
+        ("👨\u200d👩\u200d👧" * 3, ["👨\u200d👩\u200d👧👨\u200d👩\u200d👧", "        👨\u200d👩\u200d👧"]),
         ("   ", [""]),
         ("", [""]),
         (">", [">"]),
@@ -103,7 +103,7 @@ def test_a_path_stays_whole(here: Path) -> None:
     path.write_text("", encoding="utf-8")
     told = f"Written to {path}."
 
-    assert f"{path}." in wrap(told, 80, whole_paths=True).split("\n  ")
+    assert f"{path}." in wrap(told, 80, whole_paths=True).split("\n        ")
     for other in (told.replace("r.md", "s.md"), f"  {told}", f"Written to {os.sep * 80}{here}."):
         assert all(len(row) < 80 for row in wrap(other, 80, whole_paths=True).split("\n")), other
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+import urllib.parse
 from typing import Literal
 
 import pytest
@@ -125,3 +126,11 @@ def test_what_is_not_drawn_parts_no_marks(undrawn: str) -> None:
     marks = "\u0301" * 8
     assert sanitize.few_combining_marks(f"Is e{(marks + undrawn) * 30} so?") == f"Is e{marks}{undrawn} so?"
     assert sanitize.few_combining_marks(f"e{marks}{undrawn}x") == f"e{marks}{undrawn}x"
+
+
+@pytest.mark.parametrize("drawn_as_a_space", "\u115f\u1160\u2800\u3164\uffa0\u3000\U0001d159\u200b")
+def test_an_address_has_no_gaps(drawn_as_a_space: str) -> None:
+    """What is not seen in an address is encoded in it, so that what follows does not look like other words."""
+    url = f"https://example.org/wiki/Ångström{drawn_as_a_space};verified"
+    encoded = urllib.parse.quote(drawn_as_a_space)
+    assert sanitize.visible_address(url) == f"https://example.org/wiki/Ångström{encoded};verified"

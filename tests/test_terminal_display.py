@@ -151,7 +151,7 @@ def test_parts_are_packed_into_rows(parts: list[str], width: int) -> None:
         "Round 1 of 3 · Challenge",
         "12 s",
         "stopping when the answers",
-        "  are in",
+        "        are in",
     ]
 
 

@@ -90,6 +90,8 @@ def test_words_of_pages_sides_and_judges_pass_for_no_finding() -> None:
     state = fold(scripted_debates.events("claim", script))
     page = plain(blocks.render_all(state))
     assert "No such words." in page and "Looked at again" not in page
+    checks = page.partition("Checks:")[2].partition("</article>")[0]
+    assert checks and "http" not in checks
 
     entry = transcript_entries.entry(state, state.turns["1.argument.a"])
     article = blocks.article(state, entry.turn, "Argument", entry.text, structured=True)

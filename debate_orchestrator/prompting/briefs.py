@@ -449,5 +449,6 @@ def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
         ):
             continue
         if (url := reply_event.data.get("url")) and (quote := reply_event.data.get("quote")):
-            pages.append({"turn": earlier.id, "url": sanitize.sanitize(url), "quote": sanitize.sanitize(quote)})
+            address = sanitize.sanitize(sanitize.visible_address(url))
+            pages.append({"turn": earlier.id, "url": address, "quote": sanitize.sanitize(quote)})
     return pages

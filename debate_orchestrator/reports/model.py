@@ -488,6 +488,6 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
         completed = report.rounds_completed
         sentences.append(f"{completed} round{'s' if completed != 1 else ''} completed.")
     if "unresolved_questions" in report.judging.final_fields and not report.only_stand_ins_judged:
-        question = sanitize.one_line(report.questions[0]) if report.questions else "none"
+        question = sanitize.quoted(report.questions[0]) if report.questions else "none"
         sentences.append(f"Key unresolved question: {question}")
     return " ".join(sentences)

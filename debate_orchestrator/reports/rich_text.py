@@ -15,6 +15,7 @@ from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
+from debate_orchestrator.util.sanitize import visible_address
 
 Kind = Literal["own", "literal", "prose", "turn", "address", "cited", "issue"]
 
@@ -83,7 +84,7 @@ def turn(turn_id: str) -> Phrase:
 
 def address(url: str) -> Phrase:
     """An address that shows all of itself: a link, if it is a page of the web."""
-    return (Span(url, "address"),)
+    return (Span(visible_address(url), "address"),)
 
 
 def cited_page(url: str, title: str) -> Phrase:

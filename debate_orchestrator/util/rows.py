@@ -20,8 +20,9 @@ MAX_WIDTH = 100
 """Columns that a line of prose may have, for it to be read with ease."""
 USUAL_SIZE = (80, 24)
 _TAB = "    "
-_HANGING = 2
-"""Columns by which the rows of a line after the first are indented deeper than the line."""
+_HANGING, _HANGING_AT_MARGIN = 2, 8
+"""Columns by which the rows of a line after the first are indented deeper than the line. Below a line in the first
+column the program has lines of its own that are indented by up to 6 columns, and no other line may begin like them."""
 _REORDERED = ("R", "AL", "AN", "")
 """The classes of characters that may change the order of a row, which `sanitize` leaves; of a character newer than the
 tables it is unknown."""
@@ -117,8 +118,8 @@ def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> 
     """Breaks a sanitized line without tabs between words, and words that are wider than a row. No row is wider than
     `width` columns, which are at least 2, unless it is one word that `is_whole`.
 
-    The rows after the first are indented by two spaces more than the line, or than the text of an item; those of a
-    block quote begin as the line does. So nothing that a line quotes looks like a line of its own."""
+    The rows after the first are indented deeper than the line, or than the text of an item; those of a block quote
+    begin as the line does. So nothing that a line quotes looks like a line of its own."""
     width = max(2, width)
     most = width // 2 if width >= 4 else 0
     lead = next(_LEAD.finditer(line))[0][:most]
@@ -128,7 +129,8 @@ def lay_out(line: str, width: int, is_whole: Callable[[str], bool] = _never) -> 
     elif columns:
         later = " " * min(width_of(columns[0]), most)
     else:
-        later = " " * min(len(item[0] if item else lead) + _HANGING, most)
+        margin = len(item[0] if item else lead)
+        later = " " * min(margin + (_HANGING if margin else _HANGING_AT_MARGIN), most)
 
     laid_out: list[Row] = []
     begin, used = lead, len(lead)

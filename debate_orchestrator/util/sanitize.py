@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+import urllib.parse
 from functools import lru_cache
 from typing import Literal
 
@@ -30,6 +31,7 @@ seen, what is in place of another (the pictures, U+FFFD, U+FFFC), and the Braill
 _HIDING = re.compile(f"[{HIDDEN}]++((?=[ \t]*+\n))?")
 """A whole run of characters that hide or reorder text, with a group that matches at the end of a line. Such runs may be
 long: each is matched once."""
+_DRAWN_AS_SPACE = "\u115f\u1160\u3164\uffa0\u2800\U0001d159"
 _FILLERS = str.maketrans(dict.fromkeys("\u115f\u1160\u3164\uffa0", " "))
 """Characters that are drawn as a space."""
 _IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
@@ -79,6 +81,18 @@ def without_quotation_marks(text: str) -> str:
 def quoted(text: str) -> str:
     """One line of what others wrote in quotation marks, for a sentence of this program."""
     return f"“{without_quotation_marks(text)}”"
+
+
+def visible_address(url: str) -> str:
+    """An address with what is not seen in it, or is drawn as a space, in percent encoding: no word after it looks like
+    one that is not part of it."""
+    if url.isascii():
+        return url
+    return "".join(char if _is_seen(char) else urllib.parse.quote(char, errors="replace") for char in url)
+
+
+def _is_seen(char: str) -> bool:
+    return not (char in _DRAWN_AS_SPACE or char.isspace() or NOT_READ.match(char)) and sanitize(char) == char
 
 
 def _is_letter_or_sign(char: str) -> bool:

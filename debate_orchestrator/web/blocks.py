@@ -178,10 +178,8 @@ def _structured(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> di
     issue_list, writer = rapporteur.issue_list(debate), html.HtmlWriter({}, debate.format.checked_tags)
     names = {side: debate.format.name_of(side) for side in shape_context.sides}
     field_text = FieldText(names, issue_list.issues if issue_list else None)
-    if turn.role == CLERK:  # the title and the passages are the page's words, and its report quotes them
-        found = {
-            name: field for name, field in shape["checks"].fields.items() if name in ("turn", "url", "state", "why")
-        }
+    if turn.role == CLERK:  # addresses, titles and passages are others' words, and the report quotes them
+        found = {name: field for name, field in shape["checks"].fields.items() if name in ("turn", "state", "why")}
         shape = {"checks": shape["checks"].model_copy(update={"fields": found})}
     if not turn.judging:
         return {"body": writer.block(field_text.block(shape, reply))}
