@@ -51,10 +51,9 @@ from debate_orchestrator.util.model_spec import HOST
 def settings_with_consent(
     arguments: argparse.Namespace, default_model: Callable[[str], str] = lambda seat: HOST
 ) -> Settings:
-    """The settings that the flags of `flags.add_answers` make. The user has consented to what comes from a file.
-
-    `default_model` gives the model of a seat that has none. Raises BadSettings with every problem, also if the user
-    does not consent, or if the file is a setup conversation that is not finished."""
+    """The settings that the flags of `flags.add_answers` make, with the user's consent to those of a file.
+    `default_model` gives the model of a seat that has none. BadSettings with every problem, also for a setup
+    conversation that is not finished."""
     answers, flags = read_answers(arguments), settings_from_flags(arguments)
     if arguments.answers:
         typed_seats = {*flags.get("cast", {}), *(DEBATING_SEATS if arguments.model else ())}

@@ -123,10 +123,9 @@ def new_debate(
     follow_up_events: FollowUpEvents,
     stop: asyncio.Event | None = None,
 ) -> Iterator[DebateSession]:
-    """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
-    continue it. If a model is paid to derive the positions, its answer is written to the journal without any await in
-    between. So an interrupt comes before the answer or after it is saved, and the message says which. With `stop`,
-    which the `opening` watches, the first Ctrl-C waits for the answer."""
+    """Begins the journal of a debate to whose settings the user has consented, and remembers that. The answer of a
+    model that derives the positions is written without any await in between: an interrupt comes before it, or after it
+    is saved. With `stop`, which the `opening` watches, the first Ctrl-C waits for the answer."""
     created: list[DebateSession] = []
 
     async def create() -> None:

@@ -190,8 +190,7 @@ class Controls:
 
     def _prompt(self, question: Callable[[Prompter], Awaitable[Event | None]], *, resumes: bool) -> None:
         """Lends the terminal to the user, who is asked something, and records the event that comes of it. No call is
-        started meanwhile, so that the event counts; then the debate goes on if it `resumes`. Ctrl-C leaves it paused.
-        """
+        started meanwhile; then the debate goes on if it `resumes`. Ctrl-C leaves it paused."""
         from debate_orchestrator.terminal.prompt import Prompter, Quit
 
         async def run(terminal: TerminalControl) -> None:
@@ -345,9 +344,8 @@ def terminal_control(
 async def control(
     session: DebateSession, live: LiveView | None, on_event: OnEvent, person_input: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
-    """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
-    replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises Interrupted if
-    work is left then."""
+    """The keys and interrupts of a debate while the block drives it. The first interrupt waits for the replies under
+    way, the second, SIGTERM or SIGHUP leaves them. Raises Interrupted if work is left then."""
     controls = Controls(session, live, on_event, person_input)
     try:
         with handled_signals(controls.interrupt, controls.terminate):

@@ -156,12 +156,10 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
 
 
 def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estimate_text: str = "") -> int:
-    """Takes every turn that is due, writes the reports and prints the outcome. Returns the exit code: 3 if turns
-    are left that only an agent host can take, or a part is missing that `resume` can still get, such as the decision
-    brief.
-
-    `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. In a rehearsal, `estimate_text`
-    says what the debate would take with models. Raises ExternalError with the command that resumes."""
+    """Takes every turn that is due, writes the reports and prints the outcome. The exit code is 3 if turns are left
+    that only an agent host can take, or a part is missing that `resume` can still get. `arguments` are those of
+    `flags.add_progress`, `flags.add_permissions` and `--json`; `estimate_text` says what a rehearsed debate would take
+    with models. Raises ExternalError with the command that resumes."""
     files, quiet = session.files, is_quiet(arguments)
     if session.state.due:
         _take_turns(session, arguments, estimate_text)

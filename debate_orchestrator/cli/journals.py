@@ -22,12 +22,9 @@ Unfinished = Callable[[DebateState], bool]
 
 
 def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
-    """The path of a journal. A report stands for its journal. None stands for the newest journal of this folder; with
-    `unfinished`, for the newest unfinished one, or else for the newest.
-
-    Which one was chosen is printed on stderr. With `transcripts` a .md file that is no report is taken as it is. Raises
-    BadFile if there is not a debate here, or its name has several lines, and BadJournal if there is no such file.
-    """
+    """The path of a journal: a report stands for its journal, None for the newest one here, with `unfinished` for the
+    newest unfinished one if there is one; which one is printed. With `transcripts` a .md file that is no report is
+    taken as it is. BadFile without a debate here, or for a name of several lines; BadJournal without such a file."""
     path = _newest(unfinished) if path is None else path
     if len(f"{path}.".splitlines()) > 1:  # what follows the line break could pass for the program's words
         raise BadFile(f"{short_repr(path)} has a line break in its name.", hint="give it another name")

@@ -107,9 +107,8 @@ _WITH_VERBS = ("tournament",)
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """Parses a command line; `run` of the result is the function that answers it. Exits with code 2 and the verb's
-    usage if there is an error.
-
-    `debate "TOPIC"` is the setup conversation at a terminal, and `debate run "TOPIC"` elsewhere or with other flags."""
+    usage if there is an error. `debate "TOPIC"` is the setup conversation at a terminal, and `debate run "TOPIC"`
+    elsewhere or with other flags."""
     argv = list(sys.argv[1:] if argv is None else argv)
     if argv[:1] == ["help"]:
         if (verb := "".join(argv[1:2])) and verb not in VERBS and not verb.startswith("-"):

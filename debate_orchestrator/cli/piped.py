@@ -128,9 +128,8 @@ class PipedInputs:
         self._pending = [piped_input for piped_input in self._pending if piped_input.name not in taken]
 
     def save(self, *, wait: bool = True) -> list[str]:
-        """Saves what is left in its files; a sentence on each. What can't be written, on a full disk, waits for room,
-        unless `wait` is false. What is in no file then is printed. Where KeyboardInterrupt ends it, all of it is still
-        left."""
+        """Saves what is left in its files; a sentence on each. On a full disk it waits for room, unless `wait` is
+        false, and what is in no file is printed. Where KeyboardInterrupt ends it, all of it is still left."""
         unsaved, sentences = [piped_input for piped_input in self._pending if not piped_input.is_blank], list[str]()
         for piped_input in unsaved:
             about = f"{one_line(piped_input.name)}: {piped_input.part} {self._noun} on standard input"
@@ -148,11 +147,9 @@ class PipedInputs:
         return sentences
 
     def saved_on_failure(self, work: Callable[[], Result], problems: list[str]) -> Result:
-        """Returns the result of `work`. If it fails, the rest is saved, and the `problems` until then are reported too.
-
-        No signal interrupts this once `work` was interrupted or has failed for good, however soon it follows. While an
-        error of this program waits for room on a full disk, the first one ends the wait.
-        """
+        """The result of `work`. If it fails, the rest is saved, and the `problems` until then are reported too. From
+        then on no signal interrupts it, however soon; while an error waits for room on a full disk, the first one ends
+        the wait."""
         interrupts = Interrupts()
         with handled_by(interrupts, interrupting()):
             try:

@@ -105,11 +105,9 @@ _Outcome = CallFailed | ReplyEvent
 
 
 def _paired(events: Iterable[CallIntended | _Outcome]) -> list[tuple[CallIntended | None, _Outcome | None]]:
-    """Each `CallIntended` of a turn with what came of it, and the outcomes without one.
-
-    A turn makes one call at a time. So an outcome belongs to the latest `CallIntended` of the same spec that has none
-    yet; an earlier one without an outcome is of a process that was killed. A journal of another origin may hold
-    outcomes of calls that were never made: these stay without a `CallIntended`."""
+    """Each `CallIntended` of a turn with its outcome, and the outcomes without one. An outcome belongs to the latest of
+    the same spec that has none yet, since a turn makes one call at a time; an earlier one is of a process that was
+    killed. A journal of another origin may hold outcomes of calls that were never made."""
     pairs: list[tuple[CallIntended | None, _Outcome | None]] = []
     without_outcome: dict[str, list[int]] = {}
     for event in events:

@@ -113,12 +113,9 @@ def _words(text: str) -> list[str]:
 def positions_or_model(
     topic: str, cast: Mapping[str, Sequence[str]], sides: Iterable[str]
 ) -> tuple[dict[str, str], str]:
-    """The positions, if they are made without a model, or else the spec of the model that derives them; both empty
-    where there is neither.
-
-    The moderator derives them, otherwise the first judge or speaker that is not a person. Where that is a stand-in or a
-    host, the positions are plain ones, and where none can be made the next model derives them.
-    """
+    """The positions, if they are made without a model, or else the spec of the model that derives them; both may be
+    empty. That is the moderator, else the first judge or speaker that is not a person. Where it is a stand-in or a
+    host, the positions are plain ones or, if none can be made, of the next model."""
     specs = [spec for role in (MODERATOR, JUDGE, *cast) for spec in cast.get(role, ()) if spec != model_spec.HUMAN]
     models = [spec for spec in specs if model_spec.kind(spec) not in _NO_MODEL]
     if models and models[0] == specs[0]:

@@ -154,16 +154,10 @@ def not_due(debate: DebateState, turn_id: str) -> OutOfTurn:
 
 
 def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) -> str | None:
-    """If the debate were ended now: the id of the last slot that still runs, or None if nothing would be left out.
-
-    If the current slot has begun, it is finished, so that every side has its turn in it, and is the last one; otherwise
-    the slot before it is the last. The vote on a round follows if all speeches of the round are in. A slot has begun if
-    one of these is true:
-
-    - a reply was given in it;
-    - a call was made in it;
-    - a brief was sent without a call, and its round has a reply or `count_uncalled_briefs` is set.
-    """
+    """The id of the last slot that still runs if the debate is ended now; None if nothing would be left out. A slot
+    that has begun is finished, so that every side has its turn in it; otherwise the one before it is the last. The vote
+    on a round follows if all its speeches are in. A slot has begun once it has a reply or a call, or a brief was sent
+    in it without a call and its round has a reply or `count_uncalled_briefs` is set."""
     rounds = {turn.round for turn in turns_taken(debate)}
 
     def has_begun(turn: Turn) -> bool:
@@ -195,9 +189,8 @@ def early_end(debate: DebateState) -> EndedEarly:
 
 
 def can_change_issues(debate: DebateState) -> bool:
-    """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and no turn
-    that argues to it has a reply or was called for. Never in a debate that is judged again, whose speeches argue to
-    it already."""
+    """Whether the rapporteur's list of issues was drawn up last, and no turn that argues to it has a reply or was
+    called for. Never in a debate that is judged again, whose speeches argue to it already."""
     if (
         debate.opened.earlier_debate is not None
         or len(debate.stages) < 2

@@ -67,11 +67,8 @@ _Switch = Annotated[bool, Strict()]
 
 
 class Settings(JournaledModel):
-    """The result of a setup: flags, an answers file, the setup conversation and an agent host fill it, and a journal
-    begins with it.
-
-    In a journal `output` and `context` hold bare names, and `format` is `./NAME` for a format that was not shipped.
-    """
+    """The result of a setup, however it was filled; a journal begins with it. There `output` and `context` hold bare
+    names, and `format` is `./NAME` for a format that was not shipped."""
 
     topic: Annotated[Text, Setting("a sentence", keeps_origin=True)]
     positions: Annotated[

@@ -185,11 +185,9 @@ def applies(field: Field, record: Mapping[str, Any]) -> bool:
 
 
 def json_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
-    """The shape as a JSON Schema for structured-output modes: every property is required, and no other is allowed.
-
-    A condition inside a record is an `anyOf`. One on the reply itself is a union with null, because structured-output
-    modes refuse a schema whose root is not a plain object.
-    """
+    """The shape as a JSON Schema for structured-output modes: every property is required, and no other is allowed. A
+    condition inside a record is an `anyOf`; one on the reply is a union with null, since its root must be a plain
+    object."""
     return _object({name: _schema(field, context) for name, field in fields_asked(shape, context).items()})
 
 

@@ -309,10 +309,8 @@ def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
 
 
 def conceding_side(debate: DebateState) -> str | None:
-    """The side that gave up its whole position; `both` if both did so at once; None otherwise.
-
-    A debate that is judged again ends where the earlier ballots found a concession. It counts as a concession only if
-    the new ballots find it too."""
+    """The side that gave up its whole position; `both` if both did so at once; None otherwise. In a debate that is
+    judged again it counts only if the new ballots find it too."""
     for stage in debate.stages:
         if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
             by_speech = any(turn.id in debate.conceding_turns for turn in stage)

@@ -140,14 +140,11 @@ def _record_all(journal: JournalWriter, files: DebateFiles, follow_up_events: Se
 def continue_debate(
     journal: str | os.PathLike[str], require_consent: RequireConsent, changes: ChangeEvents = lambda debate: []
 ) -> DebateSession:
-    """Opens the debate of a journal again, with `changes` to its cast or limits.
-
-    `require_consent` is called with the risks that come from the journal: those of its report, which is written even
-    if the debate is complete, and those of its turns, if any are due after the changes. The caller must already have
-    the user's consent to the risks that its own changes add. Nothing is written and no provider is made before
-    `require_consent` returns. Raises what `require_consent` and `changes` raise, and OutOfTurn for a change that does
-    not fit: the journal then stays as it was. Raises BadJournal, LockedJournal or DamagedJournal if it can't be opened.
-    """
+    """Opens the debate of a journal again, with `changes` to its cast or limits. `require_consent` is called with the
+    risks of the journal: those of its report, and of the turns that are due after the changes. The caller must have
+    consent to what its own changes add. Nothing is written, and no provider is made, before `require_consent` returns.
+    Raises what it and `changes` raise, OutOfTurn for a change that does not fit, and BadJournal, LockedJournal or
+    DamagedJournal."""
     path = os.fspath(journal)
     session = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
     with session.journal.closed_on_failure():
@@ -258,12 +255,9 @@ def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
 
 
 def finish(session: DebateSession, notify: Notify = ignore) -> tuple[ReportModel, list[str]]:
-    """Writes the report of a debate and the page beside it; returns the report, and why the page could not be written.
-    `notify` gets a sentence for each file that was kept under another name.
-
-    Raises Paused if turns are due that only an agent host can take, PermanentFailure if the journal was deleted, moved
-    or replaced meanwhile, and BadFile if the report can't be written.
-    """
+    """Writes the report and the page beside it; the report, and why the page could not be written. `notify` gets a
+    sentence for each file that was kept under another name. Paused if turns are due that only an agent host can take,
+    PermanentFailure if the journal was deleted, moved or replaced meanwhile, BadFile if the report can't be written."""
     files = session.files
     if due := ", ".join(turn.id for turn in session.state.due):
         problem, hint = host_work(session.state, files.journal)

@@ -170,11 +170,9 @@ class _PlannedCall(NamedTuple):
 def estimate_debate(
     opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: bool | None = None
 ) -> CostEstimate:
-    """The expected tokens, cost and time of the remaining calls, from the first event and those since then.
-
-    With `rehearsal=True` a stand-in is priced as the model it stands for; with False it costs nothing. None means: True
-    if stand-ins have every seat but the clerk's.
-    """
+    """The expected tokens, cost and time of the calls left, from the first event and those since then. With `rehearsal`
+    True a stand-in is priced as the model it stands for, with False it costs nothing; None is True if stand-ins have
+    every seat but the clerk's."""
     if rehearsal is None:
         rehearsal = model_spec.is_rehearsal(
             {seat: specs for seat, specs in opened.settings.cast.items() if seat != CLERK}

@@ -84,11 +84,9 @@ async def propose(
     limits: ModeratorLimits,
     paid_replies: list[Reply],
 ) -> SetupState:
-    """The state with the proposal that the setup needs now.
-
-    Every reply is added to `paid_replies`, those that can't be used too. ProviderFailed if no reply can be used; Paused
-    if none came in time or a call would exceed the cap, which counts what the setup has paid before.
-    """
+    """The state with the proposal that the setup needs now. Every reply is added to `paid_replies`, those that can't be
+    used too. ProviderFailed if no reply can be used; Paused if none came in time or a call would exceed the cap, which
+    counts what the setup has paid before."""
     task = setup_questions.next(state)
     assert isinstance(task, ModeratorTask)
     brief, work = _brief(task, state), _WORK[task.name]

@@ -211,9 +211,8 @@ class ProbeRun:
         on_event: OnEvent = ignore,
         on_begin: Callable[[journal.JournalWriter], None] = ignore,
     ) -> list[ExternalError]:
-        """Asks for the missing ballots until there are none or `stop` is set. Returns the errors of those that could
-        not be had. `on_begin` gets the journal of each before its judge is asked. A judge that fails is asked no more,
-        and the others go on."""
+        """Asks for the missing ballots, until `stop` is set; the errors of those that could not be had. `on_begin` gets
+        the journal of each before its judge is asked. A judge that fails is asked no more."""
         slots, errors = asyncio.Semaphore(CONCURRENCY), dict[str, ExternalError]()
 
         async def ask(task: BallotTask) -> None:

@@ -122,12 +122,9 @@ def opened_from_journal(
     strictness: str | None = None,
     vote_settings: Mapping[str, Any] | None = None,
 ) -> OpenedAndSpeeches:
-    """The first event of a judging by `judges` of the debate in the journal at `path`. Its speeches are replayed from
-    there later; those of a format without judges follow at once.
-
-    `vote_settings` are the keys of an answers file that say how the judges vote, where that changes. Raises
-    BadJournal where the debate is not finished, and BadSettings with every problem in what was asked for.
-    """
+    """The first event of a judging by `judges` of the debate in the journal at `path`, whose speeches are replayed from
+    there later; those of a format without judges follow at once. `vote_settings` are keys of an answers file on how
+    judges vote, where that changes. BadJournal for a debate that is not finished, BadSettings with every problem."""
     debate = stored_state(path, [entry.event for entry in entries])
     old, digest = debate.opened, entries[-1].hash
     if debate.due:
@@ -277,10 +274,8 @@ def opened_from_transcript(
     judged_by: str = FORMAT,
     vote_settings: Mapping[str, Any] | None = None,
 ) -> OpenedAndSpeeches:
-    """The first event of a judging of a transcript, and its speeches as the events that follow.
-
-    A topic and positions that are given here replace the document's. Raises BadSettings with every problem.
-    """
+    """The first event of a judging of a transcript, and its speeches as the events that follow. A topic and positions
+    that are given here replace the document's. Raises BadSettings with every problem."""
     format = loader.load(judged_by)
     source = os.path.basename(path)
     strictness = strictness or list(format.rubric.strictness)[-1]

@@ -40,10 +40,8 @@ def next_delay(
     error: TransientError, failures: int, spent: float, retry_for: float, chance: Callable[[], float] = random.random
 ) -> float | None:
     """Seconds to wait before the next call; None when it is time to give up, by the debate's limit or the error's own.
-
     `failures` counts those in a row, `spent` is the seconds since the first of them, `chance` draws from 0 to 1: it
-    decides when a call is made again, and never what is heard.
-    """
+    decides when a call is made again, and never what is heard."""
     if error.tries is not None and failures >= error.tries:
         return None
     limit = retry_for if error.retry_for is None else min(retry_for, error.retry_for)

@@ -96,11 +96,9 @@ def check_settings(
     permissions: Permissions = NO_PERMISSIONS,
     more_problems: Sequence[str] = (),
 ) -> None:
-    """Raises if the debate could not be opened, or its cap not be held: before anything is written or paid.
-
-    BadSettings with every problem of `call_problems`, and with `more_problems`, which the caller found. BadFile or
-    BadJournal if one of the files is there already or a recording can't be read.
-    """
+    """Raises before anything is written or paid: BadSettings with every problem of `call_problems`, of the cap and
+    `more_problems`, which the caller found; BadFile or BadJournal if a file is there already or a recording can't be
+    read."""
     problems = [*call_problems(settings.cast, people=people, permissions=permissions), *more_problems]
     problems += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
     if problems:
@@ -117,11 +115,9 @@ async def opened_with_positions(
     permissions: Permissions = NO_PERMISSIONS,
     stop: asyncio.Event | None = None,
 ) -> Opened:
-    """The event that opens a debate with these settings; if positions are missing that `without_model` can't make, a
-    model derives them. Everything else is read and checked before that call, and nothing is awaited after it. Once
-    `stop` is set, no further call is made.
-
-    Nothing is written. Raises what `without_model`, `make_opened` and `derive_positions` raise."""
+    """The event that opens a debate; positions that are missing and that `without_model` can't make, a model derives.
+    All else is read and checked before that call, and nothing is awaited after it. Once `stop` is set, no further call
+    is made. Nothing is written. Raises what `without_model`, `make_opened` and `derive_positions` raise."""
     settings, spec = without_model(settings)
     opened = make_opened(with_placeholders(settings))
     if not spec:
@@ -138,9 +134,8 @@ def with_positions_of(settings: Settings, opened: Opened) -> Settings:
 
 
 def without_model(settings: Settings) -> tuple[Settings, str]:
-    """The settings with the positions that were given or that `positions_or_model` makes, and an empty spec; or as they
-    are, and the spec of the model that derives the positions. BadSettings if there are none and no model can be
-    called."""
+    """The settings with positions that were given, or made without a model, and an empty spec; or as they are, and the
+    spec of the model that derives them. BadSettings if there are none and no model can be called."""
     if settings.positions:
         return settings, ""
     positions, spec = _positions_or_model(settings)
@@ -188,10 +183,8 @@ def make_opened(
     seed: int | None = None,
 ) -> Opened:
     """The event that opens a debate with these settings. `loaded` is the format and its own templates, and `seed` is
-    the debate's, if they are known already.
-
-    BadSettings if positions are still to be derived, or with every context file that can't be read.
-    """
+    the debate's, if they are known already. BadSettings if positions are still to be derived, or with every context
+    file that can't be read."""
     if not settings.positions:
         raise BadSettings("positions: they are not derived yet. Derive them with `debate ask`, or write them out.")
     context = _context(settings.context)

@@ -93,10 +93,8 @@ def is_report(path: str) -> bool:
 
 
 def parse(text: str, name: str) -> Transcript:
-    """The transcript in a document, which is JSON where it begins like JSON and markdown otherwise.
-
-    Raises BadFile with every problem and the form to write in; `name` is what the messages call the document.
-    """
+    """The transcript in a document, which is JSON where it begins like JSON and markdown otherwise. Raises BadFile with
+    every problem and the form to write in; `name` is what the messages call the document."""
     problems: list[str] = []
     if _OWN_REPORT.match(text):
         problems.append("it was written by this program. Judge the journal of its debate instead.")

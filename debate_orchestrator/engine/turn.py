@@ -87,11 +87,9 @@ class TurnRunner:
         return self.current.state
 
     def start_stage(self, turn_providers: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
-        """One awaitable for each turn, which returns when the turn has its reply.
-
-        With `share_cache`, turns that share a cached prefix wait until the first of them begins to answer: only then
-        has the provider written the prefix to its cache, and the others read it at a tenth of the price.
-        """
+        """One awaitable for each turn, which returns when the turn has its reply. With `share_cache`, turns that share
+        a prefix wait until the first of them begins to answer: only then is it in the provider's cache, at a tenth of
+        the price."""
         cache_writers: dict[tuple[str, str, bool], asyncio.Event] = {}
         running: list[Awaitable[None]] = []
         for turn, provider in turn_providers:
@@ -104,11 +102,9 @@ class TurnRunner:
         return running
 
     async def record(self, event: CallIntended | ReplyEvent | CallFailed) -> None:
-        """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.
-
-        A `CallIntended` is not synced. A killed process leaves it in the file; after a power cut the worst case is a
-        call without one.
-        """
+        """Writes an event, and returns when it is on the disk; answers and failures wait for room on a full disk. A
+        `CallIntended` is not synced: a killed process leaves it in the file, and after a power cut a call may have
+        none."""
         result = not isinstance(event, CallIntended)
         self.append(event, queue_if_disk_full=result)
         await (self.journal.wait_until_synced() if result else self.journal.wait_until_handed_over())
@@ -326,11 +322,8 @@ def record_event(
     queue_if_disk_full: bool = False,
 ) -> bool:
     """Writes an event to the journal and folds it into the state; False if it is on record already. With
-    `queue_if_disk_full`, the journal keeps it in memory if the disk is full.
-
-    OutOfTurn if the event does not fit, JournalWriteError if it can't be written. In both cases journal and state
-    are unchanged.
-    """
+    `queue_if_disk_full`, the journal keeps it in memory if the disk is full. OutOfTurn if the event does not fit,
+    JournalWriteError if it can't be written. In both cases journal and state are unchanged."""
     if not would_change(current.state, event):
         return False
     event_written = journal.append(event, queue_if_disk_full=queue_if_disk_full).event

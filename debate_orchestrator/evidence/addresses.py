@@ -60,10 +60,8 @@ class ParsedUrl(NamedTuple):
 
 
 def parse(url: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = None) -> ParsedUrl:
-    """The parts of a URL. Raises Blocked, with the first reason, if it may not be fetched.
-
-    `allowed` decides about an IP address in place of a name; by default it must be public.
-    """
+    """The parts of a URL. Raises Blocked, with the first reason, if it may not be fetched. `allowed` decides about an
+    IP address in place of a name; by default it must be public."""
     _check_characters(url)
     try:
         parts = urlsplit(url)

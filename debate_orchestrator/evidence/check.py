@@ -138,10 +138,8 @@ def libraries_missing() -> bool:
 
 
 async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> QuoteCheck:
-    """Whether the page at `url` holds `quote`. The page is kept in `folder`, if one is given.
-
-    No address or page raises: all that goes wrong is an outcome. Raises BadFile if the folder can't be written.
-    """
+    """Whether the page at `url` holds `quote`. The page is kept in `folder`, if one is given. No address or page
+    raises: all that goes wrong is an outcome. Raises BadFile if the folder can't be written."""
     if libraries_missing():
         return _outcome(url, "not checked", f"checking needs {EXTRA}")
     if why := match.why_unusable(quote):
@@ -186,10 +184,7 @@ def digest(body: bytes) -> str:
 
 def save_page(folder: Path, body: bytes, kind: Kind) -> str:
     """Writes a page's bytes into `folder` and returns the file's name, which begins with its digest. A changed file of
-    that name is moved aside.
-
-    Raises BadFile if it can't be written.
-    """
+    that name is moved aside. Raises BadFile if it can't be written."""
     name = f"{digest(body)[:24]}{_SUFFIXES[kind]}"
     make_folder(folder)
     write_bytes_atomic(folder / name, body, is_ours=lambda _: False)
@@ -202,10 +197,8 @@ def save_text(folder: Path, name: str, text: str) -> None:
 
 
 def save_page_text(address: str) -> str:
-    """Fetches a page and writes its text to a new file in the working directory; returns the file's name.
-
-    Raises BadSettings if the page can't be had, and BadFile if the file can't be written.
-    """
+    """Fetches a page and writes its text to a new file in the working directory; returns the file's name. Raises
+    BadSettings if the page can't be had, and BadFile if the file can't be written."""
     text = coroutines.run(_page_text(address))
     if not text.strip():
         raise BadSettings(f"context: {one_line(address)} has no text.", hint="save the page, and name the file")

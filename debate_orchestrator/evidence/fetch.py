@@ -68,11 +68,8 @@ def trust() -> ssl.SSLContext:
 
 
 async def resolve(host: str, resolver: Resolver, allowed: Allowed) -> list[IP]:
-    """The IP addresses of a host name, all of which are allowed.
-
-    Raises Blocked if one is not: a name with both public and private addresses is refused altogether. Raises
-    Unreachable if it has none.
-    """
+    """The IP addresses of a host name. Blocked if one of them is not allowed, so a name with both public and private
+    ones is refused; Unreachable if it has none."""
     try:
         ips = [ip_address(text) for text in await resolver(host)]
     except (OSError, ValueError):  # UnicodeError among them
@@ -111,11 +108,9 @@ class _CheckedResolver(AbstractResolver):
 async def get(
     address: ParsedUrl, accept: str, largest: int, *, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext
 ) -> Response:
-    """The response to a GET of `address`, whose host must be checked if it is an IP address.
-
-    Raises Blocked as `resolve`, and Unreachable if no server answers, or what comes is not HTTP, breaks off, is packed
-    in a way that was not asked for, or has a body of more than `largest` bytes.
-    """
+    """The response to a GET of `address`, whose host must be checked if it is an IP address. Raises Blocked as
+    `resolve`, and Unreachable if no server answers, or what comes is not HTTP, breaks off, is packed in a way that was
+    not asked for, or has a body of more than `largest` bytes."""
     connector = aiohttp.TCPConnector(
         resolver=_CheckedResolver(resolver, allowed), use_dns_cache=False, force_close=True, ssl=tls
     )
@@ -199,11 +194,8 @@ class FetchedPage(NamedTuple):
 
 
 class Fetcher:
-    """Fetches pages for one run, within one event loop, and remembers each host's robots.txt.
-
-    `resolver`, `allowed`, `ports` and `trust` are for tests, which serve pages on this machine. With their defaults it
-    connects only to public addresses on ports 80 and 443.
-    """
+    """Fetches pages for one run, within one event loop, and remembers each host's robots.txt. `resolver`, `allowed`,
+    `ports` and `trust` are for tests; by default it connects only to public addresses on ports 80 and 443."""
 
     def __init__(
         self,
@@ -225,10 +217,8 @@ class Fetcher:
         """Held while a fetched page is read, to limit the reader processes."""
 
     async def fetch(self, url: str) -> FetchedPage:
-        """The page at `url`.
-
-        Raises Blocked if it, or an address on the way to it, is refused, and Unreachable if nothing readable comes.
-        """
+        """The page at `url`. Raises Blocked if it, or an address on the way to it, is refused, and Unreachable if
+        nothing readable comes."""
         address = addresses.parse(url, self._ports, self._allowed)
         async with self._host_locks[address.host], self._request_slots:
             try:

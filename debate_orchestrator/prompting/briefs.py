@@ -102,10 +102,8 @@ class Brief(FrozenModel):
 
 def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: ReplyCode | None = None) -> Brief:
     """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with its problems,
-    and after it the `code` that the reply has to hold.
-
-    Only for a due turn: a judge's brief made later would hold results that were counted since.
-    """
+    and after it the `code` that the reply has to hold. Only for a due turn: a judge's brief made later would hold
+    results that were counted since."""
     values = _template_values(debate, turn, code)
     messages = _transcript(debate, turn, values)
     bundled_templates = debate.opened.templates

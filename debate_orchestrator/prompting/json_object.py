@@ -45,11 +45,9 @@ class _Span(NamedTuple):
 
 def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     """The JSON object of a reply: the one with the code, or the only one where no code is needed. A reply that is JSON
-    of another type is returned as that value where no code is needed.
-
-    Raises ValueError with the reason if there is no object, if there are several that differ, or if it can't be
-    repaired without a guess; OnlyPrivateReasoning if nothing is left beside private reasoning.
-    """
+    of another type is returned as that value where no code is needed. Raises ValueError with the reason if there is no
+    object, if there are several that differ, or if it can't be repaired without a guess; OnlyPrivateReasoning if
+    nothing is left beside private reasoning."""
     cleaned = text.replace("\0", "").strip()
     bare = _without_fence(cleaned)
     value, problem = _strict(bare)
@@ -76,11 +74,9 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
 
 
 def without_reasoning_around(text: str, code: ReplyCode | None) -> str:
-    """A structured reply without the private reasoning around its object. No character of it is NUL.
-
-    A tag within an object that is valid JSON is a word of the object, so a mark takes the object's place while
-    the tags are read. An object in private reasoning goes with it.
-    """
+    """A structured reply without the private reasoning around its object. No character of it is NUL. A tag within an
+    object that is valid JSON is a word of the object, so a mark takes the object's place while the tags are read. An
+    object in private reasoning goes with it."""
     marked, index, spans = "", 0, _spans(text, code)
     for number, span in enumerate(spans):
         marked += f"{text[index : span.start]}\0{number}\0"

@@ -66,11 +66,9 @@ def _check_text(turn_id: str, text: str) -> None:
 def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: ReplyCode | None, *, last: bool = False
 ) -> Spoke | Declined | StructuredReplyGiven:
-    """The event that a reply amounts to. `code` is the code of the brief that the reply answers.
-
-    Raises BadReply, with every problem, if the reply can't be used. A rapporteur's usable reply is sent back once for
-    its quality, unless it is the `last` that is asked for, or a person's, since the form showed its problems.
-    """
+    """The event that a reply amounts to. `code` is the code of the brief that the reply answers. Raises BadReply, with
+    every problem, if the reply can't be used. A rapporteur's usable reply is sent back once for its quality, unless it
+    is the `last` that is asked for, or a person's, since the form showed its problems."""
     recorded_outcome = reply.recorded_outcome
     if code is not None:
         expected = {"text": reply.asked_code} if reply.asked_code else {}

@@ -50,10 +50,7 @@ def main() -> None:
 
 
 def _load(shipped: dict[str, str]) -> None:
-    """Makes Jinja import everything that it imports late, for rendering and for both kinds of errors.
-
-    After `confine` nothing can be imported.
-    """
+    """Makes Jinja import all that it imports late, for rendering and for errors: `confine` lets nothing in."""
     for text in ("{{ 'x' | json }}{{ 1 // 0 }}", "{% if %}"):
         templates_by_path = {"sample.j2": text}
         task = {"own": templates_by_path, "names": ["sample.j2"], "values": {}, "function_context": ["", {}, {}]}

@@ -144,9 +144,7 @@ class _Texts(DictLoader):
 
 class Sandbox(ImmutableSandboxedEnvironment):
     """Renders templates, which can do nothing but make text: those in `bundled_templates` and those of prompts/.
-
-    `shipped` holds the texts of prompts/ in a process that can't read its files.
-    """
+    `shipped` holds the texts of prompts/ in a process that can't read its files."""
 
     def __init__(self, bundled_templates: Mapping[str, str], shipped: Mapping[str, str] | None = None):
         prompts = FileSystemLoader(resources.prompts()) if shipped is None else _Texts(shipped)

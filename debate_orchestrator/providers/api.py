@@ -314,10 +314,9 @@ class ApiModel(Provider):
 async def read_stream(
     response: Any, api_reply: ApiReply, clock: limits.SilenceClock, on_text: OnPiece, meter: limits.Meter
 ) -> None:
-    """Reads a stream until the reply ends, is too long for its brief, or can't be a reply.
-
-    Raises StreamedError if the server sends an error in it, OverLimit if it is longer than any reply may be,
-    TimeoutError if it takes too long, and errors of the HTTP client and of JSON."""
+    """Reads a stream until the reply ends, is too long for its brief, or can't be a reply. Raises StreamedError if the
+    server sends an error in it, OverLimit if it is longer than any reply may be, TimeoutError if it takes too long, and
+    errors of the HTTP client and of JSON."""
     async for event in event_stream.events(response):
         clock.check()
         if error := field(event, "error"):

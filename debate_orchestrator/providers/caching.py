@@ -39,12 +39,10 @@ class _Call(NamedTuple):
 
 
 def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
-    """Turn id to what its call does, for every turn that the debate may have.
-
-    The first call with a cache key in a stage writes if a later stage is sure to read it or, where the cache is shared,
-    for the other calls of its stage. In a debate with a seat whose turns outlast the cache's short TTL, such as a
-    person or a host, it writes for an hour. That costs twice as much, which two later reads pay for.
-    """
+    """Turn id to what its call does, for every turn that the debate may have. The first call with a cache key in a
+    stage writes if a later stage is sure to read it or, where the cache is shared, for the other calls of its stage. In
+    a debate with a seat whose turns outlast the cache's short TTL, such as a person or a host, it writes for an hour.
+    That costs twice as much, which two later reads pay for."""
     has_slow_seat, stages = _has_slow_seat(debate), _stages(debate)
     plans: dict[str, CachePlan] = {}
     writers: dict[Hashable, str] = {}

@@ -133,10 +133,8 @@ class Meter:
 
 
 class SilenceClock:
-    """Limits one reply: the time to its first word, from one word to the next, and in total.
-
-    With the usual 600 s for retries these are the times of `LIMITS`. They grow and shrink with it, except for the time
-    in all, which only grows.
+    """Limits one reply: the time to its first word, from one word to the next, and in total. With the usual 600 s for
+    retries these are the times of `LIMITS`. They grow and shrink with it, except for the time in all, which only grows.
     """
 
     def __init__(self, retry_for: float, limits: ProviderLimits = LIMITS):

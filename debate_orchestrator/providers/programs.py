@@ -74,10 +74,8 @@ class ProgramRun(asyncio.SubprocessProtocol):
     ) -> None:
         """Hands the program a text, and waits until it has ended or has printed too much; then nothing of it is left.
         Without `stderr`, it has that of this process. TimeoutError if it takes more seconds than that, NotRun if it
-        can't be run.
-
-        Where the program has ended by itself, its output is whole, and a cancellation comes where the task next waits.
-        """
+        can't be run. Where the program has ended by itself, its output is whole, and a cancellation comes where the
+        task next waits."""
         own_end, child_end = socket.socketpair()
         with own_end:
             with child_end:

@@ -155,10 +155,8 @@ def _address_problem(url: str) -> str | None:
 
 def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) -> str | None:
     """The reason that no key may be sent to `url`, or else to the server's address: it would go over plain http to
-    another machine, and the user does not permit that (`insecure`). None if it may be sent.
-
-    The SDK of a vendor may find credentials outside the environment variables, so its address is always checked.
-    """
+    another machine, and the user does not permit that (`insecure`). None if it may be sent. The SDK of a vendor may
+    find credentials outside the environment variables, so its address is always checked."""
     url = url or server.address
     no_key = server.url is not None and not server.has_key
     if url is None or no_key or insecure or url.lower().startswith("https://") or is_loopback(url):
@@ -193,11 +191,9 @@ def opener(url: str) -> OpenerDirector:
 
 
 def key_name(url: str) -> str:
-    """The environment variable for the key of a server at an address, named after its host and, if given, its port.
-
-    A dot is written `_` and a dash `__`. An IPv6 address is written in full after one more `_`, with `_` for its
-    colons. No two servers share a variable. ValueError if the host may have no key.
-    """
+    """The environment variable for the key of a server at an address, named after its host and, if given, its port. A
+    dot is written `_` and a dash `__`. An IPv6 address is written in full after one more `_`, with `_` for its colons.
+    No two servers share a variable. ValueError if the host may have no key."""
     if (host_and_port := _host_and_port(url)) is None:
         raise ValueError(f"no plain host in {short_repr(url)}")
     host, port = host_and_port

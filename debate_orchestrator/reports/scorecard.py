@@ -97,9 +97,7 @@ def outcome(probe: Probe, side: Side | None, original: RoundResult | str, change
 
 def summary(probe: Probe, cases: Sequence[Data]) -> Data:
     """All cases of a probe, for one judge. Without a judged case, rate, interval (low, high) and mean shift are None.
-
-    The rate is that of judged cases; a judge that gave no ballot has fallen for nothing.
-    """
+    The rate is that of judged cases; a judge that gave no ballot has fallen for nothing."""
     probe_cases = [case for case in cases if case["probe"] == probe.name]
     statuses = [case["status"] for case in probe_cases]
     shifts = [case["shift"] for case in probe_cases if case["status"] == "judged"]

@@ -156,11 +156,9 @@ def _place(temporary: str, target: Path) -> None:
 
 
 def write_over(path: str | os.PathLike[str], text: str, prefix: bytes, what: str) -> str | None:
-    """Writes `text` to `path` if there is nothing, or a file that begins with `prefix`.
-
-    Such a file with other content is moved aside, since a person may have written in it; its new name is returned.
-    Raises BadFile for any other file, as `must_have_prefix`.
-    """
+    """Writes `text` to `path` if there is nothing, or a file that begins with `prefix`. Such a file with other content
+    is moved aside, since a person may have written in it; its new name is returned. Raises BadFile for any other file,
+    as `must_have_prefix`."""
     must_have_prefix(path, prefix, what)
     return write_atomic(path, text, is_ours=lambda _: False)
 
@@ -206,11 +204,8 @@ def move_aside(
     path: str | os.PathLike[str], label: str, first: str = "", *, beside: str | os.PathLike[str] | None = None
 ) -> str:
     """Renames a file, folder or link to `STEM.LABEL.SUFFIX` and returns the new name; STEM and SUFFIX are its own, or
-    those of `beside`.
-
-    The first such name has `first` after LABEL. If that is taken, the next ones have `-2`, `-3` and so on. Raises
-    OSError if it can't be moved.
-    """
+    those of `beside`. The first such name has `first` after LABEL. If that is taken, the next ones have `-2`, `-3` and
+    so on. Raises OSError if it can't be moved."""
     stem, suffix = os.path.splitext(path if beside is None else beside)
     for n in itertools.count(1):
         aside = f"{stem}.{label}{first if n == 1 else f'-{n}'}{suffix}"
@@ -228,10 +223,8 @@ def move_aside(
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """Makes a folder of this program's own, such as that of a debate's turns.
-
-    Raises BadFile if a link is in its place: what is written to it would end up elsewhere.
-    """
+    """Makes a folder of this program's own, such as that of a debate's turns. Raises BadFile if a link is in its place:
+    what is written to it would end up elsewhere."""
     try:
         if is_link(path):
             raise OSError(errno.ELOOP, "")

@@ -53,13 +53,10 @@ _KEPT = "It is kept in memory and saved as soon as there is room. Ctrl-C twice d
 
 
 def read(path: str | os.PathLike[str], *, follow: bool = True) -> JournalContents:
-    """The journal at `path`. What was found in a folder, not named by the user, is read with `follow` false: a link
-    in a stranger's folder may lead to any file.
-
-    Raises BadJournal if the file is not a journal, or is a link and not to be followed, NewerJournal if a newer version
-    wrote it, UnknownEvent if this one can't read an event, and DamagedJournal if a line was changed, is missing, or
-    follows a bad one.
-    """
+    """The journal at `path`. What was found in a folder, not named by the user, is read with `follow` false: a link in
+    a stranger's folder may lead to any file. Raises BadJournal if the file is not a journal, or is a link and not to be
+    followed, NewerJournal if a newer version wrote it, UnknownEvent if this one can't read an event, and DamagedJournal
+    if a line was changed, is missing, or follows a bad one."""
     return parse(str(path), read_bytes(path, follow=follow))
 
 
@@ -141,10 +138,8 @@ class WaitingLine(NamedTuple):
 
 
 class JournalWriter:
-    """The one writer of a journal. Use it in a `with`; leaving it releases the lock.
-
-    It opens no symbolic link: another process could point the link elsewhere between reading and writing.
-    """
+    """The one writer of a journal. Use it in a `with`; leaving it releases the lock. It opens no symbolic link: another
+    process could point the link elsewhere between reading and writing."""
 
     entries: list[Entry]
     """Every line, those of earlier writers too, and those that wait for room."""
@@ -163,11 +158,9 @@ class JournalWriter:
 
     @classmethod
     def reserve(cls, path: str | os.PathLike[str], *, clock: Callable[[], str] = now) -> JournalWriter:
-        """Makes and locks the file of a new journal, whose first event is still to come.
-
-        Raises BadJournal if a file is there already, unless it is empty or holds no more than the beginning of a
-        journal's first line, which a crash left.
-        """
+        """Makes and locks the file of a new journal, whose first event is still to come. Raises BadJournal if a file is
+        there already, unless it is empty or holds no more than the beginning of a journal's first line, which a crash
+        left."""
         new = cls.__new__(cls)
         new._acquire(path, os.O_RDWR | os.O_CREAT, clock)
         with new.closed_on_failure():
@@ -249,13 +242,10 @@ class JournalWriter:
     # Appending
 
     def append(self, event: Event, *, queue_if_disk_full: bool = False) -> Entry:
-        """Writes one event after the last complete line; the entry holds it as it was written, without the secrets
-        of the environment. With `queue_if_disk_full`, the line is kept in memory if the disk is full, and
-        `wait_for_room` writes it.
-
-        Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk does not
-        take it; the journal is then as it was. Raises PermanentFailure if another program changed the file.
-        """
+        """Writes one event after the last complete line; the entry holds it as it was written, without the secrets of
+        the environment. With `queue_if_disk_full`, the line is kept in memory if the disk is full, and `wait_for_room`
+        writes it. Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk
+        does not take it; the journal is then as it was. Raises PermanentFailure if another program changed the file."""
         event = event.with_text(redactor())
         line, entry = make_line(event, self._clock(), self.entries)
         self._append_line(WaitingLine(line, f"{_summary(event)} for {self._name}" if queue_if_disk_full else ""))
@@ -300,11 +290,9 @@ class JournalWriter:
             self.notify(sentence)
 
     def _check_unchanged(self) -> None:
-        """Fences this writer off from a file that is not as it left it, and trims the tail that a crash left.
-
-        Not every program honours the lock: an editor or a sync tool may have replaced or changed the file. Appending
-        then would break the chain, or write to a file that is no longer where the debate is looked for.
-        """
+        """Fences this writer off from a file that is not as it left it, and trims the tail that a crash left. An editor
+        or a sync tool, which heeds no lock, may have replaced or changed the file: a line would break the chain, or be
+        lost."""
         self.must_be_in_place()
         size = os.fstat(self._handle).st_size
         if size < self._size or b"\n" in os.pread(self._handle, size - self._size, self._size):
@@ -344,11 +332,8 @@ class JournalWriter:
         await in_debate_pool(lambda: self.sync(lines))
 
     def sync(self, upto: int | None = None) -> None:
-        """Returns when the first `upto` lines, or all that are written, are on the disk.
-
-        Raises PermanentFailure if that fails, and from then on. After a failed sync the kernel may have dropped the
-        data and report success the next time, so a second attempt proves nothing.
-        """
+        """Returns when the first `upto` lines, or all that are written, are on the disk. PermanentFailure if that
+        fails, and from then on: the kernel may have dropped the data, and report success the next time."""
         with self._syncing:
             lines = self._lines_written
             if upto is not None and self._lines_synced >= upto:

@@ -40,10 +40,8 @@ class DebateFiles(NamedTuple):
 
     @classmethod
     def of_output(cls, output: str) -> DebateFiles:
-        """The files of a debate whose report goes to `output`, a .md file or a folder; missing folders are made.
-
-        Raises BadFile if the output can't be written.
-        """
+        """The files of a debate whose report goes to `output`, a .md file or a folder; missing folders are made. Raises
+        BadFile if the output can't be written."""
         files = cls.named_by(output)
         try:
             if system_owned(files.report):
@@ -113,10 +111,8 @@ def free_report() -> str:
 
 
 def state_folder() -> Path | None:
-    """The folder for records that are kept between debates, such as consent.
-
-    None if no absolute path is known: a relative one would depend on the working directory.
-    """
+    """The folder for records that are kept between debates, such as consent. None if no absolute path is known: a
+    relative one would depend on the working directory."""
     folder = os.environ.get("XDG_STATE_HOME", "")
     home = Path(folder if os.path.isabs(folder) else os.path.expanduser("~/.local/state"))
     return home / "debate-orchestrator" if home.is_absolute() else None

@@ -311,10 +311,8 @@ class TerminalPeople:
 
 
 def readable(person_turn: PersonTurn, known_documents: Collection[Document]) -> list[Line]:
-    """The text that a person reads before a turn: who they are, the documents, the task, the length.
-
-    Documents in `known_documents` are only counted.
-    """
+    """The text that a person reads before a turn: who they are, the documents, the task, the length. Documents in
+    `known_documents` are only counted."""
     debate, turn = person_turn.debate, person_turn.turn
     lines = [Line(_heading(debate, turn), True)]
     if turn.seat in debate.format.sides:

@@ -89,9 +89,7 @@ class _JudgeRow(NamedTuple):
 
 def import_rows(source: str, map_file: str | None, to: str) -> Rows:
     """Reads `source` and writes the folder `to`: its rows, and a `tournament.json` that says where they come from.
-
-    Raises BadFile if either can't be read, the map names a column that is not there, or `to` holds files.
-    """
+    Raises BadFile if either can't be read, the map names a column that is not there, or `to` holds files."""
     if os.path.lexists(os.path.join(to, SPEC)):
         raise BadFile(f"{name_of(to)} holds a tournament already.", hint="name a new folder")
     must_be_new(to)

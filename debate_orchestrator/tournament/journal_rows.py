@@ -47,10 +47,8 @@ class _Debate(NamedTuple):
 
 
 def read_rows(folder: str) -> Rows:
-    """The rows of a tournament's folder. Journals that can't be read are left out, which a note says.
-
-    Raises BadFile if it is not such a folder, a part of it is a link, or nothing in it can be read.
-    """
+    """The rows of a tournament's folder. Journals that can't be read are left out, which a note says. Raises BadFile if
+    it is not such a folder, a part of it is a link, or nothing in it can be read."""
     must_hold_no_link(folder)
     spec = read_json(os.path.join(folder, SPEC)) if os.path.exists(os.path.join(folder, SPEC)) else None
     path = os.path.join(folder, rows.ROWS)

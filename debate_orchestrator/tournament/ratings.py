@@ -135,10 +135,8 @@ class _Votes(NamedTuple):
 
 def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0) -> Fit | None:
     """The fit to the votes on these debates; None without a vote between known models. Needs the extra `tournament`.
-
     BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all; and if a single
-    fit takes more than `_MAX_WORK`. Where all draws would, fewer are taken.
-    """
+    fit takes more than `_MAX_WORK`. Where all draws would, fewer are taken."""
     try:
         import numpy as np
         import scipy.optimize  # type: ignore[import-untyped]  # noqa: F401

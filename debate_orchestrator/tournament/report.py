@@ -47,11 +47,9 @@ _MAX_LIST_SIZE = 1_000_000
 
 def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tuple[str, ...]]:
     """Writes all of it into the tournament's folder. Returns the files, the page first, and notes: what weakens the
-    results, and which files were moved aside.
-
-    Raises BadFile if the folder is not a tournament, nothing in it can be rated, or a file can't be written, and
-    BadSettings, before anything is written, where the extra `tournament` is missing.
-    """
+    results, and which files were moved aside. Raises BadFile if the folder is not a tournament, nothing in it can be
+    rated, or a file can't be written, and BadSettings, before anything is written, where the extra `tournament` is
+    missing."""
     rows = read_rows(folder)
     library()
     ratings = rate(rows)

@@ -142,11 +142,9 @@ class TournamentSpec(FrozenModel):
 def spec_from_values(
     data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False
 ) -> TournamentSpec:
-    """The spec that the values of a `tournament.json` make, with stand-ins for all models if it is to `rehearse`.
-
-    The values come from a user's file, or from a folder that anyone may have made. BadSettings with every problem,
-    after those that are known already.
-    """
+    """The spec that the values of a `tournament.json` make, with stand-ins for all models if it is to `rehearse`. The
+    values come from a user's file, or from a folder that anyone may have made. BadSettings with every problem, after
+    those that are known already."""
     if data.get("models") is None:
         problems, data = [*problems, "models: the list is missing."], {**data, "models": []}
     spec, spec_problems = validate(TournamentSpec, data, lambda keys: key_path(keys) or "spec")

@@ -64,9 +64,7 @@ def sample() -> str:
 
 def parse_spec(content: Mapping[str, Any], folder: str = "", *, rehearse: bool = False) -> TournamentSpec:
     """The spec that the values of a file make; paths in it are relative to `folder`. BadSettings with every problem.
-
-    With `rehearse` a stand-in takes the place of every model.
-    """
+    With `rehearse` a stand-in takes the place of every model."""
     problems = list(first_few((_unknown_key(key) for key in content if key not in KEYS), "spec"))
     loaded_format, templates, prompts = _format(content.get("format", DEFAULT_FORMAT), folder, problems)
     topics, topic_problems = read_topics(content.get("topics"), folder)
@@ -146,11 +144,8 @@ def _pairs(value: Any, models: Any, problems: list[str]) -> Any:
 
 
 def read_topics(rows_or_path: Any, folder: str) -> tuple[tuple[Topic, ...], list[str]]:
-    """The topics that a spec names, and what is wrong with them. `rows_or_path` is a list, or the path of
-    a file in `folder`.
-
-    A topic without positions has its `motion` and the opposite of it.
-    """
+    """The topics that a spec names, and what is wrong with them. `rows_or_path` is a list, or the path of a file in
+    `folder`. A topic without positions has its `motion` and the opposite of it."""
     file_name = "topics"
     if isinstance(rows_or_path, str) and rows_or_path:
         path = os.path.join(folder, os.path.expanduser(rows_or_path))

@@ -33,11 +33,8 @@ def environment() -> dict[str, str]:
 
 
 def confine(memory: int, *, cpu: int | None = None, reads: bool = False) -> None:
-    """Confines this process to computing, and with `reads` to reading files.
-
-    `memory` is in bytes of address space, `cpu` in seconds of processor time. It can't be undone, so import everything
-    before.
-    """
+    """Confines this process to computing, and with `reads` to reading files. `memory` is in bytes of address space,
+    `cpu` in seconds of processor time. It can't be undone, so import everything before."""
     limits = [(resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)]
     if cpu is not None:
         limits.append((resource.RLIMIT_CPU, cpu))

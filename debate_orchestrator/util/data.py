@@ -36,10 +36,8 @@ _KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number",
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The mapping that a YAML file holds, or one whose name ends in .json.
-
-    Raises BadFile if it can't be read, is larger than `MAX_SIZE`, or holds anything but a mapping.
-    """
+    """The mapping that a YAML file holds, or one whose name ends in .json. Raises BadFile if it can't be read, is
+    larger than `MAX_SIZE`, or holds anything but a mapping."""
     if not os.fspath(path).endswith(".json"):
         return read_mapping_with_lines(path)[0]
     text, name = read_text(path, MAX_SIZE), name_of(path)
@@ -52,10 +50,8 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
 def read_mapping_with_lines(
     path: str | os.PathLike[str], *, follow: bool = True
 ) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
-    """The mapping that a YAML file holds, and the line of every value in it (see `yaml.load_with_lines`).
-
-    Raises BadFile as `read_mapping` and `read_text` do, with the line as `PATH:LINE`.
-    """
+    """The mapping that a YAML file holds, and the line of every value in it (see `yaml.load_with_lines`). Raises
+    BadFile as `read_mapping` and `read_text` do, with the line as `PATH:LINE`."""
     return parse_mapping_with_lines(read_text(path, MAX_SIZE, follow=follow), name_of(path))
 
 
@@ -100,10 +96,8 @@ def _reason(error: Exception) -> str:
 
 
 def read_text(path: str | os.PathLike[str], maximum: int, *, follow: bool = True) -> str:
-    """The UTF-8 text of a regular file of at most `maximum` bytes.
-
-    Raises BadFile if it is not one, or is a symbolic link and `follow` is false.
-    """
+    """The UTF-8 text of a regular file of at most `maximum` bytes. Raises BadFile if it is not one, or is a symbolic
+    link and `follow` is false."""
     try:
         data = read_regular(path, follow=follow, maximum=maximum)
     except (OSError, ValueError) as error:
@@ -115,11 +109,9 @@ def read_text(path: str | os.PathLike[str], maximum: int, *, follow: bool = True
 
 
 def open_following_links(path: str, flags: int) -> int:
-    """Opens a regular file, or a folder (for which `open` then raises an error).
-
-    Raises OSError for a pipe, which may block; for a device, which may have no end; for the kernel's own files, such
-    as /proc/self/environ with its keys; and if the path can't be resolved.
-    """
+    """Opens a regular file, or a folder (for which `open` then raises an error). Raises OSError for a pipe, which may
+    block; for a device, which may have no end; for the kernel's own files, such as /proc/self/environ with its keys;
+    and if the path can't be resolved."""
     folder, name = os.path.split(path)
     # With O_NOFOLLOW the kernel refuses a link in the last part, so only the folder is resolved here.
     real = os.path.join(os.path.realpath(folder), name) if flags & os.O_NOFOLLOW else os.path.realpath(path)
@@ -138,11 +130,8 @@ _MAX_LINKS = 40
 
 
 def real_path(path: str | os.PathLike[str]) -> str:
-    """Where a path leads, as `os.path.realpath`, also where nothing is there yet.
-
-    Raises OSError if that can't be told, where `realpath` guesses: a folder may not be looked into or lies too deep, or
-    there are too many links.
-    """
+    """Where a path leads, as `os.path.realpath`, also where nothing is there yet. Raises OSError if that can't be told,
+    where `realpath` guesses: a folder may not be looked into or lies too deep, or there are too many links."""
     real, links = "/", 0
     parts = os.path.join(os.getcwd(), os.fspath(path)).split("/")[::-1]
     while parts:

@@ -108,10 +108,8 @@ def load(text: str) -> Any:
 
 def load_with_lines(text: str, max_nodes: int = MAX_NODES) -> tuple[Any, dict[tuple[str, ...], int]]:
     """The value of a YAML text of at most so many values and keys, and the line of every value in it (or of its key).
-
     Lines are found by the path of keys that leads to the value; positions in a list are written as digits. Raises
-    InvalidYaml as `load`.
-    """
+    InvalidYaml as `load`."""
     try:
         loader = _Loader(text, max_nodes)
         root = loader.get_single_node()

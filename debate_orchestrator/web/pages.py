@@ -37,10 +37,9 @@ STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; ch
 
 
 def render(template: str, *, sent: Mapping[str, str] | None = None, **values: Any) -> str:
-    """A template of `web/templates` as HTML, redacted. Every value is escaped that is not HTML already.
-
-    `sent` is a form as a person has filled it in. Its texts, which templates have as `typed`, are put into the page
-    after it is redacted: otherwise a visitor could type guesses, and see from the redaction which of them are keys."""
+    """A template of `web/templates` as HTML, redacted. Every value is escaped that is not HTML already. `sent` is a
+    form as a person has filled it in. Its texts, which templates have as `typed`, are put into the page after it is
+    redacted: otherwise a visitor could type guesses, and see from the redaction which of them are keys."""
     typed = {name: secrets.token_hex(16) for name in sent or ()}
     page = redact(_environment().get_template(template).render(sent=sent or {}, typed=typed, **values))
     for name, mark in typed.items():
