@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import puppets
@@ -29,6 +30,11 @@ CONCEDE = "I CONCEDE THE DEBATE."
 DECLINE = "I DECLINE TO ARGUE THIS POSITION."
 CHOICES = {"winner", "strength", "seat", "status", "side", "conceded", "turns", "criteria"}
 """Fields of structured replies that hold no free text."""
+
+
+def states(events: list[Event]) -> Iterator[DebateState]:
+    """The debate after each of these events."""
+    return accumulate(events[1:], apply, initial=fold(events[:1]))
 
 
 def opened_event(

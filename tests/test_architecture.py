@@ -209,7 +209,8 @@ def test_the_lock_holds_what_is_needed() -> None:
 
 
 def test_importing_does_nothing() -> None:
-    """Importing the package loads none of its rooms, and `--help` loads none of the heavy libraries."""
+    """Importing the package loads none of its rooms, `--help` loads none of the heavy libraries, and neither a public
+    name nor what needs an extra or an SDK loads that."""
     code = (
         "import sys, debate_orchestrator\n"
         "assert [m for m in sys.modules if m.startswith('debate_orchestrator.')] == []\n"
@@ -217,6 +218,12 @@ def test_importing_does_nothing() -> None:
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
         "heavy = {'anthropic', 'pydantic', 'jinja2', 'yaml', 'markdown_it', 'prompt_toolkit', 'rich', 'asyncio'}\n"
+        "assert heavy & set(sys.modules) == set(), heavy & set(sys.modules)\n"
+        "from debate_orchestrator import read_journal, load_format, run\n"
+        "from debate_orchestrator.evidence import check\n"
+        "from debate_orchestrator.providers import openai\n"
+        "openai.problem('openai:x')\n"
+        "heavy = {'anthropic', 'openai', 'prompt_toolkit', 'rich', 'rapidfuzz', 'lxml', 'certifi', 'protego'}\n"
         "assert heavy & set(sys.modules) == set(), heavy & set(sys.modules)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=60)

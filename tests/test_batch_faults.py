@@ -100,8 +100,7 @@ def test_no_fault_has_a_call_paid_for_twice(kind: str, faults: list[str]) -> Non
         assert not isinstance(result, Paused)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("created", [True, False])
+@pytest.mark.parametrize(("kind", "created"), [(KINDS[0], True), (KINDS[1], False)])
 def test_a_creation_without_an_answer_waits_for_the_user(here: Path, kind: str, created: bool) -> None:
     """A batch that may have been created is told with when and what to do, and its calls wait. The line that the user
     adds says which batch it is, or that there is none, and then they are put into another one."""

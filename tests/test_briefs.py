@@ -11,7 +11,7 @@ from typing import Any
 import puppets
 import pytest
 from corpus import TextGroup, assert_harmless, for_each, text_groups
-from debates import CONCEDE, DECLINE, NONCE, hostile_script, opened_event, play_events, script_of
+from debates import CONCEDE, DECLINE, NONCE, hostile_script, opened_event, play_events, script_of, states
 from hostile_texts import SAID
 
 from debate_orchestrator.core import schedule
@@ -43,8 +43,7 @@ ESCAPES = (
 def all_briefs(events: list[Event]) -> Iterator[tuple[DebateState, Turn, Brief]]:
     """Every turn of a debate with its brief, each made from what had happened when it was due."""
     seen: set[str] = set()
-    for n in range(1, len(events) + 1):
-        debate = fold(events[:n])
+    for debate in states(events):
         for turn in debate.due:
             if turn.id not in seen:
                 seen.add(turn.id)

@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 from corpus import TextGroup, assert_harmless, for_each, text_groups
-from debates import DECLINE, LOOK_ALIKES, NONCE, answers, opened_event, opened_with_quotes, play_events, script_of
+from debates import (
+    DECLINE,
+    LOOK_ALIKES,
+    NONCE,
+    answers,
+    opened_event,
+    opened_with_quotes,
+    play_events,
+    script_of,
+    states,
+)  # fmt: skip
 from hostile_texts import NASTY
 from own_formats import write_format
 from test_briefs import ESCAPES, MARKER, block_of, shown, whole, with_one_marker
@@ -102,8 +112,7 @@ def asked(question: str = WHY, *to: str, until: str = "1.challenge.a", **how: ob
 def shown_when_due(events: list[Event]) -> dict[str, str]:
     """Turn id to everything that it is shown, as it was when it was last due."""
     made: dict[str, str] = {}
-    for n in range(1, len(events) + 1):
-        debate = fold(events[:n])
+    for debate in states(events):
         made |= {turn.id: whole(brief(debate, turn)) for turn in debate.due}
     return made
 

@@ -10,7 +10,7 @@ from typing import Any
 import puppets
 import pytest
 from corpus import TextGroup, assert_harmless, for_each, text_groups
-from debates import CONCEDE, DECLINE, answers, hostile_script, opened_event, play_events, script_of
+from debates import CONCEDE, DECLINE, answers, hostile_script, opened_event, play_events, script_of, states
 from hostile_texts import NASTY
 from test_briefs import ESCAPES, MARKER, block_of, fences, shown, with_one_marker
 
@@ -167,8 +167,7 @@ def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
     both = puppets.converging("both")
     say = script_of(_1_verdict_judge=both, _1_verdict_judge_mirrored=both)
     events, sent = mirrored(say, rounds=2), list[list[str]]()
-    for n in range(1, len(events) + 1):
-        debate = fold(events[:n])
+    for debate in states(events):
         for turn in debate.due:
             if turn.mirrored:
                 made = [*brief(debate, turn).messages[0].parts]

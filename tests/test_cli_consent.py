@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import STATED, Run
 from debates import opened_event
-from messages_server import Server, serving
+from messages_server import Server
 from own_formats import write_format
 from viewer import watching
 
@@ -22,12 +21,6 @@ J = "debate-report.journal.jsonl"
 TOUCHES = "command:sh -c 'touch marker; exit 1'"
 """A program that leaves a file where it was run."""
 KEY = "sk-a-users-own-key"
-
-
-@pytest.fixture
-def server(here: Path) -> Iterator[Server]:
-    with serving(Server()) as made:
-        yield made
 
 
 def answers(text: str, name: str = "a.yaml") -> str:
@@ -60,16 +53,16 @@ def test_a_program_is_not_run(debate: Run, verb: str, positions: str) -> None:
     assert os.listdir() == ["a.yaml"]
 
 
-def test_nothing_is_sent_elsewhere(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_sent_elsewhere(debate: Run, plain_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server named by its address in an answers file hears nothing, and the environment is never material, not even
     where the file is trusted."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    answers(f'context: [/proc/self/environ]\ncast: "anthropic:m@{server.url}"\n')
+    answers(f'context: [/proc/self/environ]\ncast: "anthropic:m@{plain_server.url}"\n')
     refused, trusted = debate("run", "--answers", "a.yaml"), debate("run", "--answers", "a.yaml", "--trust")
 
     assert (refused.code, trusted.code) == (2, 2)
-    assert server.url in refused.err and "/environ" in refused.err
-    assert server.requests == []
+    assert plain_server.url in refused.err and "/environ" in refused.err
+    assert plain_server.requests == []
     assert os.listdir() == ["a.yaml"]
 
 

@@ -39,7 +39,7 @@ def test_a_journal_is_judged_again(debate: Run, recorded: Path) -> None:
     report = Path("old.judged.md").read_text(encoding="utf-8")
 
     assert (ran.code, ran.out[:59]) == (0, "Debate complete. Report written to old.judged.md. Winner: B")
-    assert "| Winner | A | B |" in report
+    assert "| Winner | A | B |" in report and "| Judges | host | " in report and "| Total, Researcher B | " in report
     assert f"“{OLD}” (digest {read(OLD).entries[-1].hash[:12]})" in report
     assert "--- ROUND 2 OF 2 ---" in ran.err
     assert Path(OLD).read_bytes() == before

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import STATED, Run
-from messages_server import Server, serving
+from messages_server import Server
 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BudgetChanged
@@ -23,12 +22,8 @@ SETUP = (*STATED, "--output=r.md")
 
 
 @pytest.fixture
-def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
-    with serving(Server()) as made:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
-        yield made
+def server(plain_server: Server) -> Server:
+    return plain_server
 
 
 def debate_of(journal: str = J) -> DebateState:

@@ -59,7 +59,7 @@ def test_a_format_that_asks_for_too_much_is_refused(debate: Run, here: Path, fie
     assert ran.err.count("mine/format.yaml:") == 1
 
 
-@pytest.mark.parametrize("field", [field for field, _ in TOO_LARGE])
+@pytest.mark.parametrize("field", [field for field, _ in TOO_LARGE[::4]])
 def test_a_journal_whose_format_asks_for_too_much_is_refused(debate: Run, here: Path, field: dict[str, Any]) -> None:
     """No verb works with it."""
     event = folding.opened(1).model_dump(mode="json")

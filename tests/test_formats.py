@@ -37,13 +37,6 @@ def test_ones_own_is_read_anew(here: Path) -> None:
     assert loader.load("./mine").title == "Smaller"
 
 
-def test_what_is_ill_made_is_refused(here: Path) -> None:
-    """A user's format with mistakes in its data is not loaded."""
-    write_format(here / "mine", format_yaml="volume: loud\n" + FILES["format.yaml"])
-    with pytest.raises(BadFormat, match="'volume' is not a key here"):
-        loader.load("./mine")
-
-
 @for_each(NAMES)
 def test_shipped_templates_do_not_travel(name: str) -> None:
     """Templates of a shipped format stay where they are, but for a line that leads to an inherited system text."""

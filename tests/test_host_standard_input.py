@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run
+from conftest import CommandResult, Run
 
 from debate_orchestrator.cli import piped
 from debate_orchestrator.cli import step as step_verb
@@ -160,35 +160,37 @@ def test_a_signal_comes_when_standard_input_is_in_its_file(
     )
 
 
-@pytest.mark.parametrize("calls", range(1, 25))
 def test_a_second_signal_loses_no_reply(
-    debate: Run,
-    opened: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    standard_input: Callable[[str], None],
-    calls: int,
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
 ) -> None:
     """Where the folder of turns takes no file, what has come is printed, however many calls after the first signal
     another one comes."""
     shutil.rmtree("report.turns")
     Path("report.turns").write_text("no folder", encoding="utf-8")
-    waits, made = count(), count(1)
 
-    def at_call(frame: object, event: str, argument: object) -> None:
-        if event == "call" and next(made) == calls:
+    def hand_in_and_interrupt(calls: int) -> CommandResult:
+        waits, made = count(), count(1)
+
+        def at_call(frame: object, event: str, argument: object) -> None:
+            if event == "call" and next(made) == calls:
+                sys.setprofile(None)
+                os.kill(os.getpid(), signal.SIGHUP)
+
+        def wait(*_: object) -> None:
+            if next(waits) == 1:
+                sys.setprofile(at_call)
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(piped.select, "select", wait)
+        try:
+            return hand_in(debate, standard_input, "1.opening.a", "Said A.")
+        finally:
             sys.setprofile(None)
-            os.kill(os.getpid(), signal.SIGHUP)
 
-    def wait(*_: object) -> None:
-        if next(waits) == 1:
-            sys.setprofile(at_call)
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(piped.select, "select", wait)
-    ran = hand_in(debate, standard_input, "1.opening.a", "Said A.")
-    sys.setprofile(None)
-    assert ran.code == 130 and "Said A.\n" in ran.err
-    assert "the part that had come of the reply on standard input could not be kept (" in ran.err
+    for calls in range(1, 25):
+        ran = hand_in_and_interrupt(calls)
+        assert ran.code == 130 and "Said A.\n" in ran.err, calls
+        assert "the part that had come of the reply on standard input could not be kept (" in ran.err, calls
 
 
 @pytest.mark.parametrize(("size", "is_cut"), [(7, False), (6, True)])

@@ -86,20 +86,16 @@ BAD_REPLIES: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_REPLIES)
-def test_a_reply_that_will_not_do(debate: Run, opened: dict[str, Any], name: str) -> None:
+def test_a_reply_that_will_not_do(debate: Run, opened: dict[str, Any]) -> None:
     """An invalid reply is refused with one problem; nothing else changes and the turn stays due."""
-    data, expected = BAD_REPLIES[name]
-    Path(opened["turns"][0]["reply"]).write_bytes(data)
     before = Path(J).read_bytes()
-    ran = debate("step", J, "--json")
-
-    assert ran.code == 2
-    assert len(ran.json["complaints"]) == 1
-    assert ran.json["complaints"][0].startswith("1.opening.a: ")
-    assert expected in ran.json["complaints"][0]
-    assert [one["turn"] for one in ran.json["turns"]] == ["1.opening.a"]
-    assert Path(J).read_bytes() == before
+    for name, (data, expected) in BAD_REPLIES.items():
+        Path(opened["turns"][0]["reply"]).write_bytes(data)
+        ran = debate("step", J, "--json")
+        (complaint,) = ran.json["complaints"]
+        assert ran.code == 2 and complaint.startswith("1.opening.a: ") and expected in complaint, name
+        assert [one["turn"] for one in ran.json["turns"]] == ["1.opening.a"], name
+        assert Path(J).read_bytes() == before, name
 
 
 def at_verdict(debate: Run, told: dict[str, Any]) -> dict[str, Any]:
@@ -109,31 +105,23 @@ def at_verdict(debate: Run, told: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
-@pytest.mark.parametrize(
-    ("ballot", "expected"),
-    [
-        ("A won.", "JSON"),
-        (json.dumps(puppets.ballot(winner="both")), "one of a, b, tie"),
-        (json.dumps(puppets.ballot()).replace("7", "NaN", 1), "NaN is not JSON"),
-    ],
-)
-def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any], ballot: str, expected: str) -> None:
-    """A ballot that is not the shape is refused, and nothing is guessed; the next one is taken."""
-    told = at_verdict(debate, opened)
-    puppets.hand_in(told["turns"][0], ballot)
-    ran = debate("step", J, "--json")
-    puppets.hand_in(told["turns"][0], puppets.ballot(rounds=2))
-
-    assert ran.code == 2
-    assert any(expected in one for one in ran.json["complaints"])
-    assert debate("step", J, "--json").json["accepted"][0]["turn"] == "1.verdict.judge"
+UNFIT_BALLOTS = {
+    "A won.": "JSON",
+    json.dumps(puppets.ballot(winner="both")): "one of a, b, tie",
+    json.dumps(puppets.ballot()).replace("7", "NaN", 1): "NaN is not JSON",
+}
 
 
-def test_the_next_brief_shows_a_refused_ballot(debate: Run, opened: dict[str, Any]) -> None:
-    """An agent that reads only the brief finds there what was wrong with the ballot before, and that ballot itself."""
+def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any]) -> None:
+    """A ballot that is not the shape is refused, and nothing is guessed. An agent that reads only the next brief finds
+    there what was wrong with the ballot before, and that ballot itself. The next one is taken."""
     told = at_verdict(debate, opened)
     due = told["turns"][0]
     first = Path(due["brief"]).read_text(encoding="utf-8")
+    for ballot, expected in UNFIT_BALLOTS.items():
+        puppets.hand_in(due, ballot)
+        ran = debate("step", J, "--json")
+        assert ran.code == 2 and any(expected in one for one in ran.json["complaints"]), ballot
     for score in (11, 12):
         puppets.hand_in(due, puppets.ballot(a=score))
         ran = debate("step", J, "--json")

@@ -164,19 +164,16 @@ def test_a_journal_is_not_begun_twice(tmp_path: Path) -> None:
         pass  # the refusal let go of the lock
 
 
-@pytest.mark.parametrize(("name", "reason"), [(".", "Is a directory"), ("none/j.jsonl", "No such file")])
+@pytest.mark.parametrize(
+    ("name", "reason"), [(".", "Is a directory"), ("none/j.jsonl", "No such file"), ("j.jsonl", "No such file")]
+)
 def test_a_place_that_takes_no_file_is_refused(tmp_path: Path, name: str, reason: str) -> None:
-    """A folder, or a path in a folder that does not exist, is refused with its name."""
+    """A folder, a path in a folder that does not exist, and a missing journal but for a new one, are refused by name
+    and make no file."""
     path = tmp_path / name
-    for attempt in (lambda: JournalWriter.create(path, opened()), lambda: JournalWriter(path), lambda: read(path)):
+    new = [] if name == "j.jsonl" else [lambda: JournalWriter.create(path, opened())]
+    for attempt in (*new, lambda: JournalWriter(path), lambda: read(path)):
         with pytest.raises(BadJournal, match=f"journal {re.escape(str(path))} .{reason}"):
-            attempt()
-
-
-def test_a_missing_journal_stays_missing(tmp_path: Path) -> None:
-    """Reading, or writing on, a journal that does not exist is refused and makes no file."""
-    for attempt in (lambda: read(tmp_path / "j.jsonl"), lambda: JournalWriter(tmp_path / "j.jsonl")):
-        with pytest.raises(BadJournal, match="No such file"):
             attempt()
     assert list(tmp_path.iterdir()) == []
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Run
-from messages_server import Server, serving
+from messages_server import Server
 from speakers import Speaker
 
 from debate_orchestrator.core.events import Opened
@@ -34,12 +33,9 @@ SETUP = (
 
 
 @pytest.fixture
-def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-    with serving(Server()) as made:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
-        made.problem = lambda request, n: {"text": DERIVED} if deriving(request) else None
-        yield made
+def server(plain_server: Server) -> Server:
+    plain_server.problem = lambda request, n: {"text": DERIVED} if deriving(request) else None
+    return plain_server
 
 
 def deriving(request: dict[str, Any]) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -196,12 +194,7 @@ def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Importing this kind loads no library; where there is none, that is told before a debate is opened."""
-    code = (
-        "import sys, debate_orchestrator.providers.openai as o; o.problem('openai:x'); print('openai' in sys.modules)"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=60)
-    assert ran.stdout == "False\n"
+    """Where there is no library, that is told before a debate is opened."""
     assert cast_problems({"a": (SPEC,)}) == []
     assert len(cast_problems({"a": ("openai:", "openai:x@http://u@h/v1")})) == 2
 

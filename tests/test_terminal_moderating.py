@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from messages_server import Server, serving
+from messages_server import Server
 from persons import BEST, CTRL_C, run_setup
 
 from debate_orchestrator.engine import moderator as moderator_module
@@ -42,11 +42,8 @@ class Moderator:
 
 
 @pytest.fixture
-def moderator(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moderator]:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-    with serving(Server()) as server:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        yield Moderator(server)
+def moderator(plain_server: Server) -> Moderator:
+    return Moderator(plain_server)
 
 
 def test_a_topic_is_restated_and_positions_are_derived(moderator: Moderator) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import puppets
 import pytest
 import scripted_debates
-from debates import QUOTING, opened_with_quotes, play_events
+from debates import QUOTING, opened_with_quotes, play_events, states
 from web_visitor import plain
 
 from debate_orchestrator.core import schedule, transcript_entries
@@ -125,8 +125,8 @@ def test_a_brief_and_a_ballot_read_as_in_the_report() -> None:
     events = play_events(say, rounds=1, issues=True, brief=True, cast=dict.fromkeys(seats, ("host",)))
     viewers = Viewers()
     viewer, live = viewers.join(), LiveBlocks(viewers)
-    for n in range(1, len(events) + 1):
-        live.update(state := fold(events[:n]))
+    for state in states(events):
+        live.update(state)
     page = blocks.render_all(state)
     assert live.html() == page
     assert [data for kind, data in sent_events(viewers, viewer) if kind == "gone"] == ["turn-final.brief.rapporteur"]
