@@ -16,7 +16,7 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.reports import markdown, wording
 from debate_orchestrator.reports.announcements import Announcer, announcements
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.util.rows import rows as rows_of
+from debate_orchestrator.util.terminal_text import rows as rows_of
 
 SCORES = ("Scores: A: 7 | B: 6 | Winner: A", "It was better argued.")
 FINAL = (

@@ -23,8 +23,8 @@ from wcwidth import wcwidth
 from debate_orchestrator.cli import ballot
 from debate_orchestrator.cli.output import print_document, print_quoted, print_result, print_status
 from debate_orchestrator.terminal.prompt import Prompter
-from debate_orchestrator.util.rows import lay_out, padded, rows, shortened, width_of, wrap
 from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.terminal_text import lay_out, padded, rows, shortened, width_of, wrap
 
 LINES = st.text("  ab1>-#\t\u00a0。日é👍🏽\u200dक\u0903\u0301\ufe0f✔\u4dc0", max_size=200)
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from debate_orchestrator.terminal.display import Display, beside, pack
-from debate_orchestrator.util.rows import width_of
-from debate_orchestrator.util.terminal_text import match_option, moves
+from debate_orchestrator.util.terminal_text import match_option, moves, width_of
 
 
 def row(text: str, style: str = "") -> Text:

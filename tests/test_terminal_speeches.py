@@ -20,8 +20,8 @@ from wcwidth import wcwidth
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.terminal.speeches import SpeechView, StageView
-from debate_orchestrator.util.rows import width_of
 from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.terminal_text import width_of
 
 TEXTS = st.one_of(st.text(max_size=60), hostile_texts.texts, st.sampled_from(hostile_texts.NASTY))
 CUTS = st.lists(st.integers(0, 500), max_size=12)

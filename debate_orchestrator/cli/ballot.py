@@ -31,8 +31,8 @@ from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
-from debate_orchestrator.util.rows import rows
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.terminal_text import rows
 
 _FORM_WIDTH = 79
 """Columns of the lines above an empty form, which most terminals show without breaking them."""

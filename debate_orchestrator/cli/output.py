@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact, redact_json
-from debate_orchestrator.util.rows import USUAL_SIZE, terminal_size, wrap
 from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
-from debate_orchestrator.util.terminal_text import moves
+from debate_orchestrator.util.terminal_text import USUAL_SIZE, moves, terminal_size, wrap
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.format import Format

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from debate_orchestrator.util.rows import lay_out, terminal_size, width_of, without_tabs
 from debate_orchestrator.util.sanitize import sanitize, without_line_breaks
+from debate_orchestrator.util.terminal_text import lay_out, terminal_size, width_of, without_tabs
 
 SIDES = ("bold cyan", "bold yellow")
 """The styles of the sides, in the order of the format: colours that a terminal's theme keeps readable."""

@@ -25,8 +25,8 @@ from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, p
 from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, has_columns
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
-from debate_orchestrator.util.rows import MAX_WIDTH, padded, shortened, width_of
 from debate_orchestrator.util.sanitize import count_words, one_line, without_line_breaks
+from debate_orchestrator.util.terminal_text import MAX_WIDTH, padded, shortened, width_of
 
 _STATUS_ROWS = 3
 

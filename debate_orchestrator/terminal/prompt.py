@@ -28,9 +28,19 @@ from prompt_toolkit.styles import Style
 
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.rows import MAX_WIDTH, padded, shortened, width_of, wrap
 from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
-from debate_orchestrator.util.terminal_text import BACK, QUIT, Back, Unanswered, match_option
+from debate_orchestrator.util.terminal_text import (
+    BACK,
+    MAX_WIDTH,
+    QUIT,
+    Back,
+    Unanswered,
+    match_option,
+    padded,
+    shortened,
+    width_of,
+    wrap,
+)
 
 TEXT_KEYS = "Alt-Enter, Esc Enter or Ctrl-D hands it in, F2 whole brief, Ctrl-C leaves, Ctrl-X Ctrl-E editor"
 LINE_KEYS = "Shift-Tab back, F2 whole brief, F3 what was entered, Ctrl-C leaves"

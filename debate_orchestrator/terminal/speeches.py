@@ -13,8 +13,8 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.terminal.display import ALARM, beside, column_width, paragraph
 from debate_orchestrator.util.redact import StreamRedactor, redact
-from debate_orchestrator.util.rows import MAX_WIDTH, is_reordered
 from debate_orchestrator.util.sanitize import one_line, sanitize
+from debate_orchestrator.util.terminal_text import MAX_WIDTH, is_reordered
 
 COLUMN = 58
 """Width of a column at least: two of them and the separator in 120 columns, less the last one."""
