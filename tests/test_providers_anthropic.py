@@ -252,6 +252,16 @@ def heard(*events: Any, before: Answer | None = None) -> Answer:
     return answer
 
 
+def test_output_that_is_not_counted_has_no_price() -> None:
+    """The count at the end of a stream is that of the reply: without it the cost is unknown, and no later event takes
+    back what was counted."""
+    begins = begun(output_tokens=1)
+    for uncounted in (ended(output_tokens=None), ended(output_tokens="5"), ended(output_tokens=10**15)):
+        assert heard(begins, said("One."), *uncounted).reply(SPEC).cost is None
+    counted = heard(begins, said("One."), begun(input_tokens=0), *ended(output_tokens=0), *ended()).reply(SPEC)
+    assert counted.usage and (counted.usage.uncached_input, counted.usage.output) == (10, 5)
+
+
 def test_a_whole_answer() -> None:
     """Text, model, tokens and stop reason are those of the stream; what it cost follows from them."""
     counts = {"cache_read_input_tokens": 100, "cache_creation_input_tokens": 50}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from corpus import for_each
+from messages_server import Server
 from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
 from web_visitor import plain
 
@@ -174,6 +175,22 @@ def test_money_is_counted_before_a_debate_begins(here: Path, monkeypatch: pytest
             codes = [visitor.start({**TOPIC, "offer": offer}).status_code for offer in ("one", "one", "two")]
             assert codes in ([303, 503, 303], [503, 503, 303])
             assert sum(dollars for _, dollars in visitor.site.limits._spent.values()) == pytest.approx(0.4)
+
+
+def test_a_debate_that_stops_over_its_cap_counts_whole(
+    here: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reply may cost more than is left of a debate's cap. What it cost counts at once against the site's caps."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-for-this-test-alone")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    server.problem = lambda request, n: {"usage": {"output_tokens": 100_000}}
+    cast = dict.fromkeys(("a", "b", "judge"), "anthropic:claude-haiku-4-5")
+    permitted = rules(offers={"one": {"about": "x", "cast": cast, "max_cost": 0.1}}, max_cost=0.5)
+    with visiting_public(permitted) as visitor:
+        visitor.until(visitor.started(), "Try: start a debate with fewer rounds")
+        assert visitor.start(TOPIC).status_code == 503
+        (spent,) = visitor.site.limits._spent.values()
+    assert len(server.requests) == 2 and spent[1] > 0.5  # the two turns before the debate are taken at once
 
 
 def test_a_form_that_comes_twice_starts_one_debate(here: Path) -> None:

@@ -267,7 +267,7 @@ class MessagesReply(api.ApiReply):
         self._added: dict[int, dict[str, list[str]]] = {}
         """Index to field to what was added to it since. Joined at the end: adding to a string copies it each time."""
         self._cited: list[FoundPage] = []
-        self._counts: dict[str, int] = {}
+        self._counts, self._output_counted = dict[str, int](), False
         self._before, self.requests, self._is_recorded = before, 1, False
         if before is not None:
             self.usage, self.requests = before.usage, before.requests + 1
@@ -301,7 +301,7 @@ class MessagesReply(api.ApiReply):
                 self.stop_reason = api.short_field(api.field(delta, "stop_reason")) or self.stop_reason
                 explanation = api.field(api.field(delta, "stop_details"), "explanation")
                 self._explanation = api.short_field(explanation) or self._explanation
-                self._count(api.field(event, "usage"))
+                self._count(api.field(event, "usage"), is_last=True)
             case "message_stop":
                 self.is_over = True
         return []
@@ -367,8 +367,9 @@ class MessagesReply(api.ApiReply):
             for index, block in self._blocks.items()
         ]
 
-    def _count(self, usage: Any) -> None:
-        """Takes the counts of an event, each of which is the sum so far."""
+    def _count(self, usage: Any, *, is_last: bool = False) -> None:
+        """Takes the counts of an event, each of which is the sum so far. Only the last event has counted the output."""
+        self._output_counted |= is_last and api.count_field(usage, "output_tokens") is not None
         cache_creation, tools = api.field(usage, "cache_creation"), api.field(usage, "server_tool_use")
         for holder, name in (
             (usage, "input_tokens"),
@@ -379,7 +380,7 @@ class MessagesReply(api.ApiReply):
             (tools, "web_search_requests"),
         ):
             if (number := api.count_field(holder, name)) is not None:
-                self._counts[name] = number
+                self._counts[name] = max(number, self._counts.get(name, 0))
         counts = self._counts
         cache_writes = counts.get("cache_creation_input_tokens", 0)
         one_hour = min(counts.get("ephemeral_1h_input_tokens", 0), cache_writes)
@@ -391,7 +392,7 @@ class MessagesReply(api.ApiReply):
             output=counts.get("output_tokens", 0),
             searches=counts.get("web_search_requests", 0),
         )
-        self.usage = this_request if "input_tokens" in counts else None
+        self.usage = this_request if "input_tokens" in counts and self._output_counted else None
         if self._before is not None and self.usage is not None:
             self.usage = _sum(self._before.usage, this_request)
 

@@ -333,8 +333,8 @@ class Site:
         await self.served_debates.shutdown()
 
     def _ended(self, served: ServedDebate) -> None:
-        """Gives back what was reserved for a complete debate and not spent."""
-        if served.current is not None and served.current.state.complete:
+        """Charges what a debate has cost in place of what was reserved for it. One that stopped may have cost more."""
+        if served.current is not None:
             self.limits.charge(_public_name(served.path.removesuffix(JOURNAL)), charge_of(served.current.state))
 
 
