@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 from corpus import for_each
@@ -289,7 +290,12 @@ def test_a_quote_is_found_behind_many_parts_of_words() -> None:
     assert is_verified(quote, f"{f'{quote}ies, ' * 50}but {quote}.") == (True, True)
 
 
-@for_each(["“”", "„“", "«»", '""', "＂＂", "〝〟", "❝❞", "″‶", "ˮˮ", "ʺʺ", "״״", "˝˝", "🙶🙷", "⹂⹂", "〃〃", "‴⁗"])
+@for_each(
+    [
+        *("“”", "„“", "«»", '""', "＂＂", "〝〟", "❝❞", "″‶", "ˮˮ", "ʺʺ", "״״", "˝˝", "🙶🙷", "⹂⹂", "〃〃", "‴⁗"),
+        *("ᐦᐦ", "ᐥᐥ", "ᑊᑊ", "ᛌᛌ", "ꞌꞌ", "Ꞌꞌ", "ߴߵ", "ʹʹ", "ﾞﾞ", "ⁱⁱ", "\u030e\u030e", "\u0315\u0315"),
+    ]
+)
 def test_no_quote_ends_its_quotation_marks(marks: str) -> None:
     """What is said of a quote is before it, and nothing in the quote looks like another finding."""
     quote = Quote(text=f"tabs{marks[1]}) (Found in the material: {marks[0]}tabs are best", verified=False)
@@ -297,6 +303,33 @@ def test_no_quote_ends_its_quotation_marks(marks: str) -> None:
     assert quote_findings([quote, quote]) == [
         "Not found in the material: “tabs') (Found in the material: 'tabs are best”"
     ]
+
+
+@for_each(product(["tabs", "tabs ", "tabs.", "1"], "\u030b\u030e\u0313\u0315\u3099\u0e48\u05a0\u20f0"))
+def test_no_mark_on_a_letter_ends_a_quotation(before: str, mark: str) -> None:
+    """Such marks are drawn at the upper right, and look like quotation marks behind a letter of another script."""
+    assert without_quotation_marks(f"{before}{mark * 2} are") == f"{before}' are"
+
+
+@for_each(
+    [
+        "tiếng Việt",
+        "Τὰ ἄριστα",
+        "Дво́е",
+        "कि नहीं",
+        "เก้าๆ",
+        "שָׁלוֹם",
+        "مُدَرِّسٌ",
+        "コーヒー",
+        "我々",
+        "ᐃᓄᒃᑎᑐᑦ",
+        "2ⁿ xₙ",
+        "ő ť ľ",
+    ]
+)
+def test_a_quote_keeps_letters_with_their_marks(text: str) -> None:
+    """No language becomes hard to read."""
+    assert without_quotation_marks(text) == unicodedata.normalize("NFC", text)
 
 
 @pytest.mark.parametrize("text", ["40 % (≥ £3) – so, “no”؟", "一、二。 नहीं।", "don't_x [1] a/b"])

@@ -45,6 +45,16 @@ _PLAIN_MARKS = frozenset(" .,;:!?()[]{}-\u2010\u2011\u2013\u2014%&/\\*#@_`~^\u00
     "\u060c\u061b\u061f\u0964\u0965\u3001\u3002\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff01"  # Arabic, Hindi, Chinese
 )
 """Punctuation that can't be taken for a quotation mark."""
+_LETTERS_LIKE_MARKS = re.compile("[\u141f-\u1426\u144a\u144b\u16cc\ua78b\ua78c]")
+"""Letters that look like quotation marks: the saltillo, final strokes of the Canadian syllabics, a rune."""
+_MODIFIERS = re.compile(
+    "[\u0640\u0e46\u0ec6\u17d7\u1843\u207f\u2090-\u209c\u3005\u303b\u309d\u309e\u30fc-\u30fe\ua015\ua4f8-\ua4fd\uff70]"
+)
+"""Modifier letters that can't: those that lengthen or repeat a letter or word, subscripts, and Lisu tones."""
+_ACCENTS = re.compile("[\u0300-\u0304\u0306-\u030a\u030c]")
+"""Marks above a letter that can't, whatever script the letter is of. No mark below one can."""
+_BELOW = (1, 202, 220)
+"""Combining classes of marks through and below a letter."""
 MAX_ADDRESS_LENGTH = 200
 _MAX_MARKS = 8
 
@@ -74,8 +84,14 @@ def _is_mark(char: str) -> bool:
 def without_quotation_marks(text: str) -> str:
     """One line of text to be put in quotation marks. Letters, digits, numbers' signs and plain punctuation stay; all
     else becomes one apostrophe, so that nothing in it looks as if it ended the quotation."""
-    plain = (char if char in _PLAIN_MARKS or _is_letter_or_sign(char) else "'" for char in one_line(text))
-    return re.sub("['`]{2,}", "'", "".join(plain))
+    characters, base = list[str](), ""
+    for char in normalize_unicode(one_line(text), "NFC"):
+        if unicodedata.category(char)[0] == "M":
+            stays = base.isalnum() and _fits(char, base)
+        else:
+            stays, base = char in _PLAIN_MARKS or _is_letter_or_sign(char), char
+        characters.append(char if stays else "'")
+    return re.sub("['`]{2,}", "'", "".join(characters))
 
 
 def quoted(text: str) -> str:
@@ -95,11 +111,27 @@ def _is_seen(char: str) -> bool:
     return not (char in _DRAWN_AS_SPACE or char.isspace() or NOT_READ.match(char)) and sanitize(char) == char
 
 
+@lru_cache(maxsize=4096)
 def _is_letter_or_sign(char: str) -> bool:
-    """Whether a character is a letter, a mark on one, a digit, or a sign of arithmetic or money. Modifier letters are
-    none of these: some look like quotation marks."""
+    """Whether a character is a letter, a digit, or a sign of arithmetic or money, and looks like no quotation mark."""
     category = unicodedata.category(char)
-    return (category[0] in "LMN" or category in ("Sm", "Sc")) and not "\u02b0" <= char <= "\u02ff"
+    if category == "Lm":
+        return _MODIFIERS.match(char) is not None
+    return (category[0] in "LN" or category in ("Sm", "Sc")) and not _LETTERS_LIKE_MARKS.match(char)
+
+
+@lru_cache(maxsize=4096)
+def _fits(mark: str, letter: str) -> bool:
+    """Whether a mark belongs to the script of a letter, or to any letter. Others are drawn behind the letter, and some
+    look like quotation marks there."""
+    if _script(mark) == "COMBINING":
+        return _ACCENTS.match(mark) is not None or unicodedata.combining(mark) in _BELOW
+    return UNSEEN.match(mark) is not None or _script(mark) == _script(letter)
+
+
+def _script(char: str) -> str:
+    """The first word of a character's name, which is its script: `ARABIC`."""
+    return unicodedata.name(char, "").partition(" ")[0]
 
 
 def normalize_unicode(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
