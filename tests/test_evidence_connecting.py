@@ -91,16 +91,16 @@ def test_certificates_and_names_are_checked() -> None:
     assert context.cert_store_stats()["x509_ca"] > 50
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for the site's name that it has signed itself, with its key."""
     if not (openssl := shutil.which("openssl")):
         pytest.skip("there is no openssl to make a certificate with")
-    path = tmp_path / "site.pem"
+    path = tmp_path_factory.mktemp("certificate") / "site.pem"
     subject = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}"]
-    made = ["-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", str(path), "-out", str(tmp_path / "own.pem")]
+    made = ["-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", str(path), "-out", str(path.with_name("own.pem"))]
     subprocess.run([openssl, "req", "-x509", *made, *subject], check=True, capture_output=True, timeout=60)
-    path.write_bytes(path.read_bytes() + (tmp_path / "own.pem").read_bytes())
+    path.write_bytes(path.read_bytes() + path.with_name("own.pem").read_bytes())
     return path
 
 

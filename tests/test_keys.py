@@ -92,14 +92,13 @@ def leaks(ran: CommandResult, traces: tuple[str, ...] = TRACES) -> list[str]:
 # A key with white space about it
 
 
-@pytest.mark.parametrize("key", [f"{KEY}\n", f"\t{KEY}\r\n"])
-@pytest.mark.parametrize("names", [("ANTHROPIC_API_KEY", "ANTHROPIC"), ("OPENAI_API_KEY", "OPENAI")])
+@pytest.mark.parametrize(("vendor", "key"), [("ANTHROPIC", f"{KEY}\n"), ("OPENAI", f"\t{KEY}\r\n")])
 def test_a_key_is_stripped(
-    debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, names: tuple[str, str], key: str
+    debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, vendor: str, key: str
 ) -> None:
     """White space around a key is not part of it: `models` sends the key without, and prints it in no form."""
-    monkeypatch.setenv(names[0], key)
-    monkeypatch.setenv(f"{names[1]}_BASE_URL", listener.url)
+    monkeypatch.setenv(f"{vendor}_API_KEY", key)
+    monkeypatch.setenv(f"{vendor}_BASE_URL", listener.url)
     for flags in ((), ("--json",)):
         ran = debate("models", *flags)
         assert ran.code == 0
@@ -107,10 +106,9 @@ def test_a_key_is_stripped(
     assert listener.said().count(KEY) == 2
 
 
-@pytest.mark.parametrize("tail", ["", "\n"])
-def test_an_echoed_refusal(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch, tail: str) -> None:
+def test_an_echoed_refusal(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that quotes the key in its refusal, in whatever form, gets it neither onto a screen nor into a file."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", f"{KEY}{tail}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", f"{KEY}\n")
     server.problem = lambda request, n: {"status": 401, "message": f"no: {' '.join(FORMS)}", "kind": FORMS[1]}
     ran = debate("run", *SETUP, "--judge=anthropic:m", "--a=anthropic:m", "--b=anthropic:m")
 
@@ -308,26 +306,13 @@ def test_the_logs_of_a_library(listener: Listener, kind: str) -> None:
     assert KEY[::-1] in listener.said()
 
 
-def test_a_password_in_an_address(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The password of a gateway's address is a secret like a key."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://me:pass-word-99@127.0.0.1:9")
-    ran = debate("models", "--json")
-
-    assert "pass-word-99" not in ran.out
-    assert "https://127.0.0.1:9" in ran.out and "me:pass" not in ran.out
-
-
 # Where a key goes
 
 
-@pytest.mark.parametrize("status", [302, 307])
-def test_models_follows_no_redirect(
-    debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, status: int
-) -> None:
+def test_models_follows_no_redirect(debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that sends `models` on to another address leads no key there."""
     with listening() as other:
-        listener.status, listener.headers = status, {"location": f"{other.url}/v1/models"}
+        listener.status, listener.headers = 307, {"location": f"{other.url}/v1/models"}
         for name in ("ANTHROPIC", "OPENAI"):
             monkeypatch.setenv(f"{name}_API_KEY", KEY)
             monkeypatch.setenv(f"{name}_BASE_URL", listener.url)
@@ -337,7 +322,7 @@ def test_models_follows_no_redirect(
     assert other.heard == []
     told = [one for one in ran.json["models"] if one["seat"] in ("anthropic:MODEL", "openai:MODEL")]
     assert [one["ready"] for one in told] == [False, False]
-    assert f"HTTP {status}" in told[0]["about"]
+    assert "HTTP 307" in told[0]["about"]
 
 
 CLEAR = [

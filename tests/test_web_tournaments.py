@@ -72,27 +72,24 @@ def test_every_number_leads_to_its_debates(dashboard: Visitor) -> None:
             assert listed(dashboard, f"/tournaments/t{query}") == count, (address, link)
 
 
-@pytest.mark.parametrize(
-    ("filters", "expected"),
-    [
-        (Filters(), {"one": (2, 0, 1), "two": (1, 1, 1), "three": (0, 2, 0)}),
-        (Filters(topic="rail"), {"one": (1, 0, 0), "two": (1, 0, 0), "three": (0, 2, 0)}),
-        (Filters(category="food"), {"one": (1, 0, 1), "two": (0, 1, 1)}),
-        (Filters(judge="j2"), {"one": (0, 1, 0), "two": (1, 0, 0)}),
-        (Filters(side="con"), {"one": (1, 0, 1), "two": (0, 1, 0), "three": (0, 1, 0)}),
-        (Filters(model="one", opponent="two"), {"one": (1, 0, 1)}),
-        (Filters(result="won"), {"one": (2, 0, 0), "two": (1, 0, 0)}),
-        (Filters(topic="nothing"), {}),
-    ],
-)
-def test_filters_choose_debates(
-    dashboard: Visitor, filters: Filters, expected: dict[str, tuple[int, int, int]]
-) -> None:
-    """Topic, category, judge, model and side say which games count; a judge's votes decide alone."""
-    chosen = chosen_debates(read_rows("t"), filters)
-    found = standings(chosen, games(chosen, filters))
+CHOSEN: list[tuple[Filters, dict[str, tuple[int, int, int]]]] = [
+    (Filters(), {"one": (2, 0, 1), "two": (1, 1, 1), "three": (0, 2, 0)}),
+    (Filters(topic="rail"), {"one": (1, 0, 0), "two": (1, 0, 0), "three": (0, 2, 0)}),
+    (Filters(category="food"), {"one": (1, 0, 1), "two": (0, 1, 1)}),
+    (Filters(judge="j2"), {"one": (0, 1, 0), "two": (1, 0, 0)}),
+    (Filters(side="con"), {"one": (1, 0, 1), "two": (0, 1, 0), "three": (0, 1, 0)}),
+    (Filters(model="one", opponent="two"), {"one": (1, 0, 1)}),
+    (Filters(result="won"), {"one": (2, 0, 0), "two": (1, 0, 0)}),
+    (Filters(topic="nothing"), {}),
+]
 
-    assert {one.model: (one.won, one.lost, one.tied) for one in found} == expected
+
+def test_filters_choose_debates(dashboard: Visitor) -> None:
+    """Topic, category, judge, model and side say which games count; a judge's votes decide alone."""
+    for filters, expected in CHOSEN:
+        chosen = chosen_debates(read_rows("t"), filters)
+        found = standings(chosen, games(chosen, filters))
+        assert {one.model: (one.won, one.lost, one.tied) for one in found} == expected, filters
 
 
 def test_filters_that_say_nothing_are_told(dashboard: Visitor) -> None:
@@ -122,13 +119,13 @@ def test_names_are_shown_and_not_obeyed(dashboard: Visitor, debate: Run) -> None
     assert "<script>alert" not in page and "No debate between two models" in page
 
 
-@pytest.mark.parametrize("name", ["%2e%2e", "%2e", "nothing", "..%2ft", "link", "t%00", "debates"])
-def test_only_tournaments_of_the_folder_are_shown(dashboard: Visitor, name: str) -> None:
+def test_only_tournaments_of_the_folder_are_shown(dashboard: Visitor) -> None:
     """Neither a path nor a link leads out of the folder, and a folder without a tournament is none."""
     Path("debates").mkdir()
     Path("link").symlink_to("t")
-    for address in (f"/tournaments/{name}", f"/tournaments/{name}/report", f"/tournaments/{name}/debates/x.html"):
-        assert dashboard.get(address).status_code in (307, 404), address
+    for name in ("%2e%2e", "%2e", "nothing", "..%2ft", "link", "t%00", "debates"):
+        for page in ("", "/report", "/debates/x.html"):
+            assert dashboard.get(f"/tournaments/{name}{page}").status_code in (307, 404), (name, page)
     for debate in ("..%2f..%2fsecret.html", "x.html", "%2fetc%2fpasswd"):
         assert dashboard.get(f"/tournaments/t/debates/{debate}").status_code == 404
 
@@ -175,19 +172,18 @@ def test_the_report_of_a_tournament_is_made_anew(dashboard: Visitor) -> None:
     assert TOKENS.dashboard not in answer.text
 
 
-@pytest.mark.parametrize(
-    "spec",
-    ['{"imported": []}', '{"imported": null}', '{"imported": {"notes": 5}}', '{"imported": {"notes": [5]}}', "{"],
-)
-def test_a_tournament_that_can_not_be_read_takes_no_other_away(dashboard: Visitor, spec: str) -> None:
+BROKEN = ('{"imported": []}', '{"imported": null}', '{"imported": {"notes": 5}}', '{"imported": {"notes": [5]}}', "{")
+
+
+def test_a_tournament_that_can_not_be_read_takes_no_other_away(dashboard: Visitor) -> None:
     """Its page says what is wrong with its file, and the list leads to the others as before."""
     Path("broken").mkdir()
-    Path("broken/tournament.json").write_text(spec, encoding="utf-8")
     Path("broken/rows.jsonl").write_bytes(Path("t/rows.jsonl").read_bytes())
-    listing, page = dashboard.text("/tournaments"), dashboard.get("/tournaments/broken")
-
-    assert "broken" in listing and "/tournaments/t" in dashboard.get("/tournaments").text
-    assert page.status_code == 404 and "broken/tournament.json" in plain(page.text)
+    for spec in BROKEN:
+        Path("broken/tournament.json").write_text(spec, encoding="utf-8")
+        listing, page = dashboard.text("/tournaments"), dashboard.get("/tournaments/broken")
+        assert "broken" in listing and "/tournaments/t" in dashboard.get("/tournaments").text, spec
+        assert page.status_code == 404 and "broken/tournament.json" in plain(page.text), spec
     assert dashboard.get("/tournaments/t").status_code == 200
 
 
