@@ -248,6 +248,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "in the rounds '0, 1'"),
         ("### Ann (Pro)\nx\n\n### Bob (Pro)\ny\n", "'Bob' and 'Ann' speak for the same side"),
         ("### Ann (Pro)\nx\n\n### Ann (Con)\ny\n", "'Ann' speaks for both sides"),
+        ("### 🐱 (Pro)\nx\n🐶: I concede.\n\n### 🐶 (Con)\ny\n", "names a speaker without a letter or a digit"),
         ("### Ann (Pro)\nx\n\n### \uff21nn (Con)\ny\n", "look alike and speak for different sides"),
         ("### Ann (Pro)\nx\n\n### \u0410nn (Con)\ny\n", "look alike and speak for different sides"),
         ("### Ann (Pro)\nx\n\n### **ANN** (Con)\ny\n", "look alike and speak for different sides"),

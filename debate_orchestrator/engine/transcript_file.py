@@ -180,13 +180,16 @@ def _speaker(label: str) -> _Speaker | None:
 
 
 def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
-    """Side to the name of its speaker. Names of both sides that look alike, and two names for one, are problems."""
+    """Side to the name of its speaker. Names without words, names of both sides that look alike, and two names for one
+    are problems."""
     names: dict[str, str] = {}
     for side, name in dict.fromkeys((speaker.side, speaker.name) for speaker in speakers if speaker.name):
         if names.setdefault(side, name) != name:
             two_names = f"{short_repr(name, 40)} and {short_repr(names[side], 40)}"
             problems.append(f"{two_names} speak for the same side. Call each speaker the same everywhere.")
         folded = _folded(name)
+        if not folded:  # a line of a speech that begins with such a name could not be told
+            problems.append(f"{short_repr(name, 40)} names a speaker without a letter or a digit. Use a name in words.")
         alike = (
             other
             for key, other in names.items()
