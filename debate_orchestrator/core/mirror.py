@@ -4,6 +4,9 @@ A judge who judges the arguments alone finds for the same position in the mirror
 back the original. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
 What a source says stays word for word: verified quotes, and fields of a reply that hold words of a page.
 
+A tag names its side in brackets (`[R1 - ROUND 1 - OPENING]`) and alone (`R1 is right`), save where what is debated has
+the same word: in a debate on the model R1, the word is the model's.
+
 Where names end in a letter (`Debater A`), speakers also use the letter alone. Whether a capital letter names a side
 (`B concedes it`) or is a word or a label (`A broker`, `plan B`) is decided by the words around it, never by the letter
 itself. The decision is therefore the same in the mirrored text.
@@ -17,7 +20,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.phases import Seat, Turn
 from debate_orchestrator.core.shape import Field, Shape
 
 _T = TypeVar("_T")
@@ -28,15 +31,18 @@ _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
 class Mirror:
     """Shows each of the two sides of a format as the other."""
 
-    def __init__(self, format: Format):
+    def __init__(self, format: Format, debated: str = ""):
+        """`debated` is the text of the topic and the positions."""
         a, b = format.sides[0], format.sides[-1]  # a debate of one side stays as it is
         self._other = {a: b, b: a}
         self._names = _names(format.seats[a].name, format.seats[b].name)
         self._tags = {format.seats[a].tag: format.seats[b].tag, format.seats[b].tag: format.seats[a].tag}
         self._letters = _letters(format.seats[a].name, format.seats[b].name)
         verified = format.quotes.verified if format.quotes else ""
+        seats = (format.seats[a], format.seats[b])
+        tags_alone = () if any(_is_a_word_of_its_own(seat, debated) for seat in seats) else tuple(self._tags)
         self._pattern = _pattern(
-            tuple(self._names), tuple(self._tags), tuple(self._other), tuple(self._letters), verified
+            tuple(self._names), tuple(self._tags), tags_alone, tuple(self._other), tuple(self._letters), verified
         )
 
     def side(self, name: str) -> str:
@@ -67,6 +73,8 @@ class Mirror:
             return self.turn_id(match["id"])
         if match["tag"] is not None:
             return f"[{self._tags[match['tag']]} - "
+        if match["alone"] is not None:
+            return self._tags[match["alone"]]
         if match["letter"] is not None:
             return self._letters[match["letter"]] if _names_a_side(match) else match["letter"]
         words = match["name"].split()
@@ -149,9 +157,23 @@ def _letters(first: str, second: str) -> dict[str, str]:
     return {letter: other, other: letter} if differ_in_letter else {}
 
 
+def _is_a_word_of_its_own(seat: Seat, debated: str) -> bool:
+    """Whether the tag of a side's seat, found without brackets, may be something else than the side: a letter or a
+    number, the name of its position, or a word of what is debated."""
+    tag = seat.tag
+    is_too_short = len(tag) < 2 or not re.search(r"[^\W\d_]", tag) or not re.fullmatch(r"\w.*\w", tag)
+    is_debated = re.search(rf"(?<!\w){re.escape(tag)}(?!\w)", debated, re.IGNORECASE)
+    return is_too_short or tag.casefold() == seat.side.casefold() or is_debated is not None
+
+
 @lru_cache(maxsize=16)
 def _pattern(
-    names: tuple[str, ...], tags: tuple[str, ...], sides: tuple[str, ...], letters: tuple[str, ...], verified: str
+    names: tuple[str, ...],
+    tags: tuple[str, ...],
+    tags_alone: tuple[str, ...],
+    sides: tuple[str, ...],
+    letters: tuple[str, ...],
+    verified: str,
 ) -> re.Pattern[str]:
     quote = f"(?P<quote>{f'<{verified}>[^<]*+</{verified}>' if verified else '(?!)'})"
     same_word_count = len({len(name.split()) for name in names}) < 2
@@ -162,8 +184,11 @@ def _pattern(
     tag = rf"\[(?P<tag>{'|'.join(map(re.escape, tags))}) - (?=[A-Z])"
     # `Debater A/B` is the name of both, and means the same in either text.
     name = rf"(?<!\w)(?P<name>{'|'.join(name_patterns) or '(?!)'})(?!\w|/[A-Z]\b)"
+    # A hyphen before makes it a part of another name (`DeepSeek-R1`), unless the other tag is before it (`R1-R2`).
+    after_tag = "".join(rf"|(?<=\b{re.escape(tag)}-)" for tag in tags_alone)
+    alone = rf"(?:(?<![\w.-]){after_tag})(?P<alone>{'|'.join(map(re.escape, tags_alone)) or '(?!)'})(?!\w|\.\d)"
     letter = rf"(?<![\w.&/+-])(?P<letter>{'|'.join(letters) or '(?!)'})(?![\w&/+-]|\.\w)"
-    return re.compile(f"{quote}|{turn_id}|{tag}|{name}|{letter}")
+    return re.compile(f"{quote}|{turn_id}|{tag}|{name}|{alone}|{letter}")
 
 
 # A letter alone

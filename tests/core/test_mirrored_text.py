@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, PLAIN, make_format, many, play_debate
+from core.folding import ADVERSARIAL, PLAIN, make_format, many, opened, play_debate
 from corpus import for_each
 from hostile_texts import alike
 from hypothesis import given
@@ -18,6 +18,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.shape import Field, Shape
+from debate_orchestrator.core.state import make_plan
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 
@@ -39,6 +40,8 @@ PAIRS = {
     "odd": named("C++ (x)", "Dr. Ω-2", ("(1", "2)")),
     "case": named("anna", "Ben"),
     "same": named("Speaker", "Speaker"),
+    "tags": named("Ann Lee", "Bob", ("LEFT SIDE", "R")),
+    "words as tags": named("Ann Lee", "Bob", ("LEFT SIDE", "RIGHT")),
 }
 SAID = (
     *(
@@ -51,6 +54,7 @@ SAID = (
         "Researcher AB",
     ),
     *("Pro", "CON", "pros", "Ann Lee", "Ann", "ANN LEE", "Bob", "Bob's", "C++ (x)", "Dr. Ω-2", "anna", "Anna", "Ben"),
+    *("R1", "R2", "R1-R2", "LEFT SIDE", "RIGHT", "LEFT"),
     *("A", "B", "a", "b", "[R1 - ", "[R2 - ROUND 1 - OPENING]", "[X - Y]", "[ANN - END]", "[(1 - Z]", "2.rebuttal.a"),
     *(
         "1.opening.b", "final.verdict.judge-1", "start.plan.b", "1.opening.a.b", "1.2.x.a", " ", "\n", ".", "-",
@@ -74,6 +78,8 @@ OTHERS_NAMES = [
     ("start.plan.a, final.closing.b", "start.plan.b, final.closing.a"),
     ("[R1 - ROUND 1 - OPENING]", "[R2 - ROUND 1 - OPENING]"),
     ("A's support for it; B’s is none.", "B's support for it; A’s is none."),
+    ("As R1 I say: [R2] is wrong, and (R1)'s case stands.", "As R2 I say: [R1] is wrong, and (R2)'s case stands."),
+    ("R1-R2, R1/R2, R1: R2.", "R2-R1, R2/R1, R2: R1."),
     ("Researchers A and B", "Researchers B and A"),
     ("a point of B, on side A.", "a point of A, on side B."),
     ("A concedes it. B granted the cost, which A never had.", "B concedes it. A granted the cost, which B never had."),
@@ -90,7 +96,7 @@ def test_each_side_goes_by_the_others_name() -> None:
 UNNAMED = [
     "Researcher AB", "my Researcher Algorithm", "Pro and Con", "A/B test", "B-tree", "plan B", "Vitamin A is",
     "Researcher\n\nA new day", "It is so. A broker adds one rule.", "A shared queue", "A. First\nB. Second",
-    "1.opening.c", "1.opening.judge", "version 1.2.b", "R1", "[R1]",
+    "1.opening.c", "1.opening.judge", "version 1.2.b", "DeepSeek-R1", "R1.5", "R10", "R3",
     "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1", "1.Opening.A",
 ]  # fmt: skip
 
@@ -114,6 +120,25 @@ def test_letters_of_both_sides_in_a_sentence(text: str, mirrored: str) -> None:
     """Both are exchanged where a verb or a word with a vowel follows; an article stays."""
     mirror = named("Debater A", "Debater B")
     assert mirror.text(text) == mirrored and mirror.text(mirrored) == text
+
+
+def test_a_tag_alone_names_its_side() -> None:
+    """Speakers and judges use the tags that a brief shows, of any format. A letter, a number, the word of a position,
+    and a word of what is debated is no side's name."""
+    for tags, text, mirrored in (
+        (("LEFT SIDE", "RIGHT"), "RIGHT met LEFT SIDE; right?", "LEFT SIDE met RIGHT; right?"),
+        (("1", "2"), "2 of them; [1 - END]", "2 of them; [2 - END]"),
+        (("FOR", "AGAINST"), "vote FOR it; [FOR - END]", "vote FOR it; [AGAINST - END]"),
+    ):
+        sides = dict(zip("ab", ("For", "Against"), strict=True))
+        seats = {
+            seat: {"name": f"Team {seat}", "side": sides[seat], "tag": tag}
+            for seat, tag in zip("ab", tags, strict=True)
+        }
+        mirror = Mirror(make_format(seats={**seats, "judge": PLAIN["seats"]["judge"]}))
+        assert (mirror.text(text), mirror.text(mirrored)) == (mirrored, text)
+    mirror = make_plan(opened(1).with_settings(topic="Is DeepSeek R1 good?")).mirror
+    assert mirror.text("R1 is good, says [R1 - ROUND 1 - END].") == "R1 is good, says [R2 - ROUND 1 - END]."
 
 
 def test_short_names_keep_to_their_own_letters() -> None:
