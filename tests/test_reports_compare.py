@@ -160,6 +160,37 @@ def test_what_differs_is_said_at_the_top() -> None:
     assert text.index("The topics differ") < text.index("## Runs")
 
 
+def test_exchanged_positions_exchange_names_and_texts_too() -> None:
+    """Where a run is told by the letters of run 1, so are its speakers, and the sides that its texts name."""
+    cast = {"a": ("command:cat-lover",), "b": ("command:dog-lover",), "judge": ("host",)}
+    say = script_of(
+        _start_issues_rapporteur=puppets.issues(),
+        _start_advice_rapporteur=puppets.advice(),
+        _final_dissent_judge={
+            "rows": [
+                {"claim": "R1 and A say so.", "a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a"]}
+            ]
+        },
+        _final_verdict_judge=puppets.final(unresolved_questions=["Is Researcher A right?"]),
+        _final_brief_rapporteur=puppets.brief(
+            recommendation=puppets.brief()["recommendation"] | {"do": "Do as Researcher A says."}
+        ),
+        _final_brief_check_rapporteur={"findings": []},
+    )
+    run = partial(debated, say=say, cast={**cast, "rapporteur": ("host",)}, rounds=1, issues=True, brief=True)
+    made = compared(run("1"), run("2", positions=SWAPPED))
+
+    assert [row[5] for row in made.runs.rows] == [
+        "Researcher A: command:cat-lover, Researcher B: command:dog-lover",
+        "Researcher A: command:dog-lover, Researcher B: command:cat-lover",
+    ]
+    assert made.winners == {1: "a", 2: "b"}, "the lover of cats won both"
+    assert [claim.text for claim in made.dissent] == ["R1 and A say so.", "R2 and B say so."]
+    assert [question.text for question in made.questions] == ["Is Researcher A right?", "Is Researcher B right?"]
+    assert made.recommendations is not None
+    assert [row[1] for row in made.recommendations.rows] == ["Do as Researcher A says.", "Do as Researcher B says."]
+
+
 @cache
 def usual() -> list[tuple[int, str]]:
     """The headings of a comparison in which no text is hostile."""

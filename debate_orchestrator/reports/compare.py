@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote
@@ -68,12 +69,14 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     ]
     judged_runs = [run for run in runs if not run.report.only_stand_ins_judged]
     claims = [
-        ComparedClaim(run=run.number, text=row.claim, status=row.status)
+        ComparedClaim(run=run.number, text=run.text(row.claim), status=row.status)
         for run in judged_runs
         for row in run.report.dissent or ()
     ]
     questions = [
-        ComparedClaim(run=run.number, text=question) for run in judged_runs for question in run.report.questions
+        ComparedClaim(run=run.number, text=run.text(question))
+        for run in judged_runs
+        for question in run.report.questions
     ]
     return Comparison(
         topic=first.topic,
@@ -160,7 +163,8 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
             speakers = {side: f"“{name}”" for side, name in report.earlier_debate.speakers.items()}
         else:
             speakers = {side: model_spec.public_name(spec) for side, spec in report.spoken_by.items()}
-        spoke = ", ".join(f"{report.seats.get(side, side)}: {name}" for side, name in speakers.items())
+        by_letter = {run.side(side): name for side, name in speakers.items()}
+        spoke = ", ".join(f"{report.seats.get(side, side)}: {name}" for side, name in sorted(by_letter.items()))
         judges = ", ".join(map(model_spec.public_name, report.judges))
         rounds = f"{report.rounds_completed} / {report.rounds_asked}" if report.rounds_asked else ""
         title = report.format.title
@@ -170,7 +174,7 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
 
 def _recommendations(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     rows = [
-        (str(run.number), split_first_sentence(brief.do)[0], f"{brief.sure} %")
+        (str(run.number), run.text(split_first_sentence(brief.do)[0]), f"{brief.sure} %")
         for run in runs
         if (brief := run.report.decision_brief) and (run.report.run.in_part or not run.report.run.rehearsed)
     ]
@@ -262,6 +266,11 @@ class ComparedDebate(NamedTuple):
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""
         return {"a": "b", "b": "a"}.get(name, name) if self.mirrored else name
+
+    def text(self, text: str) -> str:
+        """A text of this run, with its sides' names by the letters of the first run."""
+        debated = "\n".join((self.report.topic, *self.report.positions.values()))
+        return Mirror(self.report.rules, debated).text(text) if self.mirrored else text
 
     def parsed_ballot(self, source: Vote | RoundResult, label: str | None) -> ParsedBallot:
         """The result of a vote, or of the votes on a round."""

@@ -12,6 +12,7 @@ from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import (
     CLERK,
     DECISION_BRIEF,
@@ -141,6 +142,8 @@ class ReportModel(Part):
     """The journal that the report was made from."""
     transcript_only: bool = Field(default=False, exclude=True)
     """Whether the report is the transcript alone."""
+    rules: Format = Field(exclude=True)
+    """The format, whole."""
     arguing_sides: tuple[str, ...] = Field(exclude=True)
     """The sides that speak."""
     spoken_by: dict[str, str] = Field(exclude=True)
@@ -255,6 +258,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
     seats = (*format.sides, *debate.judges, *(seat for seat, is_taken in others if is_taken))
     sides = [(side, format.seats[side]) for side in format.sides]
     return {
+        "rules": format,
         "topic": settings.topic,
         "positions": settings.positions,
         "names": {side: f"{seat.name} ({seat.side})" if seat.side else seat.name for side, seat in sides},
