@@ -173,15 +173,16 @@ def make_line(event: Event, at: str, earlier: Sequence[Entry]) -> tuple[bytes, E
 def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
     try:
         data = event.model_dump_json()
-        reads_back = EVENT.validate_json(data) == event
+        body = f'{{"n":{n},"at":{json.dumps(at)},"prev":"{prev}","event":{data}}}'.encode()
+        reads_back = (_opening(body) if n == 1 else EVENT.validate_json(data)) == event
     except (ValueError, RecursionError):
-        data, reads_back = "", False
+        body, reads_back = b"", False
     if not reads_back:
         raise BadJournal(
             f"line {n}: the event {event.kind!r} can't be kept: it holds half a surrogate pair, NaN or Infinity, "
             "or is nested too deeply."
         )
-    return f'{{"n":{n},"at":{json.dumps(at)},"prev":"{prev}","event":{data}}}'.encode()
+    return body
 
 
 def stored_state(journal: str, events: Iterable[Event]) -> DebateState:
