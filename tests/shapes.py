@@ -6,13 +6,15 @@ from collections.abc import Callable
 from functools import partial
 
 import puppets
-import test_reports_earlier
 import test_reports_markdown
 import test_reports_model
-from debates import CONCEDE, DECLINE, entries, play_events, script_of
+from debates import CONCEDE, DECLINE, answers, entries, play_events, script_of
 from debates import report_model as adversarial
 from scripted_debates import FETCHED, check, checks, evidence, label, refusal, report_model, shipped_format
 
+from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.engine import rejudge
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.util import resources
@@ -31,8 +33,16 @@ INTERVENED = script_of(_1_verdict_judge=puppets.converging("both"), _2_verdict_j
 
 def again() -> ReportModel:
     """A debate of two rounds, judged again by another judge who sees it otherwise."""
-    say = script_of(_final_verdict_judge=puppets.final("b"))
-    return test_reports_earlier.again(play_events(rounds=2), say)
+    old, say = play_events(rounds=2), script_of(_final_verdict_judge=puppets.final("b"))
+    spoken = {turn: given.reply.text for turn, given in fold(old).replies.items() if "judge" not in turn}
+    events: list[Event] = [rejudge.opened_from_journal(entries(old), "old.journal.jsonl", ("new:judge",))[0]]
+    debate = fold(events)
+    while debate.due:
+        for turn in debate.due:
+            for event in answers(debate, turn, lambda due: spoken.get(due["turn"]) or say(due)):
+                debate = apply(debate, event)
+                events.append(event)
+    return build_report(entries(events))
 
 
 SHAPES: dict[str, Callable[[], ReportModel]] = {
