@@ -115,7 +115,7 @@ def test_ballots_are_counted_and_not_shown() -> None:
     rest = debates.play_events(until="2.constructive.a")[-1]
     shown.happen(rest)
 
-    assert "  Researcher A ██████████████░░░░░░ 7" in shown.terminal.text
+    assert "Researcher A ██████████████░░░░░░ 7" in shown.terminal.text
     assert "Scores: A: 7 | B: 6 | Winner: A\n  It was better argued." in shown.terminal.text
 
 
@@ -240,12 +240,23 @@ def test_a_ballot() -> None:
     """Each side has its name, its bar in its own colour and its score; below stands every criterion for both."""
     rows = live.ballot_rows(*judged(puppets.ballot(8, 6.5)), 80)
     assert texts(rows) == [
-        "  Researcher A ████████████████░░░░ 8",
-        "  Researcher B █████████████░░░░░░░ 6.5",
-        "  Argument quality 8 | 6.5; Use of evidence 8 | 6.5; Directness of rebuttals 8 |",
-        "    6.5",
+        "Researcher A ████████████████░░░░ 8",
+        "Researcher B █████████████░░░░░░░ 6.5",
+        "Argument quality 8 | 6.5; Use of evidence 8 | 6.5; Directness of rebuttals 8 |",
+        "        6.5",
     ]
     assert [row.spans[0].style for row in rows[:2]] == list(SIDES)
+
+
+def test_no_judges_reason_passes_for_scores() -> None:
+    """Bars, criteria and totals begin further left than what a judge writes."""
+    reason = "Researcher B ███████████████████░ 19"
+    voted, decided = puppets.ballot(rounds=3, justification=reason), puppets.final(justification=reason)
+    _, lines = whole(80, say=debates.script_of(_1_verdict_judge=voted, _final_verdict_judge=decided))
+    drawn = [line for line in lines if "Researcher B █" in line]
+
+    assert [line for line in drawn if line.startswith(" ")] == [f"  {reason}"] * 2
+    assert len(drawn) == 6 and all(line.endswith((" 6", " 18")) for line in drawn if not line.startswith(" "))
 
 
 def test_what_was_found_of_quotes_stands_below_a_speech() -> None:

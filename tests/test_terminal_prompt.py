@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from corpus import for_each
 from human_turns import EDIT, F2, F3, HAND_IN, run, standing
 from persons import BACK, BREAK, CTRL_C, CTRL_D, ENTER, ERASE, UP, Screen
 from prompt_toolkit.input import create_pipe_input
@@ -29,6 +30,18 @@ SPEECH = Question(multiline=True, private=True)
 def answered(question: Question, *keys: str, columns: int = 80) -> tuple[str, Screen]:
     with standing(*keys, columns=columns) as (terminal, screen):
         return run(terminal.ask(question)), screen
+
+
+@for_each(range(10))
+def test_no_question_passes_for_its_choices(length: int) -> None:
+    """However a question and the lines below it are broken, no row of theirs stands where a choice does."""
+    forged = (
+        f"{'word ' * 9}{'w' * length} " + "1\u2800strict\u2800\u2800\u2800Hard for side b and mild for side a. " * 5
+    )
+    _, screen = answered(Question(forged, (forged,), CHOICES), "1" + ENTER, columns=60)
+    begins = [row.index("1\u2800strict") for row in screen.lines if row.lstrip().startswith("1\u2800strict")]
+
+    assert begins and min(begins) == 8
 
 
 class TestALine:

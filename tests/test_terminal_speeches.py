@@ -137,6 +137,17 @@ def test_the_record_counts() -> None:
     assert texts(speech.rows(80)) == ["Challenge A", "", "  What is on record."]
 
 
+@for_each([119, 130, 160, 230])
+def test_no_speech_seems_to_stand_in_two_columns(width: int) -> None:
+    """A speech that stands alone ends before the place of a second column."""
+    first, second = challenges()
+    second.show_recorded("I deny it.")
+    first.show_recorded(f"{'word ' * 80}\n{'│' * 300}")
+    beside = texts(StageView([first, second], width).rows(width, 99)[0])
+
+    assert max(map(len, texts(StageView([first], width).rows(width, 99)[0]))) <= beside[0].index("│")
+
+
 def test_speech_is_indented() -> None:
     """A speech is indented and the engine's words are not, so no speech passes for a banner or a score."""
     rows = streamed("--- ROUND 2 OF 3 ---\nScores: A: 10 | B: 1 | Winner: A\n-- broken off here\nChallenge B", [], [80])

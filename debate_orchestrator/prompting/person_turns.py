@@ -78,8 +78,9 @@ class Document(NamedTuple):
 
     @property
     def text_below(self) -> str:
-        """The text under the heading: the body, indented, and the notes, which are not."""
-        indented_lines = (f"  {line}".rstrip() for line in self.body.split("\n"))
+        """The text under the heading: the body, indented deeper than the choices of a form, and the notes, which are
+        not indented."""
+        indented_lines = (f"    {line}".rstrip() for line in self.body.split("\n"))
         return "\n".join([*indented_lines, *(f"({note})" for note in self.notes)])
 
 

@@ -22,7 +22,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, pack, paragraph
-from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, has_columns
+from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, has_columns, text_width
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
 from debate_orchestrator.util.sanitize import count_words, one_line, without_line_breaks
@@ -230,7 +230,7 @@ class LiveView:
             self._add_text(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
                 line = f"{n}. {one_line(claim['claim'])} ({claim['status']})"
-                self._add_text(line, indent=INDENT, gap=n == 1, of_ballots=turn.judging)
+                self._add_text(line, gap=n == 1, of_ballots=turn.judging)
         elif turn.speaking:  # other structured replies are announced
             self._reply(turn)
 
@@ -291,7 +291,7 @@ class LiveView:
     def _add_text(
         self, text: str, style: str = "", *, indent: int = 0, gap: bool = True, of_ballots: bool = False
     ) -> None:
-        rows = paragraph(text, min(self._width, MAX_WIDTH), style, indent=indent)
+        rows = paragraph(text, text_width(self._width), style, indent=indent)
         self._add_rows(rows, gap=gap, of_ballots=of_ballots)
 
     def _add_rows(self, rows: Sequence[Text], *, gap: bool = True, of_ballots: bool = False) -> None:
@@ -352,7 +352,7 @@ def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: 
     )
     return [
         *_bars(debate, points, Fraction(str(format.rubric.maximum)), width),
-        *paragraph("; ".join(criteria), min(width, MAX_WIDTH), "dim", indent=INDENT),
+        *paragraph("; ".join(criteria), min(width, MAX_WIDTH), "dim"),
     ]
 
 
@@ -365,15 +365,14 @@ def totals_rows(debate: DebateState, verdict: Verdict, width: int) -> list[Text]
 
 def _bars(debate: DebateState, points: Mapping[str, Fraction], maximum: Fraction, width: int) -> list[Text]:
     names = {side: one_line(debate.format.name_of(side)) for side in points}
-    indent = INDENT if width >= 40 else 0
-    room = width - indent - _NUMBER_COLUMNS
+    room = width - _NUMBER_COLUMNS
     longest = max(1, min(max(map(width_of, names.values())), room // 2))
     length = max(1, min(_MAX_BAR_COLUMNS, room - longest - 1))
     rows: list[Text] = []
     for side, value in points.items():
         name = padded(shortened(names[side], longest), longest)
         drawn = (bar(value / maximum, length), _side_style(debate, side))
-        rows.append(Text.assemble(" " * indent, name, " ", drawn, (f" {decimals(value)}", "bold")))
+        rows.append(Text.assemble(name, " ", drawn, (f" {decimals(value)}", "bold")))
     return rows
 
 

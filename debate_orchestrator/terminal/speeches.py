@@ -19,7 +19,7 @@ from debate_orchestrator.util.terminal_text import MAX_WIDTH, is_reordered
 COLUMN = 58
 """Width of a column at least: two of them and the separator in 120 columns, less the last one."""
 INDENT = 2
-"""The indentation of speech. The engine's own words are not, so no speech can pass for them."""
+"""The indentation of speech. The engine's own rows, with scores too, have none, so no speech can pass for one."""
 _STRONG = r"^ *#{1,6} .*|\*\*[^*]+\*\*"
 """Headings and strong words in markdown, which are shown bold."""
 
@@ -160,12 +160,18 @@ class StageView:
         return finished, []
 
     def _column(self, width: int) -> int:
-        return min(column_width(len(self.speeches), width) if self.in_columns else width, MAX_WIDTH)
+        return min(column_width(len(self.speeches), width), MAX_WIDTH) if self.in_columns else text_width(width)
 
 
 def has_columns(count: int, width: int) -> bool:
     """Whether there is room for so many speeches beside each other."""
     return count > 1 and column_width(count, width) >= COLUMN
+
+
+def text_width(width: int) -> int:
+    """The width of text that stands alone: no more than a column has, if there may be two, so that no such text reaches
+    the place of the second and seems to be in it."""
+    return min(column_width(2, width) if has_columns(2, width) else width, MAX_WIDTH)
 
 
 def _join_columns(columns: Sequence[Sequence[Text]], width: int) -> list[Text]:
