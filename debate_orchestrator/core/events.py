@@ -407,12 +407,7 @@ ReplyEvent = Spoke | Declined | StructuredReplyGiven | Rejected
 TurnEvent = CallIntended | CallFailed | ReplyEvent
 Event = (
     Opened
-    | CallIntended
-    | Spoke
-    | Declined
-    | StructuredReplyGiven
-    | Rejected
-    | CallFailed
+    | TurnEvent
     | Reassigned
     | BudgetChanged
     | RetryForChanged
@@ -422,6 +417,5 @@ Event = (
     | Reopened
     | Noted
 )
-
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 """Reads an event from plain data; the `kind` tag decides which."""

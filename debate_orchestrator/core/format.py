@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, Self
 
-from pydantic import ConfigDict, ModelWrapValidatorHandler, model_validator
 from pydantic import Field as PydanticField
+from pydantic import ModelWrapValidatorHandler, model_validator
 
 from debate_orchestrator.core.phases import (
     CLERK,
@@ -68,8 +68,6 @@ class InvalidFormat(ValueError):
 
 class Format(FrozenModel):
     """The rules of one kind of debate."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
 
     name: str = PydanticField(pattern=NAME_PATTERN)
     title: Text

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict
+from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 from pydantic_core import PydanticCustomError
 
@@ -81,8 +81,6 @@ class Seat(FrozenModel):
 class RoundLimits(FrozenModel):
     """The allowed numbers of rounds."""
 
-    model_config = ConfigDict(serialize_by_alias=True)
-
     default: int = PydanticField(default=3, ge=1, le=MAX_FORMAT_COUNT)
     maximum: int = PydanticField(default=6, ge=1, le=MAX_FORMAT_COUNT, alias="most")
     maximum_if_insisted: int = PydanticField(default=8, ge=1, le=MAX_FORMAT_COUNT, alias="insist")
@@ -91,8 +89,6 @@ class RoundLimits(FrozenModel):
 
 class Phase(FrozenModel):
     """One kind of turn: who takes it, when, who hears it, and what reply is expected."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
 
     name: str = PydanticField(pattern=NAME_PATTERN)
     title: DisplayName
@@ -131,8 +127,6 @@ class Phase(FrozenModel):
 class Criterion(FrozenModel):
     """Something that is scored."""
 
-    model_config = ConfigDict(serialize_by_alias=True)
-
     title: Line
     about: Text
     weight: float = PydanticField(default=1, gt=0, le=MAX_SCORE)
@@ -153,8 +147,6 @@ class Strictness(FrozenModel):
 class Rubric(FrozenModel):
     """The criteria and the scale by which a round is judged."""
 
-    model_config = ConfigDict(serialize_by_alias=True)
-
     name: Text
     minimum: float = PydanticField(le=MAX_SCORE, alias="least")
     maximum: float = PydanticField(le=MAX_SCORE, alias="most")
@@ -173,8 +165,6 @@ class Rubric(FrozenModel):
 class QuoteRules(FrozenModel):
     """The names of the tags in which a debater quotes context files, and of those in which others read the quotes."""
 
-    model_config = ConfigDict(serialize_by_alias=True)
-
     tag: str = PydanticField(default="quote", pattern=TAG_PATTERN)
     verified: str = PydanticField(default="v_quote", pattern=TAG_PATTERN)
     unverified: str = PydanticField(default="u_quote", pattern=TAG_PATTERN)
@@ -189,8 +179,6 @@ class QuoteRules(FrozenModel):
 
 class Intervention(FrozenModel):
     """The rule for a round whose ballots find that the sides converge."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
 
     max_in_a_row: int = PydanticField(default=1, ge=0, le=MAX_ROUNDS, alias="most_in_a_row")
     """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
@@ -208,8 +196,6 @@ def filled_announcement(text: str, *, round: int, rounds: int | None = None) -> 
 
 class AnnouncementTexts(FrozenModel):
     """The announcements (`labels` in a format), with {round} and {rounds} for `filled_announcement`."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
 
     round: Line = "--- ROUND {round} OF {rounds} ---"
     intervention: Line = "[INTERVENTION - ROUND {round}]"

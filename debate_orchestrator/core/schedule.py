@@ -115,7 +115,7 @@ def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
             return []
         answering = tally.diverging_sides(debate, slot.round or 0)
         order = tuple(side for side in order if side in answering)
-    return slot.stages(order, debate.judges, mirror=debate.mirrors(slot.phase))
+    return slot.stages(order, debate.judges, mirror=debate.opened.mirrors(slot.phase))
 
 
 def _turn(slot: Slot, seat: str) -> Turn:
@@ -131,8 +131,8 @@ def _turn(slot: Slot, seat: str) -> Turn:
 
 def max_turns(debate: DebateState) -> int:
     """The maximum number of turns of the debate, including those that answer something found."""
-    plan = debate.plan
-    stages = (slot.stages(plan.speaking_order, plan.judges, mirror=debate.mirrors(slot.phase)) for slot in plan.slots)
+    plan, mirrors = debate.plan, debate.opened.mirrors
+    stages = (slot.stages(plan.speaking_order, plan.judges, mirror=mirrors(slot.phase)) for slot in plan.slots)
     return sum(len(seats) for slot in stages for seats in slot)
 
 

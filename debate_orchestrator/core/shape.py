@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import ConfigDict
 from pydantic import Field as PydanticField
 
 from debate_orchestrator.core.values import DisplayName, FrozenModel, PrintableKey, Text
@@ -55,8 +54,6 @@ class Condition(FrozenModel):
 
 class Field(FrozenModel):
     """One field of a structured reply."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
 
     kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
     """`scores`: a number for each side and criterion of the rubric; `turn`: a turn's id; `turns`: a list of turn ids;

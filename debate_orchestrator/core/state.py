@@ -23,7 +23,7 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Section, Slot, Turn, judge_seats
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, Section, Slot, Turn, judge_seats
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.verdict import Convergence, RoundResult, Vote
@@ -195,10 +195,6 @@ class DebateState:
         """The structured reply given in that turn; None if there is none that counts."""
         reply_event = self.replies.get(turn_id)
         return reply_event if isinstance(reply_event, StructuredReplyGiven) else None
-
-    def mirrors(self, phase: Phase) -> bool:
-        """Whether judges take a second, mirrored turn in a phase."""
-        return self.opened.mirrors(phase)
 
     def is_skipped(self, slot: Slot) -> bool:
         """Whether an early end has left out that slot."""

@@ -48,7 +48,7 @@ PrintableKey = Annotated[str, AfterValidator(_printable_key)]
 class FrozenModel(BaseModel):
     """A frozen value that refuses fields it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, serialize_by_alias=True)
 
     def with_text(self, change: Callable[[str], str]) -> Self:
         """The same value with `change` applied to its free text; names, ids and keys of mappings stay as they are."""
@@ -62,9 +62,9 @@ class FrozenModel(BaseModel):
 
 
 class JournaledModel(FrozenModel):
-    """Values that are written to journals, in which some of their fields have other names."""
+    """Values that are written to journals and tables, in which some of their fields have other names."""
 
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(validate_by_name=True)
 
 
 @lru_cache(maxsize=256)

@@ -125,8 +125,7 @@ def plain_data(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _keys(kind: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    by_alias = kind.model_config.get("serialize_by_alias", False)
-    return tuple(((field.alias if by_alias else None) or name, name) for name, field in kind.model_fields.items())
+    return tuple((field.alias or name, name) for name, field in kind.model_fields.items())
 
 
 class _Worker:

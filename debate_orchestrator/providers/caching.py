@@ -78,7 +78,7 @@ def _stages(debate: DebateState) -> list[list[_Call]]:
     for slot in debate.plan.slots:
         is_certain = slot.phase.triggered_by is None
         joins = previous is not None and slot.joins(previous)
-        slot_stages = slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase))
+        slot_stages = slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.opened.mirrors(slot.phase))
         for seats in slot_stages:
             calls = [_Call(slot.turn_id(seat), cache_key(debate, slot.phase, seat), is_certain) for seat in seats]
             if joins:

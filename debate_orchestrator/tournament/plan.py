@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE, judge_seats
 from debate_orchestrator.core.reply import Usage
-from debate_orchestrator.core.values import FrozenModel, Text
+from debate_orchestrator.core.values import JournaledModel, Text
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate_debate
 from debate_orchestrator.providers import pricing
@@ -37,9 +37,7 @@ from debate_orchestrator.util.errors import BadFormat, BadSettings
 MAX_DEBATES = 100_000
 
 
-class ScheduledDebate(FrozenModel):
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
-
+class ScheduledDebate(JournaledModel):
     id: str
     """Also the name of its files."""
     topic_id: str = Field(alias="topic")

@@ -13,10 +13,10 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
-from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.core.values import JournaledModel
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.redact import redact, redact_all
 
@@ -41,10 +41,8 @@ Dollars = Annotated[float, Field(ge=0, le=MAX_NUMBER, allow_inf_nan=False)]
 """US dollars of one debate, or of all debates of a tournament."""
 
 
-class RoleUsage(FrozenModel):
+class RoleUsage(JournaledModel):
     """Calls, tokens, cost, time and words used by one side or by the panel, and turns declined."""
-
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     calls: _Total = 0
     input: _Total | None = None
@@ -60,9 +58,7 @@ class RoleUsage(FrozenModel):
     declined_turns: _Total = Field(default=0, alias="refusals")
 
 
-class DebateRow(FrozenModel):
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
-
+class DebateRow(JournaledModel):
     kind: Literal["debate"] = "debate"
     id: _Name
     created: str = ""
@@ -96,10 +92,8 @@ class DebateRow(FrozenModel):
         return self.complete and not self.rehearsed and None not in (self.pro, self.con)
 
 
-class BallotRow(FrozenModel):
+class BallotRow(JournaledModel):
     """One ballot of one judge, with the sides as they are."""
-
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     kind: Literal["ballot"] = "ballot"
     debate: str

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MAX_WORDS
@@ -48,8 +48,6 @@ class Price(FrozenModel):
 
 class TournamentModel(FrozenModel):
     """A model that debates or judges."""
-
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     name: str
     """Its spec, if it has no name of its own; that of the real model, if a stand-in took its place."""
