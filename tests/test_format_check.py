@@ -112,7 +112,7 @@ def changed_format(**changes: Any) -> Format:
 )
 def test_the_debates_that_are_tried(limits: dict[str, int], plain: list[int], unusual: list[int]) -> None:
     """Plain debates of few rounds, the default and the largest number; unusual ones of one round and of several."""
-    tried = format_check.trials(changed_format(rounds=limits))
+    tried = format_check.dry_runs(changed_format(rounds=limits))
     assert [rounds for rounds, scenario in tried if scenario == format_check.PLAIN] == plain
     assert [rounds for rounds, scenario in tried if scenario == format_check.UNUSUAL[0]] == unusual
 

@@ -33,7 +33,7 @@ _QUOTATION_MARKS = ('"', "＂", "«»", "‹›", "「」", "『』", "《》", 
 _CURLY_MARK = re.compile("[“”„‟]")
 _SINGLE_MARK = re.compile(r"(?P<opening>(?<!\w)[‘‚](?=\S)|(?<![\w'])''(?=\w))|[’‘](?!\w)|(?<=[^\s'])''(?!')")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
-_SHOWING_TAG = re.compile(r"<(/?)(blockquote|code|details|pre|q|quote|samp|template|textarea|xmp)\b", re.IGNORECASE)
+_QUOTING_TAG = re.compile(r"<(/?)(blockquote|code|details|pre|q|quote|samp|template|textarea|xmp)\b", re.IGNORECASE)
 """Tags around what is quoted, shown as code or folded away."""
 
 
@@ -197,17 +197,17 @@ def ends_with_line(text: str, line: str, code: str = "") -> bool:
     if not re.fullmatch(f" ?{pattern}", last) or text_above.rpartition("\n")[2].strip(" \t"):
         return False
     prose = with_code_blanked(text_above)
-    if _FENCE.search(prose) or prose.rfind("<!--") > prose.rfind("-->") or _is_shown(prose):
+    if _FENCE.search(prose) or prose.rfind("<!--") > prose.rfind("-->") or _is_in_quoting_tag(prose):
         return False
     if text_above.rstrip(" \t\n*_").endswith((":", "：")):
         return False
     return bool(code) or not _is_quoted(prose)
 
 
-def _is_shown(prose: str) -> bool:
-    """Whether what follows a text is within one of `_SHOWING_TAG`."""
+def _is_in_quoting_tag(prose: str) -> bool:
+    """Whether what follows a text is within one of `_QUOTING_TAG`."""
     depths = dict[str, int]()
-    for slash, name in _SHOWING_TAG.findall(_INLINE_CODE.sub("", prose)):
+    for slash, name in _QUOTING_TAG.findall(_INLINE_CODE.sub("", prose)):
         depths[name.lower()] = max(0, depths.get(name.lower(), 0) + (-1 if slash else 1))
     return any(depths.values())
 

@@ -115,7 +115,7 @@ def dry_run_problems(format: Format, templates: Mapping[str, str], location_of: 
     try:
         with rendering.measured() as seconds:
             check_time = partial(_check_time, time.process_time() + MAX_SECONDS, seconds, location_of)
-            for strictness, (rounds, scenario) in product(format.rubric.strictness, trials(format)):
+            for strictness, (rounds, scenario) in product(format.rubric.strictness, dry_runs(format)):
                 first = opening_event(format, templates, rounds, strictness, scenario)
                 for problem in _problems(first, scenario, location_of, check_time):
                     problems[problem] = None
@@ -127,7 +127,7 @@ def dry_run_problems(format: Format, templates: Mapping[str, str], location_of: 
     return list(problems)
 
 
-def trials(format: Format) -> list[tuple[int, Scenario]]:
+def dry_runs(format: Format) -> list[tuple[int, Scenario]]:
     """The numbers of rounds to try, each with how the debate goes: plain debates of the smallest, the default and the
     largest number, and unusual ones of one round and of the default number or two."""
     limits = format.rounds

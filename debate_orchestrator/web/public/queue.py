@@ -54,15 +54,15 @@ class StartQueue:
         """Those who wait for a debate to begin; None if it does not wait."""
         return self._waiting.get(path)
 
-    def rank(self, path: str) -> int:
-        """Its rank among those that wait, from 1; 0 if it does not wait. Threads may ask too."""
+    def queue_position(self, path: str) -> int:
+        """Its position in the queue, from 1; 0 if it does not wait. Threads may ask too."""
         return next((n for n, waiting in enumerate(list(self._waiting), start=1) if waiting == path), 0)
 
-    def wait_seconds(self, rank: int) -> float | None:
-        """About how long a debate of this rank waits; None before any debate has ended here."""
+    def wait_seconds(self, queue_position: int) -> float | None:
+        """About how long a debate at this position waits; None before any debate has ended here."""
         if not self._durations:
             return None
-        return math.ceil(rank / self._concurrency) * statistics.median(self._durations)
+        return math.ceil(queue_position / self._concurrency) * statistics.median(self._durations)
 
     def retry_seconds(self, path: str) -> float | None:
         """Seconds until a debate that failed goes on; None if it does not."""

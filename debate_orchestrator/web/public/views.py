@@ -100,7 +100,7 @@ class PageState(NamedTuple):
 
     served: ServedDebate | None
     stopping: bool
-    rank: int
+    queue_position: int
     """In the queue; 0 if it does not wait."""
     wait: str
     retry: str
@@ -177,7 +177,7 @@ class Views:
             return _result(path, debate.outcome)
         if self._site.served_debates.running(path):
             return "running now"
-        return "waiting for its turn" if self._site.queue.rank(path) else "not finished"
+        return "waiting for its turn" if self._site.queue.queue_position(path) else "not finished"
 
     # One debate
 
@@ -203,7 +203,7 @@ class Views:
     def _values(
         self, name: str, path: str, debate: DebateState, page_state: PageState, body: str, base: str
     ) -> dict[str, Any]:
-        is_waiting = page_state.served is not None or page_state.rank > 0
+        is_waiting = page_state.served is not None or page_state.queue_position > 0
         format, setup = debate.format, debate.opened.settings
         outcome = debate_list.outcome(debate) if debate.complete else ""
         described = _result(path, outcome) if debate.complete else "; ".join(setup.positions.values())
@@ -235,12 +235,12 @@ class Views:
 
     def _page_state(self, path: str) -> PageState:
         served, queue = self._site.served_debates.running(path), self._site.queue
-        rank, retry = queue.rank(path), queue.retry_seconds(path)
-        wait = queue.wait_seconds(rank) if rank else None
+        queue_position, retry = queue.queue_position(path), queue.retry_seconds(path)
+        wait = queue.wait_seconds(queue_position) if queue_position else None
         return PageState(
             served=served,
             stopping=served is not None and served.stopping,
-            rank=rank,
+            queue_position=queue_position,
             wait=site.minutes(wait) if wait is not None else "",
             retry=site.minutes(retry) if retry is not None else "",
             problems=tuple(self._site.served_debates.problems(path)),
