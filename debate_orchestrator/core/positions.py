@@ -69,14 +69,14 @@ def _subject_and_predicate(topic: str) -> tuple[str, str] | None:
     """
     question = _SHOULD_OTHERS.fullmatch(topic)
     words = question["what"].split() if question else []
-    least = 2 if words and _DETERMINER.fullmatch(words[0]) else 1
-    if not words or not (least == 2 or words[0][0].isupper()):
+    min_words = 2 if words and _DETERMINER.fullmatch(words[0]) else 1
+    if not words or not (min_words == 2 or words[0][0].isupper()):
         return None
     for end in range(1, min(_MAX_SUBJECT + 1, len(words) - 1)):
         verb = words[end]
         if _DETERMINER.fullmatch(verb) or _DOUBTFUL.fullmatch(verb):
             return None
-        if end >= least and _DETERMINER.fullmatch(words[end + 1]):
+        if end >= min_words and _DETERMINER.fullmatch(words[end + 1]):
             subject = words[0][0].upper() + " ".join(words[:end])[1:]
             return None if _VERB_FORM.fullmatch(verb) else (subject, " ".join(words[end:]))
     return None

@@ -231,15 +231,17 @@ def in_words(field: Field) -> str:
 
 def _condition(field: Field, word: str) -> str:
     """The condition for a field, as in `if detected is true`."""
-    conditions = [f"{other} is {_literal(needed)}" for other, needed in field.only_if.items()]
-    exclusions = [f"{other} is not {_literal(value)}" for other, value in field.unless.items()]
+    conditions = [f"{sibling} is {_literal(needed)}" for sibling, needed in field.only_if.items()]
+    exclusions = [f"{sibling} is not {_literal(value)}" for sibling, value in field.unless.items()]
     return f"{word} {join_names(conditions + exclusions, ' and ')}"
 
 
 def _why_empty(field: Field, record: Mapping[str, Any]) -> str:
     """The condition under which a field must be empty, as in `since refused is true`."""
     exclusions = [
-        f"{other} is {_literal(excluded)}" for other, excluded in field.unless.items() if record.get(other) == excluded
+        f"{sibling} is {_literal(excluded)}"
+        for sibling, excluded in field.unless.items()
+        if record.get(sibling) == excluded
     ]
     return f"since {join_names(exclusions, ' and ')}" if exclusions else _condition(field, "unless")
 

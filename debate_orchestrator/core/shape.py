@@ -175,9 +175,9 @@ def empty_value(field: Field) -> Any:
 
 def applies(field: Field, record: Mapping[str, Any]) -> bool:
     """Whether a field must be filled in, given the values of its sibling fields."""
-    condition_met = all(record.get(other) == needed for other, needed in field.only_if.items())
+    condition_met = all(record.get(sibling) == needed for sibling, needed in field.only_if.items())
     return condition_met and not any(
-        record[other] == field.unless[other] for other in field.unless.keys() & record.keys()
+        record[sibling] == field.unless[sibling] for sibling in field.unless.keys() & record.keys()
     )
 
 
@@ -191,7 +191,7 @@ def json_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, 
 def _record_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
     """The schema of a record inside a reply: one alternative for each set of fields that must be filled in."""
     fields = fields_asked(shape, context)
-    deciding_fields = {other for field in fields.values() for other in (*field.only_if, *field.unless)}
+    deciding_fields = {sibling for field in fields.values() for sibling in (*field.only_if, *field.unless)}
     deciding_field = next(iter(deciding_fields), "")
     options = (
         _options(fields[deciding_field], context) if len(deciding_fields) == 1 and deciding_field in fields else ()

@@ -190,12 +190,12 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
         folded = _folded(name)
         if not folded:  # a line of a speech that begins with such a name could not be told
             problems.append(f"{short_repr(name, 40)} names a speaker without a letter or a digit. Use a name in words.")
-        alike = (
+        similar_names = (
             other
             for key, other in names.items()
             if key != side and (_look(other) == _look(name) or (folded and _folded(other) == folded))
         )
-        for other in alike:
+        for other in similar_names:
             if other == name:
                 problems.append(f"{short_repr(name, 40)} speaks for both sides.")
             else:

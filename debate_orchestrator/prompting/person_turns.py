@@ -263,10 +263,10 @@ def ballot_remarks(format: Format, ballot: ParsedBallot) -> list[str]:
     """A remark on a ballot whose scores favour another side than the winner that it names."""
     if ballot.winner not in ballot.scores or ballot.label is not None:
         return []
-    ahead = leader(ballot.scores)
-    if ahead in (ballot.winner, TIE):
+    leading_side = leader(ballot.scores)
+    if leading_side in (ballot.winner, TIE):
         return []
-    favoured, winner_name = (format.name_of(side) for side in (ahead, ballot.winner))
+    favoured, winner_name = (format.name_of(side) for side in (leading_side, ballot.winner))
     return [
         f"Your scores favour {favoured}, and you name {winner_name} the winner. Both are in the report as they are."
     ]

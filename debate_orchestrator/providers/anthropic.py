@@ -139,8 +139,8 @@ class Messages(api.ApiModel):
         sdk = self.sdk()
         if isinstance(error, sdk.CredentialsError) or (isinstance(error, TypeError) and "authentication" in str(error)):
             what = "there is no key and no profile" if isinstance(error, TypeError) else call_errors.quote(error)
-            other = "sign in with the vendor's own tool; `debate models` tells more"
-            hint = f"Try: set {self.server.key_variables[0]}, or {other}."
+            sign_in_hint = "sign in with the vendor's own tool; `debate models` tells more"
+            hint = f"Try: set {self.server.key_variables[0]}, or {sign_in_hint}."
             return ProviderFailed(f"{self.name} has no credentials: {what}. {hint}")
         if isinstance(error, sdk.WorkloadIdentityError):  # its text quotes a server that was sent a token
             status = f" (HTTP {error.status_code})" if error.status_code else ""

@@ -112,9 +112,15 @@ def cache_key(debate: DebateState, phase: Phase, seat: str) -> Hashable:
     """The key that calls share if they send the same beginning under the same cache rules."""
     role = JUDGE if seat.startswith(JUDGE) else seat
     dialogue_seat = seat if debate.format.history == "dialogue" and role != JUDGE else ""
-    speeches = [other for other in debate.format.phases() if other.reply == "text" or {*other.seats} - {JUDGE}]
+    speeches = [
+        speech_phase
+        for speech_phase in debate.format.phases()
+        if speech_phase.reply == "text" or {*speech_phase.seats} - {JUDGE}
+    ]
     listener = JUDGE if role == RAPPORTEUR else role
-    hears = tuple(listener in other.heard_by or (seat if role in other.seats else "") for other in speeches)
+    hears = tuple(
+        listener in speech_phase.heard_by or (seat if role in speech_phase.seats else "") for speech_phase in speeches
+    )
     mirrored = seat.endswith(MIRRORED)
     return (
         spec_in(debate, seat),

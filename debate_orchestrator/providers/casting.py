@@ -45,8 +45,10 @@ def spec_problem(spec: str, seat: str = "") -> str | None:
     if entry is None or not entry.module:
         from debate_orchestrator.providers import discovery  # late: most casts are spelt right
 
-        fitting = [other for other in ENTRIES.values() if not (other.seats and seat) or seat in other.seats]
-        usable = ", ".join(other.example for other in fitting)
+        fitting = [
+            candidate for candidate in ENTRIES.values() if not (candidate.seats and seat) or seat in candidate.seats
+        ]
+        usable = ", ".join(candidate.example for candidate in fitting)
         return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.corrected_spec(spec)}."
     problem: str | None = _module(entry).problem(spec)
     return problem
@@ -63,8 +65,8 @@ def key_problems(
         server = servers.server(spec)
         can_sign_in = may_sign_in and server.api.profile
         if server.needs_key and not can_sign_in and servers.credentials(server.api) is None:
-            other = ", or sign in with the vendor's own tool" if server.api.profile else ""
-            hint = f"set {server.key_variables[0]}{other}; `debate models` lists what is reachable"
+            sign_in_hint = ", or sign in with the vendor's own tool" if server.api.profile else ""
+            hint = f"set {server.key_variables[0]}{sign_in_hint}; `debate models` lists what is reachable"
             problems.append(with_hint(f"{spec} needs a key.", hint))
     return problems
 

@@ -71,9 +71,9 @@ def model_sources(permissions: Permissions = NO_PERMISSIONS) -> list[ModelSource
         lookups = [pool.submit(_server, api, permissions) for api in apis]
         sources = [lookup.result() for lookup in lookups]
     sources += _installed()
-    others = {entry.example: entry.about for entry in ENTRIES.values() if entry.about}
-    others["anthropic:MODEL@URL"] = _OTHER_SERVERS
-    return [*sources, *(ModelSource(spec=spec, ready=True, about=about) for spec, about in others.items())]
+    examples = {entry.example: entry.about for entry in ENTRIES.values() if entry.about}
+    examples["anthropic:MODEL@URL"] = _OTHER_SERVERS
+    return [*sources, *(ModelSource(spec=spec, ready=True, about=about) for spec, about in examples.items())]
 
 
 def _installed() -> list[ModelSource]:
@@ -103,8 +103,10 @@ def default(seat: str, choose_hint: str = "Try: name them in `cast`.", no_model_
     with credentials that serves them. BadSettings, with what does work if there is none."""
     if model := _default_if_found(seat):
         return model
-    others = (entry for entry in ENTRIES.values() if entry.api is not None and entry.api.default_model_name is None)
-    ready = [source for source in (_server(entry, NO_PERMISSIONS) for entry in others) if source.ready]
+    entries_without_default = (
+        entry for entry in ENTRIES.values() if entry.api is not None and entry.api.default_model_name is None
+    )
+    ready = [source for source in (_server(entry, NO_PERMISSIONS) for entry in entries_without_default) if source.ready]
     if ready:
         sources = " and ".join(f"{source.spec} ({', '.join(source.models[:3])})" for source in ready)
         raise BadSettings(f"cast: no model is named, though there is {sources}. {choose_hint}")
@@ -201,9 +203,9 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> ModelSource:
         return unready(f'not installed: pip install "debate-orchestrator[{api.package}]"')
     credentials_in = servers.credentials(api)
     if credentials_in is None and api.needs_key:
-        other = f", or name a server: {spec}@URL" if api.other_servers else ""
-        other = ", or sign in with a profile" if api.profile else other
-        return unready(f"no key: set {api.key_variables[0]}{other}")
+        alternative = f", or name a server: {spec}@URL" if api.other_servers else ""
+        alternative = ", or sign in with a profile" if api.profile else alternative
+        return unready(f"no key: set {api.key_variables[0]}{alternative}")
     server = servers.server(f"{entry.kind}:x")
     if api.needs_key and (unencrypted := servers.unencrypted(server, insecure=permissions.insecure)):
         return unready(unencrypted)

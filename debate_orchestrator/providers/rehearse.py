@@ -201,9 +201,9 @@ class Filler:
         items: list[Any] = []
         if not self._context.turns and names_turns(field.fields):
             return items  # there is no turn yet that it could be about
-        least = round(field.minimum or 0)
-        usual = round(max(least, min(_ITEMS, field.maximum or _ITEMS)))
-        while len(items) < (usual if self._value_count < _USUAL_VALUES else least):
+        minimum = round(field.minimum or 0)
+        usual = round(max(minimum, min(_ITEMS, field.maximum or _ITEMS)))
+        while len(items) < (usual if self._value_count < _USUAL_VALUES else minimum):
             item_seed = f"{seed_text} {len(items) + 1}"
             if field.fields:
                 items.append(self.reply(field.fields, item_seed))

@@ -113,16 +113,16 @@ def key_names(spec: str) -> tuple[str, ...]:
 def spec_problem(spec: str) -> str | None:
     """The reason that a spec of an API names no model of a server; None if it does."""
     api, kind = api_of(spec), model_spec.kind(spec)
-    others = api is not None and api.other_servers
+    takes_address = api is not None and api.other_servers
     model, url = model_spec.split_address(model_spec.rest(spec))
-    hint = f"Try: {kind}:MODEL or {kind}:MODEL@URL." if others else f"Try: {kind}:MODEL."
+    hint = f"Try: {kind}:MODEL or {kind}:MODEL@URL." if takes_address else f"Try: {kind}:MODEL."
     if not model:
         return f"{short_repr(spec)} names no model. {hint}"
     if not model.isprintable() or " " in model:
         return f"{short_repr(model)} is not the name of a model. {hint}"
     if url is None and re.search(r"@[\w.-]+(:\d+|\.\w+)(/|$)", model):
         return f"{short_repr(model)} is an address without a scheme. Try: http:// or https:// before the host."
-    if url is not None and not others:
+    if url is not None and not takes_address:
         return f"{kind} takes no address, and got {short_repr(url)}. {hint}"
     return _user_problem(server(spec)) if url is None else _address_problem(url)
 

@@ -198,8 +198,8 @@ def _rehearsal(debate: DebateState) -> str:
 def rehearsed_in_part(debate: DebateState, *casts: Mapping[str, tuple[str, ...]]) -> bool:
     """Whether people, agents, models or programs speak beside stand-ins in these casts."""
     specs = {spec for cast in casts for spec in _specs(debate, cast).values()}
-    others = any(model_spec.speaker(spec) in ("model", "program", "person", "host") for spec in specs)
-    return others and any(map(model_spec.is_stand_in, specs))
+    has_real_speaker = any(model_spec.speaker(spec) in ("model", "program", "person", "host") for spec in specs)
+    return has_real_speaker and any(map(model_spec.is_stand_in, specs))
 
 
 def only_stand_ins_judged(debate: DebateState) -> bool:

@@ -210,8 +210,8 @@ def _counts(report: ReportModel) -> Iterator[str]:
     if len(votes) > 1:
         what = "Labels" if judging.labelled else "Votes"
         n = sum(vote.label is not None for vote in votes) if judging.labelled else len(decided_votes(votes))
-        least = max(1, judging.quorum)
-        yield f"{what} that count: {n} of {len(votes)}; at least {least} must, for anything to be decided."
+        needed_count = max(1, judging.quorum)
+        yield f"{what} that count: {n} of {len(votes)}; at least {needed_count} must, for anything to be decided."
     if judging.mirrored:
         yield "Each judge also voted on the debate with the sides exchanged. A vote that changed is an abstention."
         yield f"{judging.flipped} of {plural(judging.mirrored, 'vote')} changed when the sides were exchanged."

@@ -414,11 +414,11 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
     """The reasons for the decision, in the judges' words, the whole of each."""
     if report.verdict is None:
         return
-    several = len(_unmirrored_final_ballots(report)) > 1
+    is_panel = len(_unmirrored_final_ballots(report)) > 1
     for turn in _unmirrored_final_ballots(report):
         fields, name = turn.fields or {}, report.seats[turn.seat]
         strongest = fields.get("strongest_argument")
-        if isinstance(strongest, dict) and not several:
+        if isinstance(strongest, dict) and not is_panel:
             yield Reason(
                 f"Strongest argument, {winner_word(str(strongest.get('seat')))}", str(strongest["argument"]), turn.id
             )
@@ -429,7 +429,7 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
             text = decided.get(side) or " ".join(map(str, decided.values()))
             yield Reason(name, str(text), turn.id)
         texts = [str(fields[field]) for field in _REASONS if isinstance(fields.get(field), str)]
-        for text in texts[:1] if several else texts:
+        for text in texts[:1] if is_panel else texts:
             yield Reason(name, text, turn.id)
 
 

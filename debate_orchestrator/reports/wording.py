@@ -54,10 +54,10 @@ WINNER_BEHIND = "The declared winner is behind on points: the judges' declaratio
 def scales(format: Format) -> Scales:
     fields = [format.shapes[phase.reply] for phase in format.phases() if format.is_vote(phase)]
     scores = [shape[SCORE] for shape in reversed(fields) if SCORE in shape]
-    most = scores[0].maximum if scores else None
+    highest = scores[0].maximum if scores else None
     share = next((shape[PROBABILITY].maximum for shape in reversed(fields) if PROBABILITY in shape), None)
     return Scales(
-        score="" if most is None else f"{most:g}",
+        score="" if highest is None else f"{highest:g}",
         full_probability=Fraction(str(share)) if share else Fraction(1),
     )
 
@@ -89,9 +89,9 @@ def votes_sentence(verdict: Verdict) -> str:
     counts = [(winner_word(side), n) for side, n in verdict.vote_counts.items()]
     if not counts:
         return f"None of {len(verdict.votes)} judges' votes counts."
-    (first, most), *others = counts
+    (winner, winner_count), *others = counts
     more = "".join(f", {n} for {name}" for name, n in others)
-    return f"{most} of {len(verdict.votes)} judges voted for {first}{more}."
+    return f"{winner_count} of {len(verdict.votes)} judges voted for {winner}{more}."
 
 
 def is_labelled(votes: Sequence[Vote]) -> bool:
@@ -160,11 +160,11 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
     """The reason that votes do not add up to a decision, in a sentence; empty if enough of them count. If judges give
     labels, every label counts, whatever winner it stands for."""
     counting = [vote for vote in votes if vote.label is not None] if is_labelled(votes) else decided_votes(votes)
-    enough, n = max(1, quorum), len(counting)
-    if n >= enough:
+    needed_count, n = max(1, quorum), len(counting)
+    if n >= needed_count:
         return ""
     sentence = f"{n} of {plural(len(votes), 'vote')} count{'s' * (n == 1)}"
-    needed = f"{enough} {'is' if enough == 1 else 'are'} needed"
+    needed = f"{needed_count} {'is' if needed_count == 1 else 'are'} needed"
     why = "; ".join(f"{name(vote.judge)} {_why_not_counted(vote)}" for vote in votes if vote not in counting)
     return f"{sentence}, and {needed}: {why}."
 

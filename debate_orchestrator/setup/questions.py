@@ -326,7 +326,8 @@ class SetupQuestions:
             text, origin = answers.typed_text(self.default(key)), "default"
         new_state = self._take(state, key, text, origin)
         return with_progress(
-            new_state, asked={other: text for other, text in new_state.progress.asked.items() if other != key}
+            new_state,
+            asked={asked_key: text for asked_key, text in new_state.progress.asked.items() if asked_key != key},
         )
 
     def _take(self, state: SetupState, key: str, text: str, origin: AnswerOrigin) -> SetupState:
@@ -380,8 +381,8 @@ class SetupQuestions:
 
     def with_reworded_topic(self, state: SetupState, text: str) -> SetupState:
         """The state with the topic in exactly these words of the user's, still to be confirmed."""
-        same = text.strip() == (state.progress.proposal or {}).get("restated")
-        return state if same else self.with_topic_as_stated(self._correct(state, text.strip()))
+        is_unchanged = text.strip() == (state.progress.proposal or {}).get("restated")
+        return state if is_unchanged else self.with_topic_as_stated(self._correct(state, text.strip()))
 
     def _take_topic(self, state: SetupState, text: str) -> SetupState:
         line = answers.checked_sentence("topic", text)
@@ -470,8 +471,8 @@ class SetupQuestions:
         number = answers.parse_rounds(text, self.format.rounds.maximum_if_insisted)
         if number is None:
             raise BadSettings(value_problem("rounds", text, self.format, in_setup=True))
-        same = state.answers.get("rounds") == number
-        return with_answers(state if same else without_answers(state, "insist"), origin, rounds=number)
+        is_unchanged = state.answers.get("rounds") == number
+        return with_answers(state if is_unchanged else without_answers(state, "insist"), origin, rounds=number)
 
     def _take_rapporteur(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
         format = self.format

@@ -120,7 +120,7 @@ class Form(ABC):
 
     def _question_before(self, question: FormQuestion | None) -> FormQuestion:
         questions = self.asked_questions()
-        field_paths = [other.field_path for other in questions]
+        field_paths = [asked_question.field_path for asked_question in questions]
         index = len(questions)
         if question is not None and question.field_path in field_paths:
             index = field_paths.index(question.field_path)
@@ -217,7 +217,7 @@ class Form(ABC):
             return self.answers[question.field_path]
 
     def progress_text(self, question: FormQuestion) -> str:
-        field_paths = [other.field_path for other in self.asked_questions()]
+        field_paths = [asked_question.field_path for asked_question in self.asked_questions()]
         index = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
         return f"Question {index} of {len(field_paths)}"
 
@@ -342,7 +342,10 @@ class ReviewBallotForm(Form):
 
     def _status(self, question: FormQuestion) -> str:
         all_questions = form_questions(self._full_shape, self.shape_context, self.answers)
-        index = next((n for n, other in enumerate(all_questions, 1) if other.field_path == question.field_path), 0)
+        index = next(
+            (n for n, form_question in enumerate(all_questions, 1) if form_question.field_path == question.field_path),
+            0,
+        )
         return f"{index} of {len(all_questions)}" if index else ""
 
     def name(self, part: str) -> str:

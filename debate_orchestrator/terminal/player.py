@@ -94,11 +94,11 @@ class Player:
     async def _play_before(self, event: Event, batch: Sequence[Event]) -> None:
         if isinstance(event, Spoke | Declined) and event.turn_id not in self._spoken_turn_ids:
             batch_shown = batch if self._live.shows_columns else [event]
-            speeches = [other for other in batch_shown if isinstance(other, Spoke | Declined)]
+            speeches = [speech for speech in batch_shown if isinstance(speech, Spoke | Declined)]
             await self._speak(
                 {
-                    other.turn_id: speech_rules.without_private_reasoning(self.debate, other.reply.text)
-                    for other in speeches
+                    speech.turn_id: speech_rules.without_private_reasoning(self.debate, speech.reply.text)
+                    for speech in speeches
                 }
             )
         elif isinstance(event, StructuredReplyGiven):

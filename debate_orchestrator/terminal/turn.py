@@ -184,15 +184,15 @@ class TurnForm(Form):
         note = "no round follows this one, so it is only in the report" if is_last_round else ""
         about = "; ".join(filter(None, (question.about, note)))
         title = question_label(question, self.shape_context, self._person_turn.debate.format)
-        several = question.field.kind in ("choices", "turns")
+        takes_several = question.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
         rows = self._issues() if question.field.per_issue else rows
         choices = tuple((option, self._meanings.get(option, "")) for option in options)
         keys = f"Keys: Enter sends the answer; {LINE_KEYS}."
         return Question(
             title,
-            lines=(about, *(rows if several or question.field.per_issue else ()), f"({expected})"),
-            choices=() if several or question.may_be_empty else choices,
+            lines=(about, *(rows if takes_several or question.field.per_issue else ()), f"({expected})"),
+            choices=() if takes_several or question.may_be_empty else choices,
             words=options,
             explanation=("", f"{title}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
             private=True,

@@ -222,12 +222,12 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
     """The number of votes that changed when the sides were exchanged."""
     mirrored = {row.mirrored_with for row in ballots if row.mirrored}
-    both = [row for row in ballots if not row.mirrored and row.final and row.mirrored_with in mirrored]
-    if both:
-        flipped = sum(not row.counted for row in both)
+    seen_twice = [row for row in ballots if not row.mirrored and row.final and row.mirrored_with in mirrored]
+    if seen_twice:
+        flipped = sum(not row.counted for row in seen_twice)
         yield (
-            f"{flipped} of {len(both)} votes that were cast twice changed when the sides were exchanged; they are "
-            "left out of every rating and vote count."
+            f"{flipped} of {len(seen_twice)} votes that were cast twice changed when the sides were exchanged; "
+            "they are left out of every rating and vote count."
         )
     elif ballots:
         yield "No vote was checked by exchanging the sides: how many would change is not known."

@@ -114,8 +114,8 @@ def _with_issue_lines(
 
 
 def _hint(question: fields.FormQuestion, shape_context: ShapeContext) -> str:
-    several = question.field.kind in ("choices", "turns")
-    expected = fields.typed_hint(question, shape_context) or ("choose one or more" if several else "choose one")
+    takes_several = question.field.kind in ("choices", "turns")
+    expected = fields.typed_hint(question, shape_context) or ("choose one or more" if takes_several else "choose one")
     if question.ends:
         return f"{expected}; leave it empty to end the list"
     return f"{expected}; leave it empty for none" if question.may_be_empty else expected

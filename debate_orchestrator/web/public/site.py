@@ -374,5 +374,5 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
             field, _, problem = sentence.partition(": ")
             if form_field := _FORM_FIELDS.get(field.partition(".")[0]):
                 problems.setdefault(form_field, []).append(f"{problem[:1].upper()}{problem[1:]}")
-        other = "These settings can't be taken. Try: another topic or offer."
-        raise FormError(422, problems or {"": [other]}) from None
+        sentence_without_field = "These settings can't be taken. Try: another topic or offer."
+        raise FormError(422, problems or {"": [sentence_without_field]}) from None
