@@ -115,7 +115,10 @@ def test_yaml_of_many_values_is_refused() -> None:
 def test_a_quote_is_looked_for_once_in_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where its words stand a thousand times, but never whole, a text four times as long takes no more calls; and a
     page is looked through at a limited number of places for each part of a quote."""
-    part, texts = verbatim.comparable_quote("a a a a"), [verbatim.Source("a-" * n + "a a a a-") for n in (1_000, 4_000)]
+    part, texts = (
+        verbatim.comparable_quote("a a a a"),
+        [verbatim.SearchedText("a-" * n + "a a a a-") for n in (1_000, 4_000)],
+    )
     some, more = (calls(lambda text=text: text.find(part)) for text in texts)
     assert more == some
 

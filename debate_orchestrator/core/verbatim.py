@@ -177,7 +177,7 @@ def _small(run: re.Match[str], sign: str) -> str:
     return f"{sign}{plain}{sign if closed else ''}"
 
 
-class Words(NamedTuple):
+class FootnotedText(NamedTuple):
     """A comparable text without footnote markers, and these markers."""
 
     text: str
@@ -185,7 +185,7 @@ class Words(NamedTuple):
     """The marks, by the number of characters before them."""
 
 
-def without_footnotes(text: str) -> Words:
+def without_footnotes(text: str) -> FootnotedText:
     """A comparable text and, beside it, the footnote markers in it."""
     pieces, footnotes, length, begin = list[str](), dict[int, str](), 0, 0
     for match in _FOOTNOTES.finditer(text):
@@ -195,7 +195,7 @@ def without_footnotes(text: str) -> Words:
         pieces.append(text[begin : match.start()])
         length, begin = length + len(pieces[-1]), match.end()
         footnotes[length] = match[0].lower().replace("note ", "").replace(" ", "")
-    return Words("".join([*pieces, text[begin:]]), footnotes)
+    return FootnotedText("".join([*pieces, text[begin:]]), footnotes)
 
 
 def may_have_exponent(before: str) -> bool:
@@ -218,12 +218,12 @@ def readings(quote: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((quote, _TYPED_FOOTNOTE.sub("[note ", quote))))
 
 
-def comparable_quote(quote: str) -> Words:
+def comparable_quote(quote: str) -> FootnotedText:
     """A quote, or a part of one, in the same form, without quotation marks around it and punctuation at its end."""
     # A quote is shown as it was written, so that each of its characters counts, also at the beginning of a line.
     text = comparable("\n".join(" ".join(block.split()) for block in re.split(r"\n[^\S\n]*\n", quote)))
-    words = without_footnotes(_unmarked(_unmarked(text).rstrip(f"{_STOPS},;: ")))
-    return Words(words.text.rstrip(f"{_STOPS},;: "), words.footnotes)
+    footnoted = without_footnotes(_unmarked(_unmarked(text).rstrip(f"{_STOPS},;: ")))
+    return FootnotedText(footnoted.text.rstrip(f"{_STOPS},;: "), footnoted.footnotes)
 
 
 def _unmarked(text: str) -> str:
@@ -261,13 +261,13 @@ class Place(NamedTuple):
     """Whether no word or figure at an end of it goes on."""
 
 
-class Source:
+class SearchedText:
     """A text whose lines are blocks, in which quotes are looked for."""
 
     def __init__(self, text: str):
         self.text, self.footnotes = without_footnotes(f"\n{comparable(text)}\n")
 
-    def find(self, part: Words, begin: int = 0) -> Place | None:
+    def find(self, part: FootnotedText, begin: int = 0) -> Place | None:
         """The place of a comparable part of a quote from `begin` on: the first place where it is whole, or else the
         first of all; None if it is not there."""
         first = None
@@ -278,9 +278,9 @@ class Source:
             first = first or place
         return first
 
-    def _starts(self, words: Words, begin: int) -> Iterator[int]:
+    def _starts(self, footnoted: FootnotedText, begin: int) -> Iterator[int]:
         """The places of a part with its footnotes, its first letter in either case."""
-        part, footnotes = words
+        part, footnotes = footnoted
         # "the" is "The", but "mW" is not "MW".
         initials = {part[:1].lower(), part[:1].upper()} if part[1:2].islower() else {part[:1]}
         place = self.text.find(part[1:], begin + 1) if len(part) > 1 else -1

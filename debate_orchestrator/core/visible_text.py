@@ -25,7 +25,7 @@ from itertools import islice
 from debate_orchestrator.core.phases import Phase, QuoteRules
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verbatim import Source, comparable_quote, is_struck, paragraphs, readings, words_of
+from debate_orchestrator.core.verbatim import SearchedText, comparable_quote, is_struck, paragraphs, readings, words_of
 from debate_orchestrator.util.sanitize import quoted, sanitize
 
 MAX_QUOTES = 200
@@ -154,12 +154,12 @@ def _mark_quotes(text: str, quotes: QuoteRules, context_texts: tuple[str, ...]) 
 
 
 @lru_cache(maxsize=4)
-def _searchable_files(context_texts: tuple[str, ...]) -> tuple[Source, ...]:
+def _searchable_files(context_texts: tuple[str, ...]) -> tuple[SearchedText, ...]:
     """The context files of a debate. Made once, at the first quote."""
-    return tuple(Source(paragraphs(sanitize(text))) for text in context_texts)
+    return tuple(SearchedText(paragraphs(sanitize(text))) for text in context_texts)
 
 
-def _is_quoted(quote: str, within: Sequence[Source], least_words: int) -> bool:
+def _is_quoted(quote: str, within: Sequence[SearchedText], least_words: int) -> bool:
     """Whether a context file holds a quote word for word. One that shows words as struck out is held by none."""
     parts = [comparable_quote(reading) for reading in readings(sanitize(quote).replace("&lt;", "<"))]
     if is_struck(quote) or len(words_of(parts[0].text)) < max(1, least_words):

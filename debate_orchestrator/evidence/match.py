@@ -24,8 +24,8 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from debate_orchestrator.core.verbatim import (
-    Source,
-    Words,
+    FootnotedText,
+    SearchedText,
     comparable,
     comparable_quote,
     is_struck,
@@ -58,7 +58,7 @@ _AROUND_FIGURE = "\"'()[]\u00ab\u00bb,;:!?*_"
 """Punctuation on both sides of a figure. A full stop counts only after it: ".5" is not "5"."""
 
 
-class Match(NamedTuple):
+class QuoteMatch(NamedTuple):
     """The degree to which a text contains a quote."""
 
     state: QuoteState
@@ -77,36 +77,36 @@ def why_unusable(quote: str) -> str:
     return ""
 
 
-def _parts(quote: str) -> list[Words]:
+def _parts(quote: str) -> list[FootnotedText]:
     """A part between the ellipses of a quote, in the form in which it is compared."""
     return [part for part in map(comparable_quote, _ELLIPSIS.split(quote)) if part.text.strip(_AROUND_FIGURE + ".")]
 
 
-def _is_enough(part: Words) -> bool:
+def _is_enough(part: FootnotedText) -> bool:
     """Whether a part has so many words and letters that it proves anything."""
     words = words_of(part.text)
     weight = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for word in words for char in word)
     return len(words) >= WORDS and weight >= CHARACTERS
 
 
-def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> Match:
+def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> QuoteMatch:
     """Looks for `quote` in a text, each of whose lines is a block. The text came from `addresses`."""
     if why := why_unusable(quote):
-        return Match("not found", None, "", why)
+        return QuoteMatch("not found", None, "", why)
     parts = _parts(quote)
-    source = Source(text)
-    if not words_of(source.text):
-        return Match("not found", None, "", "the page shows no text without running its scripts")
-    doubt = ""
+    searched = SearchedText(text)
+    if not words_of(searched.text):
+        return QuoteMatch("not found", None, "", "the page shows no text without running its scripts")
+    reason_for_doubt = ""
     if is_struck(quote):
-        doubt = "words of it are marked as struck out"
+        reason_for_doubt = "words of it are marked as struck out"
     elif not all(map(_is_enough, parts)):
-        doubt = "one of its parts is too short to count"
+        reason_for_doubt = "one of its parts is too short to count"
     elif any(_echoes(address, part.text) for address in addresses for part in parts):
-        doubt = "the address holds words of it too, so that the page may only repeat what it was asked"
-    matches = [match for reading in readings(quote) if (match := _exact(_parts(reading), source, doubt))]
+        reason_for_doubt = "the address holds words of it too, so that the page may only repeat what it was asked"
+    matches = [match for reading in readings(quote) if (match := _exact(_parts(reading), searched, reason_for_doubt))]
     verified = [match for match in matches if match.state == "verified"]
-    return next(iter(verified + matches), None) or _closest([part.text for part in parts], source)
+    return next(iter(verified + matches), None) or _closest([part.text for part in parts], searched)
 
 
 def _echoes(address: str, part: str) -> bool:
@@ -154,33 +154,35 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, normalize_unicode(comparable(text)).casefold()))
 
 
-def _exact(parts: Sequence[Words], source: Source, doubt: str) -> Match | None:
-    """The match where all parts are in the source in order, a near one if in doubt; None if one part is not."""
+def _exact(parts: Sequence[FootnotedText], searched: SearchedText, reason_for_doubt: str) -> QuoteMatch | None:
+    """The match where all parts are in the text in order, a near one if in doubt; None if one part is not."""
     spans: list[tuple[int, int]] = []
     for part in parts:
-        place = source.find(part, spans[-1][1] if spans else 0)
-        if place is None or _figures(source.with_whole_words(place.start, place.end)) != _figures(part.text):
+        place = searched.find(part, spans[-1][1] if spans else 0)
+        if place is None or _figures(searched.with_whole_words(place.start, place.end)) != _figures(part.text):
             return None
         spans.append((place.start, place.end))
-        doubt = doubt or ("" if place.whole else "a figure or a word of the quote may be part of a longer one")
-    if not doubt:
+        reason_for_doubt = reason_for_doubt or (
+            "" if place.whole else "a figure or a word of the quote may be part of a longer one"
+        )
+    if not reason_for_doubt:
         across = f", in {len(parts)} parts with something left out between them" if len(parts) > 1 else ""
-        return Match("verified", 1.0, "", f"the page holds the quote word for word{across}")
-    return Match(
+        return QuoteMatch("verified", 1.0, "", f"the page holds the quote word for word{across}")
+    return QuoteMatch(
         "near match",
         1.0,
-        _passage(source, map(source.with_neighbours, spans)),
-        f"the page holds the quote, but {doubt}",
+        _passage(searched, map(searched.with_neighbours, spans)),
+        f"the page holds the quote, but {reason_for_doubt}",
     )
 
 
-def _closest(parts: Sequence[str], source: Source) -> Match:
+def _closest(parts: Sequence[str], searched: SearchedText) -> QuoteMatch:
     minimum, differing, begin = 1.0, "", 0
     spans: list[tuple[int, int]] = []
     for part in parts:
-        likeness, start, end = _most_like(part, source, begin)
+        likeness, start, end = _most_like(part, searched, begin)
         minimum = min(minimum, likeness)
-        quote_figures, page_figures = _figures(part), _figures(source.text[start:end])
+        quote_figures, page_figures = _figures(part), _figures(searched.text[start:end])
         if quote_figures != page_figures:
             names = [
                 ", ".join(figure[:20] for figure in figures[:6]) or "none" for figures in (page_figures, quote_figures)
@@ -189,10 +191,10 @@ def _closest(parts: Sequence[str], source: Source) -> Match:
         spans.append((start, end))
         begin = end
     if minimum < NEAR:
-        return Match("not found", minimum, "", f"the closest passage is only {minimum:.0%} alike")
+        return QuoteMatch("not found", minimum, "", f"the closest passage is only {minimum:.0%} alike")
     if differing:
-        return Match("not found", minimum, "", f"the closest passage has other figures: {differing}")
-    return Match("near match", minimum, _passage(source, spans), f"the closest passage is {minimum:.0%} alike")
+        return QuoteMatch("not found", minimum, "", f"the closest passage has other figures: {differing}")
+    return QuoteMatch("near match", minimum, _passage(searched, spans), f"the closest passage is {minimum:.0%} alike")
 
 
 def _figures(text: str) -> list[str]:
@@ -201,11 +203,11 @@ def _figures(text: str) -> list[str]:
     return [word.lstrip(_AROUND_FIGURE).rstrip(_AROUND_FIGURE + ".") for word in words]
 
 
-def _most_like(part: str, source: Source, begin: int) -> tuple[float, int, int]:
+def _most_like(part: str, searched: SearchedText, begin: int) -> tuple[float, int, int]:
     """The stretch of words from `begin` on most similar to `part`: its similarity (0 to 1), start and end."""
     from rapidfuzz import fuzz
 
-    quoted, rest = in_one_case(part), in_one_case(source.text[begin:])
+    quoted, rest = in_one_case(part), in_one_case(searched.text[begin:])
     rough = fuzz.partial_ratio_alignment(quoted, rest, score_cutoff=50) if len(rest) > len(quoted) // 2 else None
     if rough is None:
         return 0.0, begin, begin
@@ -228,9 +230,9 @@ def in_one_case(text: str) -> str:
     return text.replace("\u0130", "i").lower()
 
 
-def _passage(source: Source, spans: Iterable[tuple[int, int]]) -> str:
-    """The source's text at these places, on one line and of limited length."""
-    return " [...] ".join(_shortened(" ".join(source.text[start:end].split())) for start, end in spans)
+def _passage(searched: SearchedText, spans: Iterable[tuple[int, int]]) -> str:
+    """The text at these places, on one line and of limited length."""
+    return " [...] ".join(_shortened(" ".join(searched.text[start:end].split())) for start, end in spans)
 
 
 def _shortened(text: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core import visible_text
 from debate_orchestrator.core.phases import Phase, QuoteRules
-from debate_orchestrator.core.verbatim import Source, comparable_quote, paragraphs
+from debate_orchestrator.core.verbatim import SearchedText, comparable_quote, paragraphs
 from debate_orchestrator.core.visible_text import (
     Quote,
     VisibleText,
@@ -206,7 +206,7 @@ def test_verified_means_that_the_material_has_it(text: str, most: int | None) ->
     made = on_text(text, most)
     between = re.findall(r"<v_quote>(.*?)</v_quote>", made.text, re.DOTALL)
     assert made.text.count("<v_quote>") == len(between)
-    sources = [Source(paragraphs(file)) for file in MATERIAL]
+    sources = [SearchedText(paragraphs(file)) for file in MATERIAL]
     quoted = [comparable_quote(one) for one in between]
     assert all(any((place := source.find(part)) and place.whole for source in sources) for part in quoted)
     assert quoted == [comparable_quote(one.text) for one in made.quotes if one.verified]
