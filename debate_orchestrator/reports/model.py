@@ -461,23 +461,13 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     name = turn.phase.name
     if name not in (CHALLENGE, REBUTTAL) or speech_rules.has_declined(debate, turn.id):
         return
-    heard_turns = [
-        heard_turn
-        for heard_turn in schedule.turns_heard(debate, turn)
-        if heard_turn.speaking and heard_turn.seat != turn.seat
-    ]
+    heard_turns = [heard for heard in schedule.turns_heard(debate, turn) if heard.speaking and heard.seat != turn.seat]
     if name == CHALLENGE:
-        cases = [heard_turn for heard_turn in heard_turns if heard_turn.phase.name not in (CHALLENGE, REBUTTAL)]
+        cases = [heard for heard in heard_turns if heard.phase.name not in (CHALLENGE, REBUTTAL)]
         yield from (ArgumentLink(turn=turn.id, how="attacks", to=case.id) for case in cases[-1:])
         return
-    challenges = [
-        heard_turn
-        for heard_turn in heard_turns
-        if heard_turn.phase.name == CHALLENGE and heard_turn.round == turn.round
-    ]
-    yield from (
-        ArgumentLink(turn=turn.id, how="answers", to=heard_turn.id) for heard_turn in (challenges or heard_turns)[-1:]
-    )
+    challenges = [heard for heard in heard_turns if heard.phase.name == CHALLENGE and heard.round == turn.round]
+    yield from (ArgumentLink(turn=turn.id, how="answers", to=heard.id) for heard in (challenges or heard_turns)[-1:])
 
 
 def summary_line(report: ReportModel, path: str | None, *, under_way: bool = False) -> str:
