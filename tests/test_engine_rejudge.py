@@ -10,6 +10,7 @@ from typing import Any
 import puppets
 import pytest
 from core.folding import play
+from corpus import for_each
 from debates import CONCEDE, DECLINE, answers, entries, opened_event, play_events, script_of
 from journals import write_journal
 from speakers import Speaker, take_turns
@@ -18,6 +19,8 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import EarlierDebate, Event, Opened, QuestionAsked, Rejected, Spoke
 from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.engine.transcript_file import parse
@@ -159,6 +162,96 @@ def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
 
     assert debate.replies["1.opening.b"].kind == "declined"
     assert tally.conceding_side(debate) == "a"
+
+
+def conversation_opened(format: Format, **setup: Any) -> Opened:
+    """The event that opens a debate of two sides and no judge."""
+    return opened_event(cast={"a": ("host",), "b": ("host",)}, **setup).model_copy(update={"format": format})
+
+
+def conversation(script: dict[str, Any], floor: dict[str, str] | None = None, **setup: Any) -> list[Event]:
+    """The events of a conversation. `floor` is turn to a question that is put to its seat when it is due."""
+    first = conversation_opened(loader.load("conversation"), **setup)
+    debate, events = fold([first]), list[Event]([first])
+    while debate.due:
+        (turn,) = debate.due
+        question = (floor or {}).get(turn.id)
+        asked = [QuestionAsked(question=question, to=(turn.seat,))] if question else []
+        for event in [*asked, *answers(debate, turn, script_of(**script))]:
+            debate = apply(debate, event)
+            events.append(event)
+    return events
+
+
+CONCESSIONS = [
+    ({"_1_argument_a": f"Yes.\n\n{CONCEDE}"}, "a", 1),
+    ({"_1_argument_b": f"Yes.\n\n{CONCEDE}"}, "b", 1),
+    ({"_2_argument_a": f"Yes.\n\n{CONCEDE}"}, "a", 2),
+    ({"_3_argument_b": f"Yes.\n\n{CONCEDE}"}, "b", 3),
+]
+
+
+@for_each(CONCESSIONS)
+def test_a_concession_in_an_unjudged_debate_stays_on_record(row: tuple[dict[str, Any], str, int]) -> None:
+    """A side that conceded in a conversation has conceded in its judging too, whatever the judges find."""
+    script, conceder, rounds = row
+    events = conversation(script, rounds=3)
+    opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW * 3)
+    debate, _ = play(fold([opened, *spoken]), {f"final.verdict.judge-{n}": {"winner": conceder} for n in (1, 2, 3)})
+    verdict = tally.verdict(debate)
+
+    assert debate.complete and verdict is not None
+    assert (verdict.winner, tally.conceding_side(debate), debate.rounds) == ("consensus", conceder, rounds)
+    assert [event.reply.text for event in spoken] == [text for _, text in speeches(fold(events))]
+    final = brief(fold([opened, *spoken]), fold([opened, *spoken]).due[0])
+    said = "".join(part for message in final.messages for part in message.parts)
+    name = debate.format.seats[conceder].name
+    assert f"{name} conceded the whole position" in said and "winner: consensus." in said
+    report = markdown.render(build_report(entries([opened, *debate.replies.values()])))
+    assert f"*With this, {name} conceded the debate.*" in report
+
+
+def test_speeches_beside_and_after_a_concession_are_kept(tmp_path: Path) -> None:
+    """Where both speak at once, or after the last round, what was said beside or after a concession is judged too."""
+    format = loader.load("conversation")
+    argument = format.round[0].model_copy(update={"order": "at once"})
+    closing = argument.model_copy(update={"name": "closing", "order": "in turn", "template": "argument"})
+    own = format.model_copy(update={"round": (argument,), "after": (closing,)})
+    first = conversation_opened(own, rounds=2)
+    for conceding in ("a", "b", "ab"):
+        debate, events = fold([first]), list[Event]([first])
+        while debate.due:
+            turn = debate.due[0]
+            concedes = turn.seat in conceding and turn.round == 1
+            reply = Reply(text=f"In {turn.id}.", brief_digest="0" * 64, spec="host")
+            events.append(Spoke(turn_id=turn.id, reply=reply, concedes=concedes))
+            debate = apply(debate, events[-1])
+        opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW)
+        judging = fold([opened, *spoken])
+        ends = "1.argument.b", "1.argument.a"
+        texts = [
+            f"In {turn}."
+            for turn in (*(ends if conceding == "a" else ends[::-1]), "final.closing.a", "final.closing.b")
+        ]
+        assert [text for _, text in speeches(judging)] == texts
+        assert [turn.id for turn in judging.due] == ["final.verdict.judge"]
+        assert tally.conceding_side(judging) == conceding[0]
+
+
+def test_questions_from_the_floor_of_an_unjudged_debate_are_kept() -> None:
+    """A question to a side of a conversation is before the same speech in its judging."""
+    floor = {"1.argument.b": "And dogs?", "2.argument.b": "And birds?"}
+    for script in ({}, {"_2_argument_b": f"Yes.\n\n{CONCEDE}"}):
+        events = conversation(script, floor, rounds=3)
+        opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW)
+        judging = fold([opened, *spoken])
+        heard = [
+            (judging.reply(turn).text, question.text)
+            for turn in schedule.turns_taken(judging)
+            for question in schedule.new_questions(judging, turn)
+        ]
+        texts = dict(speeches(fold(events)))
+        assert heard == [(texts[turn], question) for turn, question in floor.items()]
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (3, 1), (3, 3)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import schedule, tally, transcript_entries
@@ -156,20 +156,21 @@ def opened_from_journal(
         context=old.context,
         earlier_debate=earlier,
     )
-    earlier_questions = _earlier_questions(debate, make_plan(opened).slot_indexes)
-    return opened.model_copy(update={"earlier_debate": earlier.model_copy(update={"questions": earlier_questions})}), []
+    slots = make_plan(opened).slot_indexes
+    stages = [stage for stage in debate.stages if stage[0].slot_id in slots]
+    counts = [max(debate.question_counts[turn.id] for turn in stage) for stage in stages]
+    questions = _earlier_questions(debate, [stage[0].slot_id for stage in stages], counts)
+    return opened.model_copy(update={"earlier_debate": earlier.model_copy(update={"questions": questions})}), []
 
 
-def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[EarlierQuestion, ...]:
-    """The floor questions of a finished debate, each with the first of these `slots` that began after it, if any."""
+def _earlier_questions(debate: DebateState, slots: Sequence[str], counts: Sequence[int]) -> tuple[EarlierQuestion, ...]:
+    """The floor questions of a finished debate that a stage of its judging hears. Of each stage that the judging takes
+    from it, in order: `slots` has the slot id, `counts` the number of questions that had been put when it began."""
     earlier: list[EarlierQuestion] = []
     stages_of = Counter[str]()
-    for stage in debate.stages:
-        slot_id = stage[0].slot_id
-        if slot_id in slots:
-            before = max(debate.question_counts[turn.id] for turn in stage)
-            questions = debate.questions[len(earlier) : before]
-            earlier += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in questions]
+    for slot_id, count in zip(slots, counts, strict=True):
+        questions = debate.questions[len(earlier) : count]
+        earlier += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in questions]
         stages_of[slot_id] += 1
     return tuple(earlier)
 
@@ -178,17 +179,31 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
     """The judging of a debate whose format has no judge but names another format for judging (`judged_by`). The judges
     read the speeches as the debate's seats heard them, under the names that the debate's format gives its sides."""
     format, settings = debate.format, debate.opened.settings
+    turns = [
+        turn
+        for stage in debate.stages  # of those who spoke at once, who concedes comes last: it ends the rounds
+        for turn in sorted(stage, key=lambda turn: turn.id in debate.conceding_turns)
+        if turn.speaking and turn.id in debate.replies
+    ]
     transcript = Transcript(
         topic=settings.topic,
         positions=settings.positions,
         speakers={side: ", ".join(debate.cast[side]) for side in format.sides},
-        speeches=tuple(_transcript_speech(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking),
+        speeches=tuple(_transcript_speech(debate, turn) for turn in turns),
         notes=tuple(_weaknesses(debate)),
     )
     opened, speeches = opened_from_transcript(transcript, judged_by=format.judged_by, **options)
+    judging = fold([opened, *speeches])
+    slots = [judging.turns[speech.turn_id].slot_id for speech in speeches]
+    counts = [debate.question_counts[turn.id] for turn in turns]
+    questions = _earlier_questions(debate, slots, counts)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
-    format = opened.format.model_copy(update={"seats": seats})
-    return opened.model_copy(update={"format": format, "speech_rules": debate.opened.speech_rules}), speeches
+    changes = {
+        "format": opened.format.model_copy(update={"seats": seats}),
+        "speech_rules": debate.opened.speech_rules,
+        "earlier_debate": opened.earlier_debate and opened.earlier_debate.model_copy(update={"questions": questions}),
+    }
+    return opened.model_copy(update=changes), speeches
 
 
 def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:
@@ -198,6 +213,7 @@ def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:
         round=turn.round or (debate.rounds if turn.after_rounds else 1),
         text=with_quotation_marks(entry.text, debate.format.checked_tags),
         declined=entry.declined,
+        concedes=turn.id in debate.conceding_turns,
         cut=entry.cut or bool(entry.dropped),
     )
 
@@ -313,20 +329,25 @@ def opened_from_transcript(
 
 def _fit_to_transcript(format: Format, transcript: Transcript) -> Format:
     """The format with a phase for each speech, unless every round is what the format has anyway: one argument from each
-    side, always in the same order."""
+    side, always in the same order. A concession ends the rounds, so what follows it is after them."""
     speeches, first = transcript.speeches, transcript.speeches[0].side
     order = (first, "b" if first == "a" else "a")
     regular_order = [(number, side) for number in range(1, transcript.rounds + 1) for side in order]
-    if [(speech.round, speech.side) for speech in speeches] == regular_order:
+    in_rounds = next((n for n, speech in enumerate(speeches, start=1) if speech.concedes), len(speeches))
+    order_of_speeches = [(speech.round, speech.side) for speech in speeches]
+    expected = regular_order[:in_rounds] if speeches[-1].concedes else regular_order
+    if in_rounds == len(speeches) and order_of_speeches == expected:
         return format
     argument = next(phase for phase in format.round if phase.reply == "text")
     others = [phase for phase in format.round if phase.reply != "text"]
     phases = []
     for number, speech in enumerate(speeches, start=1):
         fields: dict[str, Any] = {"name": f"speech-{number}", "seats": (speech.side,)}
-        fields |= {"when": Condition(round=speech.round), "template": argument.template or argument.name}
+        condition = Condition(round=speech.round) if number <= in_rounds else Condition()
+        fields |= {"when": condition, "template": argument.template or argument.name}
         phases.append(argument.model_copy(update=fields))
-    return format.model_copy(update={"round": (*phases, *others)})
+    after = (*phases[in_rounds:], *format.after)
+    return format.model_copy(update={"round": (*phases[:in_rounds], *others), "after": after})
 
 
 def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -> list[Spoke | Declined]:
@@ -338,7 +359,11 @@ def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -
         reply = Reply(
             text=speech.text, brief_digest="", spec=f"replay:{source}", ended="cut" if speech.cut else "whole"
         )
-        event = Declined(turn_id=turn.id, reply=reply) if speech.declined else Spoke(turn_id=turn.id, reply=reply)
+        event = (
+            Declined(turn_id=turn.id, reply=reply)
+            if speech.declined
+            else Spoke(turn_id=turn.id, reply=reply, concedes=speech.concedes or None)
+        )
         debate = apply(debate, event)
         events.append(event)
     return events

@@ -56,6 +56,8 @@ class TranscriptSpeech(FrozenModel):
     round: int
     text: str
     declined: bool = False
+    concedes: bool = False
+    """Whether it is on record that it concedes the debate. No line of a document does."""
     cut: bool = False
     """Whether a limit of length cut it short."""
 
