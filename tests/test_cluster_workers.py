@@ -116,7 +116,7 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
     """With one worker killed and one frozen in the middle, the third completes every debate: the ratings are those of
     one machine, no call is repeated but those that were under way, and the worker that wakes up writes nothing."""
     server.whole, server.say, url = 0.4, decided, postgres_server.url(database)
-    write_spec(4)
+    write_spec(2)
     with coordinator(url) as run, workers(url, url, url) as (killed, frozen, _):
         until(lambda: len(server.requests) > 30, "calls")
         killed.kill()
@@ -133,9 +133,9 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
     after = lines(postgres_server, database)
 
     assert (ended.code, alone.code) == (0, 0), ended.err + alone.err
-    assert answered == 24 * 8 and 0 < asked - back <= in_flight
+    assert answered == 12 * 8 and 0 < asked - back <= in_flight
     # A worker may be killed between a `CallIntended` and its request.
-    assert asked - in_flight <= requests <= asked and len(server.requests) - requests == 24 * 8
+    assert asked - in_flight <= requests <= asked and len(server.requests) - requests == 12 * 8
     assert all(after[name][: len(kept)] == kept for name, kept in before.items())
     assert ratings(debate, "out") == ratings(debate, "alone")
 
@@ -208,7 +208,7 @@ def test_limits_and_the_cap_are_shared(server: Server, postgres_server: Postgres
     """Two workers keep to the cap on costs together, and each to its part of the calls at once; a higher cap goes on
     without paying for anything twice."""
     server.whole, url = 0.05, postgres_server.url(database)
-    write_spec(2, max_cost=0.15, limits={"anthropic": {"at_once": 4}})
+    write_spec(1, max_cost=0.1, limits={"anthropic": {"at_once": 4}})
     with workers(url, url), coordinator(url) as run:
         capped = run.end(120)
     ((spent,),) = postgres_server.query(database, "SELECT spent FROM tournaments")
@@ -216,9 +216,9 @@ def test_limits_and_the_cap_are_shared(server: Server, postgres_server: Postgres
         ended = resumed.end(120)
     asked, _, answered = outcomes(journals())
 
-    assert capped.code == 3 and "exceeds the cap of $0.15" in capped.err and "--cluster" in capped.err, capped.err
-    assert 0 < spent <= 0.15 and ended.code == 0, ended.err
-    assert server.most_at_once <= 8 and asked == answered == 12 * 8 == len(server.requests)
+    assert capped.code == 3 and "exceeds the cap of $0.1" in capped.err and "--cluster" in capped.err, capped.err
+    assert 0 < spent <= 0.1 and ended.code == 0, ended.err
+    assert server.most_at_once <= 8 and asked == answered == 6 * 8 == len(server.requests)
 
 
 def test_each_tournament_has_numbers_and_a_queue_of_its_own(
