@@ -12,7 +12,9 @@ from conftest import Run
 from messages_server import Server
 from speakers import Speaker
 
+from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.estimate import cost_before_call
 from debate_orchestrator.engine.moderator import ModeratorLimits, propose
@@ -98,6 +100,29 @@ def test_a_reply_that_will_not_do_is_asked_for_again(debate: Run, server: Server
     assert not Path("other.journal.jsonl").exists()
 
 
+def test_calls_that_broke_off_are_on_the_bill(debate: Run, server: Server) -> None:
+    """A call for positions that breaks off may have been billed: the debate has it, with what had come, at an unknown
+    price. One that the server refused costs nothing."""
+    faults = iter([{"text": DERIVED, "after": 3, "then": "end"}, {"status": 529}, {"close": 1}, {"text": DERIVED}])
+    server.problem = lambda request, n: next(faults) if deriving(request) else None
+    ran = debate("run", *(flag.replace("anthropic:n", OPUS) for flag in SETUP), "--retry-for=20")
+    assert ran.code == 0, ran.err
+    first, second, third = opened().moderator_replies
+
+    assert DERIVED.startswith(first.text) and first.text and second.text == "" and third.text == DERIVED
+    assert [one.cost for one in (first, second)] == [None, None] and first.called and second.called
+    (line,) = [line for line in costs_of(fold(read("r.journal.jsonl").events)).lines if line.phase == "setup"]
+    assert (line.calls, line.unpriced_calls) == (3, 2) and line.cost == third.cost
+
+
+def test_an_error_names_calls_that_may_have_been_billed(debate: Run, server: Server) -> None:
+    """Where no debate is opened, no journal names them."""
+    server.problem = lambda request, n: {"text": DERIVED, "after": 3, "then": "end"}
+    ran = debate("run", *SETUP, "--retry-for=1")
+    assert ran.code == 3
+    assert f"{len(server.requests)} failed call" in ran.err and "may have been billed." in ran.err
+
+
 def test_a_moderator_of_its_own(debate: Run, server: Server) -> None:
     """A cast may name who derives; everything else is as without."""
     cast = "topic: T\nrounds: 1\noutput: r.md\ncast: {a: host, b: host, judge: host, moderator: anthropic:q}\n"
@@ -133,7 +158,7 @@ class Derives(Speaker):
 
     name = OPUS
 
-    def __init__(self, said: list[str | TransientError], cost: float | None):
+    def __init__(self, said: list[str | BaseException], cost: float | None):
         super().__init__(cost=cost)
         self.messages = said
 
@@ -141,19 +166,21 @@ class Derives(Speaker):
         next_ = self.messages[len(self.briefs)]
         self.say = lambda brief: next_ if isinstance(next_, str) else ""
         reply = await super().reply(brief, on_text)
-        if isinstance(next_, TransientError):
+        if isinstance(next_, BaseException):
             raise next_
         return reply
 
 
-def derived(provider: Derives, max_cost: float | None, paid: tuple[Reply, ...] = ()) -> str:
-    """What is told while this model derives positions under a cap, with what was paid before."""
+def derived(
+    provider: Derives, max_cost: float | None, paid: tuple[Reply, ...] = (), kept: list[Reply] | None = None
+) -> str:
+    """What is told while this model derives positions under a cap, with what was paid before. `kept` gets replies."""
     told: list[str] = []
     progress = SetupProgress(topics=("Tabs?",), topic_ok=True, positions="auto", nonce="0123456789abcdef", paid=paid)
     questions = SetupQuestions(loader.load("adversarial"), "r.md")
     limits = ModeratorLimits(1.0, max_cost, told.append, asyncio.Event(), "", "")
     state = SetupState(answers={"topic": "Tabs?"}, progress=progress)
-    asyncio.run(propose(state, provider, questions, limits, []))
+    asyncio.run(propose(state, provider, questions, limits, [] if kept is None else kept))
     return "\n".join(told)
 
 
@@ -178,3 +205,27 @@ def test_a_cap_is_checked_before_each_attempt(price: float, counted: bool) -> No
     enough = Derives(["No.", DERIVED], price if counted else None)
     derived(enough, price * 2.5)
     assert len(enough.briefs) == 2
+
+
+@pytest.mark.parametrize("came", [None, Reply(text="{", brief_digest="", spec=OPUS, cost=0.000001)])
+def test_a_failed_call_counts_in_the_cap(price: float, came: Reply | None) -> None:
+    """A call that may have been billed has taken what the next one would need; no other has."""
+    billed, refused = TransientError("cut.", maybe_billed=True, partial=came), TransientError("overloaded.")
+    provider, kept = Derives([billed, DERIVED], price), list[Reply]()
+    with pytest.raises(OverBudget, match=r"with \$\d.* spent"):
+        derived(provider, price * 1.5, kept=kept)
+    (failed,) = kept
+    assert (failed.text, failed.cost, failed.spec, failed.called) == (came.text if came else "", None, OPUS, True)
+    assert failed.estimated_cost == pytest.approx(price)
+
+    enough, kept = Derives([refused, DERIVED], price), []
+    derived(enough, price * 1.5, kept=kept)
+    assert [one.text for one in kept] == [DERIVED]
+
+
+def test_a_call_that_is_given_up_is_kept(price: float) -> None:
+    """A second Ctrl-C cancels a call that may have been billed: what had come of it is kept."""
+    kept = list[Reply]()
+    with pytest.raises(asyncio.CancelledError):
+        derived(Derives([asyncio.CancelledError()], None), None, kept=kept)
+    assert [(one.cost, one.estimated_cost, one.called) for one in kept] == [(None, pytest.approx(price), True)]

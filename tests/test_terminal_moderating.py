@@ -69,6 +69,18 @@ def test_what_was_paid_is_kept(moderator: Moderator) -> None:
     assert all(one.called and one.cost for one in again.state.progress.paid)
 
 
+def test_a_call_that_broke_off_is_kept(moderator: Moderator) -> None:
+    """It may have been billed, so the setup counts it, at an unknown price."""
+    broken = iter([{"text": json.dumps(CLEAR), "after": 1, "then": "end"}])
+    moderator.server.problem = lambda request, n: next(broken, None) or moderator.answer(request, n)
+    moderator.topics = [CLEAR]
+    held = run_setup("tabs or spaces", "", "yes", "yes", found=FOUND)
+
+    assert [one.cost is None for one in held.state.progress.paid] == [True, False, False]
+    assert "The setup took 3 calls of the moderator" in (line := held.conversation.cost_line())
+    assert "and 1 of unknown price" in line
+
+
 def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a reply has cost is kept also where the person leaves while the next one is awaited."""
     moderator.topics = ["prose"]

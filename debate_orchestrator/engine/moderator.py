@@ -1,7 +1,7 @@
 """The moderator's work, done by a provider: restating a topic and deriving two positions from it.
 
 Every reply is kept, because it may have cost money and because a reader must be able to tell what the user did not
-choose.
+choose. So is what had come of a call that failed, or nothing of it, if it may have been billed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from debate_orchestrator.engine.estimate import cost_after_call, cost_before_cal
 from debate_orchestrator.engine.retry import Retries
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
-from debate_orchestrator.prompting.replies import parse_structured
+from debate_orchestrator.prompting.replies import as_stored, parse_structured
 from debate_orchestrator.providers.provider import Provider, call_provider
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import ModeratorTask, SetupProgress, SetupState
@@ -32,7 +32,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
-from debate_orchestrator.util.messages import Notify, ignore
+from debate_orchestrator.util.messages import Notify
 from debate_orchestrator.util.numbers import plural
 
 _ATTEMPTS = 2
@@ -85,8 +85,8 @@ async def propose(
     paid_replies: list[Reply],
 ) -> SetupState:
     """The state with the proposal that the setup needs now. Every reply is added to `paid_replies`, those that can't be
-    used too. ProviderFailed if no reply can be used; Paused if none came in time or a call would exceed the cap, which
-    counts what the setup has paid before."""
+    used too, and one of unknown cost for each call that failed and may have been billed. ProviderFailed if no reply can
+    be used; Paused if none came in time or a call would exceed the cap, which counts what the setup has paid before."""
     task = setup_questions.next(state)
     assert isinstance(task, ModeratorTask)
     brief, work = _brief(task, state), _WORK[task.name]
@@ -100,17 +100,18 @@ async def propose(
     def must_be_within_budget() -> None:
         check_max_cost(limits.max_cost, spent, work, provider.name, price, limits.alternative)
 
+    def keep(reply: Reply) -> None:
+        update = {
+            "brief_digest": brief.digest,
+            "spec": provider.name,
+            "called": model_spec.is_called(provider.name),
+            "estimated_cost": cost_after_call(provider.name, brief, reply) if reply.cost is None else None,
+        }
+        paid_replies.append(as_stored(reply.model_copy(update=update)))
+
     try:
         for attempt in range(1, _ATTEMPTS + 1):
-            reply = await _reply(brief, provider, limits, must_be_within_budget)
-            update = {
-                "brief_digest": brief.digest,
-                "by": provider.name,
-                "called": model_spec.is_called(provider.name),
-                "estimated_cost": cost_after_call(provider.name, brief, reply) if reply.cost is None else None,
-                "received": None,
-            }
-            paid_replies.append(reply.model_copy(update=update))
+            reply = await _reply(brief, provider, limits, must_be_within_budget, keep)
             try:
                 return setup_questions.with_proposal(state, task.name, parse_structured(brief.turn_id, reply.text))
             except (BadReply, BadSettings) as error:
@@ -143,15 +144,26 @@ def _capped_cost(reply: Reply) -> float:
 
 
 async def _reply(
-    brief: Brief, provider: Provider, limits: ModeratorLimits, must_be_within_budget: Callable[[], None]
+    brief: Brief,
+    provider: Provider,
+    limits: ModeratorLimits,
+    must_be_within_budget: Callable[[], None],
+    keep: Callable[[Reply], None],
 ) -> Reply:
-    """The reply to a call that is made again while it fails."""
-    retries = Retries(limits.retry_for)
+    """The reply to a call that is made again while it fails. `keep` gets it, and before it what had come of each call
+    that failed and may have been billed."""
+    retries, failed_count = Retries(limits.retry_for), 0
     while True:
         must_be_within_budget()
+        pieces: list[str] = []
         try:
-            return await call_provider(provider, brief, ignore)
+            reply = await call_provider(provider, brief, pieces.append)
+            keep(reply)
+            return reply
         except ExternalError as failure:
+            if (broken_off := _broken_off(failure)) is not None:
+                keep(broken_off)
+                failed_count += 1
             wait = retries.next_wait(failure)
             if wait is not None and not limits.stop.is_set():
                 limits.notify(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
@@ -159,4 +171,21 @@ async def _reply(
                     await asyncio.wait_for(limits.stop.wait(), wait)
             if wait is None or limits.stop.is_set():
                 kind = Paused if isinstance(failure, TransientError) else type(failure)
-                raise kind([*failure.problems, *limits.hints()]) from failure
+                billed = [f"{plural(failed_count, 'failed call')} may have been billed."] if failed_count else []
+                raise kind([*failure.problems, *billed, *limits.hints()]) from failure
+        except BaseException:  # the call is given up
+            keep(_of_unknown_cost("".join(pieces)))
+            raise
+
+
+def _broken_off(failure: ExternalError) -> Reply | None:
+    """What had come of a call that failed, if it may have been billed."""
+    if not isinstance(failure, TransientError):
+        return None
+    if isinstance(failure.partial, Reply):
+        return failure.partial.model_copy(update={"cost": None})  # the count of its tokens is not final
+    return _of_unknown_cost("") if failure.maybe_billed else None
+
+
+def _of_unknown_cost(text: str) -> Reply:
+    return Reply(text=text, brief_digest="", spec="")
