@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import strategies as st
@@ -80,29 +81,33 @@ def assert_harmless(check: Callable[[TextGroup], None], group: TextGroup) -> Non
         raise AssertionError(f"harm is done by {names}\n{problem}") from problem
 
 
-def for_each(items: Iterable[Item]) -> Callable[[Callable[..., None]], Callable[[], None]]:
+def for_each(items: Iterable[Any], *names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes one test of a test of one thing, such as a text, and many such things; all for which it does not hold are
-    named, with what is wrong with the first. A test of several parameters is given the parts of each thing. For what is
-    quickly checked: a test for each costs more than they do."""
+    named, with what is wrong with the first. A test of several parameters is given the parts of each thing. Where only
+    the `names` are parts, the other parameters are fixtures, which all things share. For what is quickly checked: a
+    test for each costs more than they do."""
     all_of_them = tuple(items)
     assert all_of_them
 
-    def made(check: Callable[..., None]) -> Callable[[], None]:
-        has_parts = check.__code__.co_argcount > 1
+    def made(check: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(check)
+        parts = names or tuple(signature.parameters)
 
-        def test() -> None:
-            found: list[tuple[Item, BaseException]] = []
+        def test(**fixtures: Any) -> None:
+            found: list[tuple[Any, BaseException]] = []
             for one in all_of_them:
                 try:
-                    check(*one) if has_parts else check(one)
+                    check(**fixtures, **dict(zip(parts, one if len(parts) > 1 else (one,), strict=True)))
                 except (Exception, pytest.fail.Exception) as problem:
                     found.append((one, problem))
             if found:
-                names = "\n".join(f"{one!r:.300}" for one, _ in found)
+                told = "\n".join(f"{one!r:.300}" for one, _ in found)
                 first = found[0][1]
-                raise AssertionError(f"it does not hold for {len(found)}:\n{names}\nThe first: {first}") from first
+                raise AssertionError(f"it does not hold for {len(found)}:\n{told}\nThe first: {first}") from first
 
         test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
+        fixtures = [one for name, one in signature.parameters.items() if name not in parts]
+        test.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
         return test
 
     return made

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import Run
+from corpus import for_each
 
 from debate_orchestrator.core.settings import SETTINGS
 from debate_orchestrator.setup.answers import SETTING_TEXTS
@@ -20,13 +21,14 @@ from debate_orchestrator.util.data import read_mapping
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize(
-    ("flags", "expected"),
+@for_each(
     [
         (["--rounds", "7"], "4 or 5 is a good cap. Try: --insist for 7 to 8."),
         (["--output", "/dev/x.md"], "output: can't write '/dev/x.md'"),
         (["--a", "martian:x"], "cast: a: 'martian:x' is not a model spec; use one of anthropic:MODEL"),
     ],
+    "flags",
+    "expected",
 )
 def test_bad_answers_are_told_and_nothing_is_written(
     debate: Run, answers: Path, flags: list[str], expected: str

@@ -11,6 +11,7 @@ from typing import Any
 import contests
 import pytest
 from conftest import CommandResult, Run
+from corpus import for_each
 from postgres import Postgres
 from started import started
 
@@ -216,8 +217,7 @@ def test_a_database_that_is_away(debate: Run) -> None:
         assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize(
-    "address",
+@for_each(
     [
         "mysql://localhost/x",
         "postgresql://h/x?nonsense=1",
@@ -229,6 +229,7 @@ def test_a_database_that_is_away(debate: Run) -> None:
         "postgresql://ada@db/x?options=-c%20my.password%3Dhunter22",
         "postgresql://ada@db/x?application_name=hunter22",
     ],
+    "address",
 )
 def test_an_address_that_can_not_be_used(debate: Run, address: str) -> None:
     """What is not an address of a PostgreSQL database, or holds a password, is refused with an example of one. Nothing

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from conftest import CommandResult, Run
 from core.folding import many
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from waiting import ended
@@ -50,29 +51,23 @@ def refused(here: Path) -> Any:
 # What words mean
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        "no", "yes", "on", "off", "n", "No", "TRUE", "1:30", "12:30:45", "2024-05-01", "2024-05-01 10:00:00", "1_000",
-        "0x10", "0o17", "0b1", ".5", "5.", "1e3", "1.5e3", ".inf", "-.inf", ".nan", "=", "<<", "nil", "1.2.3", "a: b",
-        "123456789012345678901", "+-1", "--1",
-    ],
-)  # fmt: skip
+@for_each([
+    "no", "yes", "on", "off", "n", "No", "TRUE", "1:30", "12:30:45", "2024-05-01", "2024-05-01 10:00:00", "1_000",
+    "0x10", "0o17", "0b1", ".5", "5.", "1e3", "1.5e3", ".inf", "-.inf", ".nan", "=", "<<", "nil", "1.2.3", "a: b",
+    "123456789012345678901", "+-1", "--1",
+], "word")  # fmt: skip
 def test_words_stay_words(here: Path, word: str) -> None:
     """What only a computer would take for a flag, a number, a time or a date is the word that was written."""
     value = word if ": " not in word else f"'{word}'"
     assert read(f"a: {value}\n") == {"a": word}
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("true", True), ("False", False), ("7", 7), ("-7", -7), ("+7", 7), ("1.50", 1.5), ("-0.5", -0.5),
-        ("null", None), ("~", None), ("", None), ("'7'", "7"), ('"true"', "true"), ("[a, 1, no]", ["a", 1, "no"]),
-        ("{b: 2}", {"b": 2}),
-        (">-\n  two\n  lines", "two lines"), ("|\n  kept\n  as is\n", "kept\nas is\n"),
-    ],
-)  # fmt: skip
+@for_each([
+    ("true", True), ("False", False), ("7", 7), ("-7", -7), ("+7", 7), ("1.50", 1.5), ("-0.5", -0.5),
+    ("null", None), ("~", None), ("", None), ("'7'", "7"), ('"true"', "true"), ("[a, 1, no]", ["a", 1, "no"]),
+    ("{b: 2}", {"b": 2}),
+    (">-\n  two\n  lines", "two lines"), ("|\n  kept\n  as is\n", "kept\nas is\n"),
+], "text", "value")  # fmt: skip
 def test_plain_values(here: Path, text: str, value: Any) -> None:
     """Flags, plain numbers, nothing, lists, mappings and blocks of text are what they look like."""
     made = read(f"a: {text}\n")
@@ -82,14 +77,11 @@ def test_plain_values(here: Path, text: str, value: Any) -> None:
 # What is refused
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a: &x [1]\nb: *x", "a: *x", "&x a: 1", "a: &x {b: *x}", "<<: *x", "a: !!str 5", "a: !!int '1:30'",
-        "a: !!python/object/apply:os.system [x]", "a: !own 1", "!!map {a: 1}", "a: ! x",
-        "%TAG ! tag:yaml.org,2002:\n---\na: !int 7",
-    ],
-)  # fmt: skip
+@for_each([
+    "a: &x [1]\nb: *x", "a: *x", "&x a: 1", "a: &x {b: *x}", "<<: *x", "a: !!str 5", "a: !!int '1:30'",
+    "a: !!python/object/apply:os.system [x]", "a: !own 1", "!!map {a: 1}", "a: ! x",
+    "%TAG ! tag:yaml.org,2002:\n---\na: !int 7",
+], "text")  # fmt: skip
 def test_anchors_aliases_and_tags(refused: Any, text: str) -> None:
     """Anchors, aliases and tags are refused, known tags too, with the line they are in."""
     said = refused(text)
@@ -104,53 +96,45 @@ def test_a_bomb_of_aliases(refused: Any) -> None:
     assert "line" in refused(bomb)
 
 
-@pytest.mark.parametrize("name", ["x.yaml", "x.json"])
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, '{"a":' * 5000 + "1" + "}" * 5000], ids=range(3))
-def test_nesting_without_end(refused: Any, name: str, text: str) -> None:
+@for_each(["[" * 100_000, '{"a":' * 100_000, '{"a":' * 5000 + "1" + "}" * 5000], "text")
+def test_nesting_without_end(refused: Any, text: str) -> None:
     """However deep a file is nested, it is refused and nothing breaks."""
-    assert "nest" in refused(text, name)
+    assert "nest" in refused(text, "x.yaml") and "nest" in refused(text, "x.json")
 
 
-@pytest.mark.parametrize(
-    ("text", "key"), [("a: 1\na: 2", "a"), ("b: {c: 1, c: 2}", "c"), ("a: 1\n'a': 2", "a"), ("1: a\n'1': b", "1")]
-)
+@for_each([("a: 1\na: 2", "a"), ("b: {c: 1, c: 2}", "c"), ("a: 1\n'a': 2", "a"), ("1: a\n'1': b", "1")], "text", "key")
 def test_a_key_stands_once(refused: Any, text: str, key: str) -> None:
     """A key that occurs twice, at any depth and however quoted, is named with its place."""
     assert f"the key '{key}' appears twice (line " in refused(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a: [1", "a: 'x", "a: b: c", "\ta: 1", "a: 1\n---\nb: 2", "a: \x00", "a: \x1b[1m", "? [1]\n: 2", "{a: 1}}",
-        "@: 1", "%",
-    ],
-)  # fmt: skip
+@for_each([
+    "a: [1", "a: 'x", "a: b: c", "\ta: 1", "a: 1\n---\nb: 2", "a: \x00", "a: \x1b[1m", "? [1]\n: 2", "{a: 1}}",
+    "@: 1", "%",
+], "text")  # fmt: skip
 def test_what_is_no_yaml(refused: Any, text: str) -> None:
     """What is not well formed is refused in one line with the file's name."""
     assert re.search(r"x\.yaml:\d+: not valid YAML", refused(text))
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [("", "is empty"), ("# x\n", "is empty"), ("- a", "a list"), ("word", "a text"), ("7", "a number")],
+@for_each(
+    [("", "is empty"), ("# x\n", "is empty"), ("- a", "a list"), ("word", "a text"), ("7", "a number")], "text", "kind"
 )
 def test_only_a_mapping_will_do(refused: Any, text: str, kind: str) -> None:
     """A file of anything but keys and values is refused."""
     assert f"{kind}, not a mapping" in refused(text)
 
 
-@pytest.mark.parametrize(
-    "text", ['{"a": NaN}', '{"a": 1e999}', "[1]", "null", "{'a': 1}", '{"a": 1,}', "a: 1", '{"a": "\\ud800"}']
-)
+@for_each(['{"a": NaN}', '{"a": 1e999}', "[1]", "null", "{'a': 1}", '{"a": 1,}', "a: 1", '{"a": "\\ud800"}'], "text")
 def test_json_files_are_json(refused: Any, text: str) -> None:
     """A file that ends in .json is read as strictly as a reply."""
     assert "x.json: " in refused(text, "x.json")
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
+@for_each(
     [(b"a: \xff", "offset 3"), ("a: 1".encode("utf-16"), "offset 0"), (b"x" * (MAX_SIZE + 1), "1,000,000")],
+    "data",
+    "why",
 )
 def test_what_is_no_text(refused: Any, data: bytes, why: str) -> None:
     """Bytes that are not UTF-8, or too many of them, are refused."""
@@ -205,14 +189,16 @@ def test_what_can_not_be_written(here: Path, path: str) -> None:
 # With lines
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "said"),
+@for_each(
     [
         ("a: 1\nb: [\n", 3, "not valid YAML"),
         ("- a\n", 1, "not a mapping"),
         ("", 1, "is empty"),
         ('a: "\\ud800"', 1, "invalid Unicode character"),
     ],
+    "text",
+    "line",
+    "said",
 )
 def test_what_is_no_mapping_is_told_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
     """A file that can't be read so is refused by its path and line."""

@@ -47,8 +47,7 @@ def test_only_this_is_sent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (last["host"], last["user-agent"]) == (f"{NAME}:{site.port}", f"debate-orchestrator/{__version__}")
 
 
-@pytest.mark.parametrize(
-    "said",
+@for_each(
     [
         answer(BODY),
         packed(BODY),
@@ -59,6 +58,7 @@ def test_only_this_is_sent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         chunked(gzip.compress(BODY) + b"what follows", more="Content-Encoding: x-gzip\r\n"),
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + answer(BODY),
     ],
+    "said",
 )
 def test_a_body_is_read_however_it_comes(site: Site, said: bytes) -> None:
     """The same bytes are read from an answer that comes whole, in chunks, or packed."""
@@ -70,8 +70,7 @@ def test_a_body_is_read_however_it_comes(site: Site, said: bytes) -> None:
 BROKEN = "the answer broke off, or is not HTTP"
 
 
-@pytest.mark.parametrize(
-    ("said", "why"),
+@for_each(
     [
         (b"", BROKEN),
         (b"SSH-2.0-OpenSSH_9.9\r\n\r\n", BROKEN),
@@ -82,6 +81,8 @@ BROKEN = "the answer broke off, or is not HTTP"
         (answer(gzip.compress(BODY)[:-20], Content_Encoding="gzip"), BROKEN),
         (answer(BODY, Content_Encoding="br"), "in a compression that was not asked for"),
     ],
+    "said",
+    "why",
 )
 def test_what_is_no_answer(site: Site, said: bytes, why: str) -> None:
     """What breaks off, is no HTTP or is packed oddly is not read."""
@@ -105,8 +106,7 @@ HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 CHUNKS = HTML + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-@pytest.mark.parametrize(
-    "say",
+@for_each(
     [
         answer(b"x" * 300_001),
         endless(HTML + b"\r\n", b"x" * 10_000),
@@ -115,7 +115,7 @@ CHUNKS = HTML + b"Transfer-Encoding: chunked\r\n\r\n"
         chunked(gzip.compress(b"\0" * 5_000_000), more="Content-Encoding: gzip\r\n"),
         packed(b"x" * 300_001),
     ],
-    ids=["large", "endless", "chunks", "bomb", "bomb in chunks", "just too large"],
+    "say",
 )
 def test_no_more_is_read_than_is_allowed(site: Site, say: bytes | Callable[[socket.socket], None]) -> None:
     """An answer that is too large, has no end or unpacks to too much is given up while it comes."""

@@ -34,8 +34,7 @@ def test_the_default_refuses_this_machine(site: Site) -> None:
     assert site.asked == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "made", "charset"),
+@for_each(
     [
         ("text/html", "html", ""),
         ("text/html; charset=UTF-8", "html", "UTF-8"),
@@ -45,6 +44,9 @@ def test_the_default_refuses_this_machine(site: Site) -> None:
         ("text/markdown", "plain", ""),
         ("application/pdf", "pdf", ""),
     ],
+    "kind",
+    "made",
+    "charset",
 )
 def test_what_kinds_are_read(site: Site, kind: str, made: str, charset: str) -> None:
     """HTML, plain text and PDF are taken, with the encoding that the server names."""
@@ -53,8 +55,7 @@ def test_what_kinds_are_read(site: Site, kind: str, made: str, charset: str) -> 
     assert fetched(site) == FetchedPage(site.url("/"), made, charset, ARTICLE.encode())
 
 
-@pytest.mark.parametrize(
-    ("kind", "why"),
+@for_each(
     [
         ("image/png", "it is image/png, not text"),
         ("application/octet-stream", "it is application/octet-stream, not text"),
@@ -62,6 +63,8 @@ def test_what_kinds_are_read(site: Site, kind: str, made: str, charset: str) -> 
         ("", "it is of an unknown type, not text"),
         ("Text/<b>Html</b>", "it is 'text/<b>html</b>', not text"),
     ],
+    "kind",
+    "why",
 )
 def test_other_kinds_are_not_read(site: Site, kind: str, why: str) -> None:
     """What is not text is left where it is, and its kind is told without harm."""
@@ -71,13 +74,10 @@ def test_other_kinds_are_not_read(site: Site, kind: str, why: str) -> None:
     assert (error.state, error.why) == ("unreachable", why)
 
 
-@pytest.mark.parametrize(
-    ("status", "why"),
-    [
-        (404, "404 Not Found"), (503, "503 Service Unavailable"), (206, "206 Partial Content"), (302, "302 Found"),
-        (799, "status 799"),
-    ],
-)  # fmt: skip
+@for_each([
+    (404, "404 Not Found"), (503, "503 Service Unavailable"), (206, "206 Partial Content"), (302, "302 Found"),
+    (799, "status 799"),
+], "status", "why")  # fmt: skip
 def test_a_status_is_told(site: Site, status: int, why: str) -> None:
     """Anything but 200 is told by the standard's name for it, not by the server's."""
     site.says["/"] = answer(ARTICLE, status=status).replace(b"Whatever", b"I am \x1b[1mroot")
@@ -86,7 +86,7 @@ def test_a_status_is_told(site: Site, status: int, why: str) -> None:
     assert (error.state, error.why, error.at) == ("unreachable", why, site.url("/"))
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@for_each([301, 302, 303, 307, 308], "status")
 def test_redirects_are_followed(site: Site, status: int) -> None:
     """A redirect leads on, and the page says where it was found."""
     site.says["/a"] = moved("/b?x=ä", status)
@@ -148,7 +148,7 @@ def test_robots_hold_for_every_station(site: Site) -> None:
     assert site.targets == ["/"]
 
 
-@pytest.mark.parametrize("status", [404, 401, 403, 410])
+@for_each([404, 401, 403, 410], "status")
 def test_robots_that_are_not_there_allow_everything(site: Site, status: int) -> None:
     """A host without a robots.txt, or that keeps it to itself, forbids nothing."""
     site.says["/robots.txt"] = answer("User-agent: *\nDisallow: /", status=status)

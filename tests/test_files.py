@@ -297,7 +297,7 @@ def test_folders_are_made(here: Path, output: str) -> None:
     assert not list((here / "new/folder").iterdir())
 
 
-@pytest.mark.parametrize("output", ["report.txt", "report.html", "report.MD", "report.md.bak", "new/report.json"])
+@for_each(["report.txt", "report.html", "report.MD", "report.md.bak", "new/report.json"], "output")
 def test_only_markdown_is_a_report(here: Path, output: str) -> None:
     """An output with another suffix is refused, and nothing is made."""
     with pytest.raises(BadFile, match=r"ends in \.md, or a folder"):

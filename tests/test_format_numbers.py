@@ -8,9 +8,9 @@ from typing import Any
 
 import changed_formats
 import journals
-import pytest
 from conftest import Run
 from core import folding
+from corpus import for_each
 from own_formats import FORMAT, write_format
 from scripted_debates import shipped_format
 
@@ -49,7 +49,7 @@ TOO_LARGE = [
 ]
 
 
-@pytest.mark.parametrize(("field", "said"), TOO_LARGE)
+@for_each(TOO_LARGE, "field", "said")
 def test_a_format_that_asks_for_too_much_is_refused(debate: Run, here: Path, field: dict[str, Any], said: str) -> None:
     """It is refused in one sentence, in a file and in a journal, before anything is played."""
     text = FORMAT.replace(WINNER, f"{WINNER}    extra: {json.dumps(field)}\n")
@@ -59,7 +59,7 @@ def test_a_format_that_asks_for_too_much_is_refused(debate: Run, here: Path, fie
     assert ran.err.count("mine/format.yaml:") == 1
 
 
-@pytest.mark.parametrize("field", [field for field, _ in TOO_LARGE[::4]])
+@for_each([field for field, _ in TOO_LARGE[::4]], "field")
 def test_a_journal_whose_format_asks_for_too_much_is_refused(debate: Run, here: Path, field: dict[str, Any]) -> None:
     """No verb works with it."""
     event = folding.opened(1).model_dump(mode="json")

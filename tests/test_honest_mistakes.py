@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from conftest import Run
+from corpus import for_each
 
 T = "topic: Tabs are good.\n"
 
 
-@pytest.mark.parametrize(
-    ("file", "expected"),
+@for_each(
     [
         ("topic: Tabs\npositions:\n\ta: x\n", "indent with spaces, not with tabs."),
         ("topic: Tabs\n\trounds: 1\n", "Try: indent with spaces, not with tabs."),
@@ -34,9 +33,9 @@ T = "topic: Tabs are good.\n"
         (T + "first: con\n", "first: 'con' is not a or b. Try: `a` for Pro and `b` for Con."),
         (T + "cast: {a: anthropic}\n", "cast: a: 'anthropic' names no model. Try: anthropic:MODEL or"),
     ],
+    *("file", "expected"),
 )  # fmt: skip
-@pytest.mark.usefixtures("no_models")
-def test_in_an_answers_file(debate: Run, here: Path, file: str, expected: str) -> None:
+def test_in_an_answers_file(debate: Run, here: Path, no_models: None, file: str, expected: str) -> None:
     """What is wrong stands with its line or key, and with what to write instead; nothing is written."""
     (here / "a.yaml").write_text(file, encoding="utf-8")
 
@@ -46,13 +45,14 @@ def test_in_an_answers_file(debate: Run, here: Path, file: str, expected: str) -
     assert [path.name for path in here.iterdir()] == ["a.yaml"]
 
 
-@pytest.mark.parametrize(
-    ("command", "expected"),
+@for_each(
     [
         (("tournament", "nw"), "invalid choice: 'nw' (choose from 'new', 'plan', 'run'"),
         (("ask",), "debate: the following arguments are required: FILE\n"),
         (("ask", "a.yaml", "tpic=Tabs are good."), "'tpic' is not a question of the setup. Did you mean 'topic'?"),
     ],
+    "command",
+    "expected",
 )
 def test_on_the_command_line(debate: Run, command: tuple[str, ...], expected: str) -> None:
     """A verb, an argument or a key that is misspelled or missing is named, with the right one."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corpus import for_each
 from hypothesis import example, given
 from hypothesis import strategies as st
 from journals import START, add_hash, every_kind, line, opened, reply_of, write_journal
@@ -181,8 +182,7 @@ def test_a_place_that_takes_no_file_is_refused(tmp_path: Path, name: str, reason
 # What is not a journal, or not one of this version
 
 
-@pytest.mark.parametrize(
-    "data",
+@for_each(
     [
         b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
         b"\x89PNG\x00\xff" * 9,
@@ -191,7 +191,7 @@ def test_a_place_that_takes_no_file_is_refused(tmp_path: Path, name: str, reason
         b'{"topic": "x"}\n',
         b"\n\n{}\n",
     ],
-    ids=["binary", "binary line", "text", "line", "json", "blank"],
+    "data",
 )
 def test_another_kind_of_file_is_no_journal(tmp_path: Path, data: bytes) -> None:
     """A file that is not the beginning of a journal is refused by readers and writers alike, and left as it was."""
@@ -204,7 +204,7 @@ def test_another_kind_of_file_is_no_journal(tmp_path: Path, data: bytes) -> None
     assert path.read_bytes() == data
 
 
-@pytest.mark.parametrize("more", [{}, {"setup": "of another form"}, {"mood": "new"}], ids=["same", "changed", "more"])
+@for_each([{}, {"setup": "of another form"}, {"mood": "new"}], "more")
 def test_a_newer_journal_asks_for_an_upgrade(tmp_path: Path, more: dict[str, Any]) -> None:
     """A well-sealed journal of a later version is not called damaged: the version is named, and what to do."""
     path = tmp_path / "j.jsonl"
@@ -215,17 +215,21 @@ def test_a_newer_journal_asks_for_an_upgrade(tmp_path: Path, more: dict[str, Any
         assert not isinstance(refused.value, DamagedJournal)
 
 
-@pytest.mark.parametrize("event", [{"kind": "applauded", "turn": "t"}, {"kind": "noted", "note": "new"}, {}, 7, None])
-@pytest.mark.parametrize(
-    ("version", "newer"),
-    [("999.0", True), (f"{__version__}.1", True), (__version__, False), ("0.0.9", False), ("x", False), ("", False)],
-)
+VERSIONS = [
+    *(("999.0", True), (f"{__version__}.1", True)),
+    *((version, False) for version in (__version__, "0.0.9", "x", "")),
+]
+UNKNOWN = ({"kind": "applauded", "turn": "t"}, {"kind": "noted", "note": "new"}, {}, 7, None)
+
+
+@for_each([(event, *version) for event in UNKNOWN for version in VERSIONS], "event", "version", "newer")
 def test_an_unknown_event_is_called_newer_where_its_journal_says_so(
     tmp_path: Path, event: object, version: str, newer: bool
 ) -> None:
     """A well-sealed line with an event this version does not know is named by its number. That a newer version wrote it
     is said only where one opened the journal."""
     path = tmp_path / "j.jsonl"
+    path.unlink(missing_ok=True)
     data = write_journal(path, [opened().model_copy(update={"version": version})])
     path.write_bytes(data + line(2, read(path).entries[-1].hash, event))
     with pytest.raises(BadJournal, match=r"line 2 holds an event this version does not know") as refused:

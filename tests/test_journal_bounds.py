@@ -40,8 +40,7 @@ def opened(**changes: Any) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
+@for_each(
     [
         ({"setup__rounds": 10**9}, "at most 100"),
         ({"setup__first": "zzz"}, "no such side to speak first"),
@@ -87,6 +86,8 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"setup__cast__judge": ["host"] * 9, "format__round": [*VOTES, *JUDGED]}, "turns"),
         ({"format__before": [PHASE | {"name": f"p{n}"} for n in range(251)]}, "at most 250"),
     ],
+    "changes",
+    "said",
 )
 def test_an_opening_is_held_to_what_a_debate_can_be(
     debate: Run, here: Path, changes: dict[str, Any], said: str
@@ -99,7 +100,7 @@ def test_an_opening_is_held_to_what_a_debate_can_be(
         assert ran.code == 2 and said.split(maxsplit=1)[0] in ran.err, (verb, ran)
 
 
-@pytest.mark.parametrize("number", ["Infinity", "NaN", "-Infinity", "1e999", "1" + "0" * 4000, "1e308", '"\\ud800"'])
+@for_each(["Infinity", "NaN", "-Infinity", "1e999", "1" + "0" * 4000, "1e308", '"\\ud800"'], "number")
 def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) -> None:
     """A ballot with a number that is none, or that is too large to reckon with, is refused, and nothing breaks."""
     events = play_events(rounds=1)

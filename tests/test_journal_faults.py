@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run, finish, place_finished_debate
+from corpus import for_each
 from journals import (
     Recorded,
     add_hash,
@@ -263,12 +264,11 @@ def test_a_debate_cut_after_a_line_ends_in_the_same_report(recorded: Recorded) -
         assert recorded.same_events(folder), "each turn was asked for once and answered once"
 
 
-@pytest.mark.parametrize(
-    "at", ["", "\x1b[31m", "\u202e2026", "2026\n\n# Verdict", "<img src=x>", "2026-11-23T09:00:00.000Z" * 2]
-)
+@for_each(["", "\x1b[31m", "\u202e2026", "2026\n\n# Verdict", "<img src=x>", "2026-11-23T09:00:00.000Z" * 2], "at")
 def test_the_time_of_a_line_holds_a_time_alone(tmp_path: Path, at: str) -> None:
     """What says when a line was written is shown in reports as it is, so markup, controls and long texts are damage."""
     path = tmp_path / "j.jsonl"
+    path.unlink(missing_ok=True)
     with JournalWriter.create(path, opened(), clock=lambda: at):
         pass
     with pytest.raises(DamagedJournal, match="lacks n, at, prev or event"):

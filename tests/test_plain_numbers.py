@@ -22,14 +22,14 @@ def test_other_digits_are_no_number(text: str) -> None:
     assert from_text("max_cost", text) == from_text("retry_for", text) == text
 
 
-@pytest.mark.parametrize(
-    "command",
+@for_each(
     [
         ("tournament", "plan", "spec.yaml", "--seed"),
         ("tournament", "rate", "t", "--min-games"),
         ("serve", "--port"),
         ("step", "x", "--wait"),
     ],
+    "command",
 )
 def test_flags_take_no_other_digits(debate: Run, command: tuple[str, ...]) -> None:
     """A flag that takes a number refuses them before anything is done."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from corpus import for_each
 
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.servers import is_loopback, server, spec_problem, unencrypted
 
 
-@pytest.mark.parametrize(
-    ("spec", "model", "url", "keys", "needed"),
+@for_each(
     [
         ("anthropic:claude-x", "claude-x", None, ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), True),
         ("openai:gpt-x", "gpt-x", None, ("OPENAI_API_KEY",), True),
@@ -19,6 +19,11 @@ from debate_orchestrator.providers.servers import is_loopback, server, spec_prob
         ("ollama:l3:8b", "l3:8b", "http://127.0.0.1:11434", ("OLLAMA_API_KEY",), False),
         ("ollama:l3@http://10.0.0.2:1", "l3", "http://10.0.0.2:1", ("DEBATE_KEY_10_0_0_2_1",), False),
     ],
+    "spec",
+    "model",
+    "url",
+    "keys",
+    "needed",
 )
 def test_servers(
     spec: str, model: str, url: str | None, keys: tuple[str, ...], needed: bool, monkeypatch: pytest.MonkeyPatch
@@ -29,9 +34,7 @@ def test_servers(
     assert server(spec)[1:] == (model, url, keys, needed)
 
 
-@pytest.mark.parametrize(
-    ("host", "url"), [("box:1", "http://box:1"), ("0.0.0.0", "http://127.0.0.1"), ("https://o/", "https://o")]
-)
+@for_each([("box:1", "http://box:1"), ("0.0.0.0", "http://127.0.0.1"), ("https://o/", "https://o")], "host", "url")
 def test_ollama_is_where_its_variable_says(host: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """OLLAMA_HOST is honoured as Ollama's own programs take it."""
     monkeypatch.setenv("OLLAMA_HOST", host)
@@ -78,7 +81,7 @@ def test_what_this_machine_is() -> None:
         assert is_loopback(f"http://{host}") is loopback, host
 
 
-@pytest.mark.parametrize("url", ["http://far", "HTTP://far", "ftp://far", "far:80", " http://far", "http:far"])
+@for_each(["http://far", "HTTP://far", "ftp://far", "far:80", " http://far", "http:far"], "url")
 def test_where_the_vendors_name_leads(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An address of a gateway that is not https is refused, even without a key in the environment: the vendor's library
     may find one elsewhere."""

@@ -373,8 +373,7 @@ GOOD: dict[str, Any] = {"offers": {"one": REHEARSAL}}
 PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-sonnet-5-5")}
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
+@for_each(
     [
         ({}, "offers: there is none"),
         ({"offers": {"Big Offer": REHEARSAL}}, "not a name of lower-case"),
@@ -391,6 +390,8 @@ PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"),
         ({**GOOD, "limits_database": "postgresql://db/limits"}, "limits_database"),
         ({**GOOD, "debates_per_model": {"openai:x": 3}}, "is in none of the offers"),
     ],
+    "given",
+    "message",
 )
 def test_rules_are_checked_before_anything_is_served(
     given: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch

@@ -77,7 +77,7 @@ BEHIND_AN_ESCAPE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("key", "text"), BEHIND_AN_ESCAPE)
+@for_each(BEHIND_AN_ESCAPE, "key", "text")
 def test_an_escape_before_a_key_takes_no_letter_of_it(monkeypatch: pytest.MonkeyPatch, key: str, text: str) -> None:
     """What only looks like an escape may end within the key, of which any characters are escaped; in a stream too."""
     monkeypatch.setenv("DEBATE_KEY_MINE", key)
@@ -106,7 +106,7 @@ ENCODERS: dict[str, Callable[[str], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("encoder", ENCODERS)
+@for_each(ENCODERS, "encoder")
 def test_keys_that_look_like_escapes(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key with signs that escapes and emphasis are made of is taken out whole whichever of them were escaped, also
     where it comes one character at a time."""
@@ -238,7 +238,7 @@ KEYS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["APP_KEY", "myToken", "CLIENT_SECRET", "GITHUB_PAT", "PGPASSWORD"])
+@for_each(["APP_KEY", "myToken", "CLIENT_SECRET", "GITHUB_PAT", "PGPASSWORD"], "name")
 def test_real_keys_stay_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key of every form that services give out is taken out of text."""
     for key in KEYS:

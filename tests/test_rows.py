@@ -118,9 +118,10 @@ class Shell(FakeTerminal):
         return super().write(text.replace("\r\n", "\n").replace("\n", "\r\n"))
 
 
-@pytest.mark.parametrize("joins", [True, False])
-@pytest.mark.parametrize("said", WIDER_THAN_THEY_LOOK, ids=itertools.count())
-@pytest.mark.parametrize("way", ["print_result", "print_status", "print_document", "show"])
+WAYS = ("print_result", "print_status", "print_document", "show")
+
+
+@for_each(itertools.product(WAYS, WIDER_THAN_THEY_LOOK, (True, False)), "way", "said", "joins")
 def test_no_line_leaves_its_indent(way: str, said: str, joins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a speech holds, its rows are indented at a terminal, as this program measures it and wider."""
     shell, lines = Shell(80, joins=joins), [f"  {said}", f"  {VERDICT}"]

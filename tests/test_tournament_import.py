@@ -270,7 +270,7 @@ def test_a_stored_cost_that_is_none(cost: str) -> None:
         rows.load(text.replace("0.5", cost), "rows.jsonl")
 
 
-@pytest.mark.parametrize("page", ["//evil.example/x", "../../../../etc/passwd", "debates/d1.html"])
+@for_each(["//evil.example/x", "../../../../etc/passwd", "debates/d1.html"], "page")
 def test_rows_lead_to_no_page(page: str) -> None:
     """A file of rows, which may be a stranger's, names no page that the tournament's page would link to."""
     debate = rows.DebateRow(id="d1", topic="t", pro="m1", con="m2", winner="pro", page=page)
