@@ -11,7 +11,7 @@ import pytest
 import reading
 import scripted_debates
 from corpus import TextGroup, assert_harmless, text_groups
-from debates import hostile_script, script_of
+from debates import DECLINE, hostile_script, script_of
 from hostile_texts import SAID
 from scripted_debates import section
 
@@ -133,9 +133,10 @@ def test_what_hangs_together_is_said() -> None:
     assert "Run 4 is the same journal as run 1." in made.notes
 
 
-def test_a_journal_that_names_a_debate_with_other_speeches() -> None:
+@pytest.mark.parametrize("speech", ["Nothing of that kind was ever said in the first run.", DECLINE])
+def test_a_journal_that_names_a_debate_with_other_speeches(speech: str) -> None:
     """A journal states what it judges: that is told only if its speeches are those of the run that it names."""
-    other = again("2", "1", say=script_of(_1_opening_a="Nothing of that kind was ever said in the first run."))
+    other = again("2", "1", say=script_of(_1_opening_a=speech))
     made = compared(debated("1"), other)
 
     assert "Run 2 names run 1 as what it judges again, but its speeches are others." in made.notes

@@ -297,6 +297,30 @@ def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
     )
 
 
+def test_votes_on_other_speeches_are_no_repeats(debate: Run) -> None:
+    """A journal that says that it judges a debate again counts as that only if it has its speeches."""
+    Path("x").mkdir()
+    events = play_events(rounds=1, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
+    write_journal(Path("x/1.journal.jsonl"), events)
+    again = Path("x/again.journal.jsonl")
+    ran = debate("judge", "x/1.journal.jsonl", "--judge=rehearse:anthropic:m", "--output=x/again.md")
+    assert ran.code == 0 and {row.repeat for row in read_rows("x").ballots} == {0, 1}, ran.err
+
+    forged = [
+        event.model_copy(update={"reply": event.reply.model_copy(update={"text": "Other words."})})
+        if isinstance(event, Spoke)
+        else event
+        for event in read(str(next(Path("x").glob("again*.jsonl")))).events
+    ]
+    again.unlink(missing_ok=True)
+    write_journal(again, forged)
+    rows = read_rows("x")
+    assert {row.repeat for row in rows.ballots} == {0}
+    assert (
+        "1 journals judge again a debate that is not in this folder, or other speeches, and are left out." in rows.notes
+    )
+
+
 def _by(spec: str, event: Any) -> Any:
     """The same event with a reply of another model."""
     return event.model_copy(update={"reply": event.reply.model_copy(update={"spec": spec})})

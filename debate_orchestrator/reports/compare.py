@@ -143,16 +143,22 @@ def _state(run: ComparedDebate, runs: Sequence[ComparedDebate], numbers: Mapping
         if source is None:
             name = f"a journal or transcript that is not among these ({quoted(report.earlier_debate.source)})"
             yield f"Run {run.number} judges the speeches of {name} again."
-        elif _speeches(report).items() <= _speeches(runs[source - 1].report).items():
+        elif has_speeches_of(report, runs[source - 1].report):
             yield f"Run {run.number} judges the speeches of run {source} again."
         else:
             yield f"Run {run.number} names run {source} as what it judges again, but its speeches are others."
 
 
-def _speeches(report: ReportModel) -> dict[str, str]:
-    """The text of each side's speech, by its turn; of a structured one, its fields."""
+def has_speeches_of(report: ReportModel, earlier: ReportModel) -> bool:
+    """Whether a debate that is judged again has the speeches of that one: one by one the same words, refusals and
+    concessions, on the same topic and positions."""
+    return (report.topic, report.positions, _speeches(report)) == (earlier.topic, earlier.positions, _speeches(earlier))
+
+
+def _speeches(report: ReportModel) -> list[tuple[object, ...]]:
+    """The sides' speeches in order: the seat, the text or the fields, and what the speech gives up."""
     speeches = (turn for turn in report.turns if turn.seat in report.positions and not turn.is_vote)
-    return {turn.id: turn.text if turn.text is not None else str(turn.fields) for turn in speeches}
+    return [(turn.seat, turn.round, turn.text, turn.fields, turn.declined, turn.concedes) for turn in speeches]
 
 
 def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import CallIntended, Declined, Opened, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import TIE, judge_seats
+from debate_orchestrator.reports.compare import has_speeches_of
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.report_files import is_unchanged
@@ -79,8 +80,9 @@ def read_rows(folder: str) -> Rows:
     names = _names(tournament, debates_read)
     debates = [_debate_row(folder, debate, scheduled.get(debate.name), names) for debate in run_debates]
     ballots = [row for debate in run_debates for row in _ballot_rows(debate.name, debate, names, 0)]
-    ballots += _repeated(run_debates, rejudged, names)
-    missing = [*_missing_notes(scheduled, run_debates, rejudged), *_changed_sides(run_debates)]
+    sources = _with_sources(rejudged, run_debates)
+    ballots += _repeated(sources, names)
+    missing = [*_missing_notes(scheduled, run_debates, sources), *_changed_sides(run_debates)]
     return Rows(debates, ballots, [*left_out, *copies, *more_copies, *notes, *missing])
 
 
@@ -335,28 +337,36 @@ def _judge_names(debate: _Debate, names: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _repeated(
-    run_debates: Sequence[_Debate], rejudged: Sequence[_Debate], names: Mapping[str, str]
-) -> Iterator[BallotRow]:
+def _with_sources(rejudged: Sequence[_Debate], run_debates: Sequence[_Debate]) -> list[tuple[_Debate, _Debate | None]]:
+    """Each journal in which a debate is judged again, with that debate: the one of this folder that it names, if it has
+    the same speeches."""
+    by_hash = {debate.report.journal.last_hash: debate for debate in run_debates}
+    named = ((debate, by_hash.get(_earlier_digest(debate))) for debate in rejudged)
+    return [
+        (debate, source if source and has_speeches_of(debate.report, source.report) else None)
+        for debate, source in named
+    ]
+
+
+def _earlier_digest(debate: _Debate) -> str:
+    return debate.report.earlier_debate.speeches_digest if debate.report.earlier_debate else ""
+
+
+def _repeated(sources: Iterable[tuple[_Debate, _Debate | None]], names: Mapping[str, str]) -> Iterator[BallotRow]:
     """The ballots of debates that were judged again, with the debate that was run."""
-    last_hashes = {debate.report.journal.last_hash: debate.name for debate in run_debates}
     repeats: Counter[str] = Counter()
-    for debate in rejudged:
-        earlier_debate = debate.report.earlier_debate
-        if earlier_debate is not None and earlier_debate.speeches_digest in last_hashes:
-            name = last_hashes[earlier_debate.speeches_digest]
-            repeats[name] += 1
-            yield from _ballot_rows(name, debate, names, repeats[name])
+    for debate, source in sources:
+        if source is not None:
+            repeats[source.name] += 1
+            yield from _ballot_rows(source.name, debate, names, repeats[source.name])
 
 
 def _missing_notes(
-    scheduled: Collection[str], run_debates: Sequence[_Debate], rejudged: Sequence[_Debate]
+    scheduled: Collection[str], run_debates: Sequence[_Debate], sources: Sequence[tuple[_Debate, _Debate | None]]
 ) -> Iterator[str]:
     missing = set(scheduled) - {debate.name for debate in run_debates}
     if missing:
         yield f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that can be read yet."
-    last_hashes = {debate.report.journal.last_hash for debate in run_debates}
-    earlier_debates = [debate.report.earlier_debate for debate in rejudged]
-    lost_debates = [debate for debate in earlier_debates if debate and debate.speeches_digest not in last_hashes]
-    if lost_debates:
-        yield f"{len(lost_debates)} journals judge a debate again that is not in this folder, and are left out."
+    lost = sum(source is None for _, source in sources)
+    if lost:
+        yield f"{lost} journals judge again a debate that is not in this folder, or other speeches, and are left out."
