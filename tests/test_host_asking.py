@@ -237,6 +237,21 @@ def test_answers_are_saved_before_the_wait(debate: Run, here: Path, monkeypatch:
     assert saved == [True]
 
 
+def test_answers_that_come_during_the_wait_are_kept(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another call, or a person, wrote into the file while this one waited is still in it afterwards."""
+    ask(debate, "topic=tabs or spaces?")
+
+    def waits(*_: object) -> None:
+        ask(debate, "strictness=lenient")
+        text = Path("setup.yaml").read_text(encoding="utf-8")
+        Path("setup.yaml").write_text(text.replace("rounds: 2", "rounds: 4"), encoding="utf-8")
+
+    monkeypatch.setattr(setup, "wait_for_replies", waits)
+    ask(debate, "rounds=2", "--wait=9")
+    kept = read_mapping("setup.yaml")
+    assert (kept["rounds"], kept["strictness"]) == (4, "lenient")
+
+
 def out_of_room(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     """From now on the disk is full for files with that part in their name."""
     write = files._temporary

@@ -93,6 +93,7 @@ def ask(
     save_state(state)  # before the wait too, in which this call may be ended
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
         wait_for_replies([folder.turn_files(due.turn, "json")], wait)
+        state = questions.with_checked_answers(load(path))  # another call, or a person, may have changed the file
     state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, save_state)
     questions_to_ask = questions.questions_to_ask(state)
     state = questions.mark_asked(state, *questions_to_ask)
