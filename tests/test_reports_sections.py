@@ -8,14 +8,16 @@ import pytest
 import reading
 from core.folding import absent_judge
 from corpus import for_each
+from debates import entries, script_of
 from debates import report as adversarial
-from debates import script_of
 from hostile_texts import SAID
 from puppets import ballot, final
-from scripted_debates import evidence, report, section, shipped_format
+from scripted_debates import events, evidence, report, section, shipped_format
 
 from debate_orchestrator.core.shape import Field, Shape
+from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.markdown import MarkdownWriter
+from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.rich_text import FieldText
 
 PASSAGE = "The sky was green that morning, the captain wrote."
@@ -63,6 +65,29 @@ def test_a_mirrored_vote_is_told_twice() -> None:
         ["Judge 3", "A (50%)", "no ballot that counts", "-", "absent"],
     ]
     assert "1 of 2 votes changed when the sides were exchanged." in made
+
+
+def test_a_vote_of_two_models_is_told() -> None:
+    """If a judge's seat was given away between two ballots, the tables say which are another model's, and the report
+    does not say that the vote held."""
+    taken_over = ("final.verdict.judge.mirrored",), ("final.verdict.judge", "final.verdict.judge.mirrored")
+    for turns in taken_over:
+        script = {
+            turn: {"winner": "a" if turn.endswith("judge") else "b", "probability": 0.75} for turn in taken_over[1]
+        }
+        made = [
+            event.model_copy(update={"reply": event.reply.model_copy(update={"spec": "command:another"})})
+            if getattr(event, "turn_id", "") in turns
+            else event
+            for event in events("question", script, mirror=True, blind=True)
+        ]
+        text = markdown.render(build_report(entries(made)))
+        if len(turns) == 1:
+            assert "| Judge | A (75%) | A (75%), by another model | \\- | A |" in text
+            assert "Held with the sides exchanged" not in text
+        else:
+            assert "| Judge | A (75%) | A (75%) | yes | A |" in text
+            assert "A (75%), by another model |" in section(text, "How It Was Judged")
 
 
 def test_what_the_engine_saw() -> None:

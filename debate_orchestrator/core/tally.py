@@ -137,6 +137,7 @@ def _vote(debate: DebateState, judge_turns: JudgeTurns) -> Vote:
         original=parsed_ballots[0],
         mirrored=parsed_ballots[1] if shown_mirrored else None,
         shown_mirrored=shown_mirrored,
+        cast_by=frozenset(filter(None, (debate.replies[turn_id].reply.spec for turn_id in judge_turns.turns))),
     )
 
 
@@ -274,10 +275,8 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
 
 
 def flipped_votes(debate: DebateState) -> tuple[int, int]:
-    """The number of votes that flipped on the mirrored debate, and of those that were also cast on it."""
-    pairs = [
-        vote for slot_votes in debate.votes.values() for vote in slot_votes if vote.shown_mirrored and not vote.absent
-    ]
+    """The number of votes that flipped on the mirrored debate, and of those that the same judge also cast on it."""
+    pairs = [vote for slot_votes in debate.votes.values() for vote in slot_votes if vote.is_pair]
     return sum(not vote.stable for vote in pairs), len(pairs)
 
 

@@ -3,7 +3,8 @@
 A judge's vote          what the ballot declares; where it declares no winner, the side with the better scores; where it
                         has no scores either, the winner that the format names for its label.
 Mirrored                a judge who saw the debate twice votes only if both ballots say the same; otherwise the vote is
-                        unstable, and an abstention. Its scores are the mean of both.
+                        unstable, and an abstention. Its scores are the mean of both. That holds for two models, too, of
+                        which the second was given the judge's seat in between, but their vote is not said to have held.
 Absent                  a judge whose ballot, or one of whose two, does not count. No vote, no scores.
 Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
 Total                   the sum of its round scores, unrounded (fractions, so that totals add up).
@@ -70,6 +71,8 @@ class Vote(FrozenModel):
     """The same of the ballot on the mirrored debate."""
     shown_mirrored: bool = False
     """Whether the judge was shown the mirrored debate too."""
+    cast_by: frozenset[str] = frozenset()
+    """The model specs of its ballots, as far as they are known."""
 
     @property
     def parsed_ballots(self) -> list[ParsedBallot]:
@@ -78,6 +81,12 @@ class Vote(FrozenModel):
     @property
     def absent(self) -> bool:
         return len(self.parsed_ballots) < 1 + self.shown_mirrored
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether one judge cast a ballot on the debate as it was, and one on the mirrored debate. Those of two models,
+        of which one replaced the other, do not show what exchanging the sides does."""
+        return self.shown_mirrored and not self.absent and is_one_judge(self)
 
     @property
     def stable(self) -> bool:
@@ -192,9 +201,15 @@ def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -
 
 
 def votes_before_and_after(before: Sequence[Vote], after: Sequence[Vote]) -> list[Vote]:
-    """The votes after the debate that count for the swing: of judges neither absent nor unstable, then or now."""
-    first = {vote.judge for vote in before if vote.is_usable}
-    return [vote for vote in after if vote.is_usable and vote.judge in first]
+    """The votes after the debate that count for the swing: of judges neither absent nor unstable, then or now. If a
+    judge's seat was given to another model in between, neither has voted both times."""
+    first = {vote.judge: vote for vote in before if vote.is_usable}
+    return [vote for vote in after if vote.is_usable and vote.judge in first and is_one_judge(first[vote.judge], vote)]
+
+
+def is_one_judge(*votes: Vote) -> bool:
+    """Whether the same model cast these votes of one seat, as far as is known."""
+    return len(frozenset[str]().union(*(vote.cast_by for vote in votes))) < 2
 
 
 def swing_winner(votes_gained: Mapping[str, int]) -> str:

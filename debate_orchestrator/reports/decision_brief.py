@@ -272,7 +272,7 @@ def mark_text(reason: ConsiderationReport) -> str:
 
 
 def _held_mirrored(debate: DebateState) -> bool | None:
-    pairs = [vote for vote in tally.final_votes(debate) if vote.shown_mirrored and not vote.absent]
+    pairs = [vote for vote in tally.final_votes(debate) if vote.is_pair]
     return all(vote.stable for vote in pairs) if pairs else None
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from debate_orchestrator.core.phases import CLERK, MIRRORED
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.core.verdict import Vote, decided_votes
+from debate_orchestrator.core.verdict import Vote, decided_votes, is_one_judge
 from debate_orchestrator.core.visible_text import Quote, quote_finding
 from debate_orchestrator.reports import decision_brief, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
@@ -201,7 +201,8 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
         for parsed_ballot, ballot in ((vote.original, vote.turn_id), (vote.mirrored, vote.turn_id + MIRRORED))
     )
     stable = "yes" if vote.stable else "no"
-    shown_mirrored = (mirrored, phrase("-" if vote.absent else stable)) if vote.shown_mirrored else ((), ())
+    mirrored = mirrored if is_one_judge(vote) else phrase(mirrored, ", by another model")
+    shown_mirrored = (mirrored, phrase(stable if vote.is_pair else "-")) if vote.shown_mirrored else ((), ())
     return (phrase(place), prose(report.seats[vote.judge]), original, *shown_mirrored, prose(wording.vote_line(vote)))
 
 
@@ -213,7 +214,9 @@ def _counts(report: ReportModel) -> Iterator[str]:
         needed_count = max(1, judging.quorum)
         yield f"{what} that count: {n} of {len(votes)}; at least {needed_count} must, for anything to be decided."
     if judging.mirrored:
-        yield "Each judge also voted on the debate with the sides exchanged. A vote that changed is an abstention."
+        everyone = all(vote.is_pair or vote.absent for vote in votes)
+        voters = "Each judge" if everyone else "A judge who was not replaced"
+        yield f"{voters} also voted on the debate with the sides exchanged. A vote that changed is an abstention."
         yield f"{judging.flipped} of {plural(judging.mirrored, 'vote')} changed when the sides were exchanged."
 
 
@@ -221,10 +224,13 @@ def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
     if not report.judging.pre_debate_votes:
         return None
     after = {vote.judge: vote for vote in report.judging.votes}
-    rows = [
-        (prose(report.seats[vote.judge]), _ballot_phrase(report, vote), _ballot_phrase(report, after.get(vote.judge)))
-        for vote in report.judging.pre_debate_votes
-    ]
+    rows = []
+    for vote in report.judging.pre_debate_votes:
+        final = after.get(vote.judge)
+        final_ballot = _ballot_phrase(report, final)
+        if final is not None and not is_one_judge(vote, final):
+            final_ballot = phrase(final_ballot, ", by another model")
+        rows.append((prose(report.seats[vote.judge]), _ballot_phrase(report, vote), final_ballot))
     return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
 
 
@@ -240,7 +246,9 @@ def _ballot_phrase(report: ReportModel, vote: Vote | None) -> Phrase:
     if vote.absent or vote.original is None:
         return phrase("absent")
     ballot = cite(prose(wording.ballot_line(vote.original, report.judging.scales)), vote.turn_id)
-    return ballot if vote.stable else phrase(ballot, ", changed in the mirror")
+    if vote.stable:
+        return ballot
+    return phrase(ballot, ", changed in the mirror" if is_one_judge(vote) else ", and not by another model")
 
 
 def _swing_sentence(report: ReportModel) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.positions import affirms, denies
-from debate_orchestrator.core.verdict import VerdictRemark, leader
+from debate_orchestrator.core.verdict import VerdictRemark, is_one_judge, leader
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.decision_brief import MARK_TEXTS
 from debate_orchestrator.reports.model import ReportModel
@@ -356,7 +356,7 @@ def firmness(report: ReportModel) -> Iterator[str]:
         yield why or "No vote before the debate counts, so that nothing can have been gained by it."
     if len(verdict.votes) > 1:
         yield wording.votes_sentence(verdict)
-    if judging.mirrored and judging.votes and verdict.winner != NO_DECISION:
+    if any(vote.is_pair for vote in judging.votes) and verdict.winner != NO_DECISION:
         yield f"Held with the sides exchanged: {judging.mirrored - judging.flipped} of {judging.mirrored} votes."
 
 
@@ -441,5 +441,6 @@ def _unchecked(report: ReportModel) -> Iterator[str]:
         hosted = note.kind == "cast" and report.run.kind == "host"
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
             yield note.text
-    if report.verdict is not None and report.judges and not report.judging.mirrored:
-        yield "No judge voted with the sides exchanged, so an effect of their order is not ruled out."
+    if report.verdict is not None and report.judges and not any(vote.is_pair for vote in report.judging.votes):
+        no_judge = "No judge" if all(map(is_one_judge, report.judging.votes)) else "No judge alone"
+        yield f"{no_judge} voted with the sides exchanged, so an effect of their order is not ruled out."

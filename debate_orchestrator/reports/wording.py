@@ -129,7 +129,7 @@ def vote_line(vote: Vote) -> str:
     if vote.absent:
         return "absent"
     if not vote.stable:
-        return "an abstention, since it changed"
+        return f"an abstention, since {'it changed' if vote.is_pair else 'two models differ'}"
     if vote.label is not None:
         return one_line(vote.label)
     return "an abstention" if vote.winner == NO_DECISION else winner_word(vote.winner)
@@ -172,7 +172,9 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
 def _why_not_counted(vote: Vote) -> str:
     if vote.absent:
         return "cast no ballot that counts"
-    return "abstained" if vote.stable else "changed its vote when the sides were exchanged"
+    if vote.stable:
+        return "abstained"
+    return "changed its vote when the sides were exchanged" if vote.is_pair else "was two models, which differ"
 
 
 def whole_percent(share: Fraction) -> str:

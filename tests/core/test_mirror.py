@@ -126,6 +126,25 @@ def test_abstentions_make_no_quorum(quorum: int, winner: str) -> None:
     assert ("no quorum" in verdict.remarks) is (winner == "no decision")
 
 
+def test_a_vote_of_two_models_did_not_hold() -> None:
+    """If the seat is given away between the two ballots, they agree or not, and are no pair that held or flipped."""
+    for script, winner in (
+        (sincere("final.verdict.judge", {"winner": "a"}), "a"),
+        (biased("final.verdict.judge", {"winner": "a"}), "no decision"),
+    ):
+        events = record(1, script=script, mirror=True)
+        replaced = [
+            event.model_copy(update={"reply": event.reply.model_copy(update={"spec": "another"})})
+            if getattr(event, "turn_id", "") == "final.verdict.judge.mirrored"
+            else event
+            for event in events
+        ]
+        debate = fold(replaced)
+        verdict = tally.verdict(debate)
+        assert verdict is not None and verdict.winner == winner
+        assert tally.flipped_votes(debate)[1] == 1, "the ballots on the round are the only pair"
+
+
 # What else ballots say
 
 

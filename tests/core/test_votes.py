@@ -126,3 +126,17 @@ def test_a_swing_is_what_a_side_gained(
 def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
     """A panel's label is the one given more often than any other, if there is one."""
     assert plurality_label([vote(parsed_ballot(label=label)) for label in labels]) == most
+
+
+def test_two_models_in_a_seat_are_not_one_judge() -> None:
+    """Where a judge's seat was given to another model, neither has voted both times: no swing comes of it, and the two
+    presentations were not seen by one judge."""
+    first, second = frozenset({"one"}), frozenset({"other"})
+    before = [vote("b", judge="judge-1", cast_by=first), vote("b", judge="judge-2", cast_by=first)]
+    after = [vote("a", judge="judge-1", cast_by=second), vote("a", judge="judge-2", cast_by=first)]
+    assert swing(before, after, SIDES) == {"a": 1, "b": -1}
+    assert swing(before[:1], after[:1], SIDES) == {}
+
+    pair = vote("a", "a", shown_mirrored=True, cast_by=first)
+    replaced = pair.model_copy(update={"cast_by": first | second})
+    assert (pair.is_pair, replaced.is_pair, replaced.winner) == (True, False, "a")
