@@ -435,3 +435,13 @@ def test_a_key_that_private_reasoning_parts_is_not_shown_in_a_browser() -> None:
 
     assert not any(KEY[:5] in text for text in shown)
     assert shown[-1].startswith("So: [key]")
+
+
+def test_a_very_long_secret_is_found_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret of many pages, such as a token with a whole configuration, is taken out whole, as it is and encoded."""
+    secret = "".join(f"{number:05x}" for number in range(1_000_000, 1_005_000))
+    monkeypatch.setenv("LONG_TOKEN", secret)
+    encoded = base64.b64encode(secret.encode()).decode()
+    for text in (secret, encoded, encoded[1:]):
+        left = redact(f"before {text} after")
+        assert left.startswith("before ") and left.endswith(" after") and len(left.replace("[key]", "")) < 100

@@ -133,8 +133,17 @@ _SHORT_TEXT = 1_000
 """Characters of a text in which each place is looked at, not each secret."""
 _AT_ESCAPES = 8
 """Characters that are waited for after an escape in a stream, which takes long to read: one or two words."""
+_PART = 2_000
+"""Characters of a long secret that are searched for as one."""
 _MAX_HELD = 20_000
 """Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
+
+
+def _parts(secret: str) -> list[str]:
+    """A secret in parts, of which the last is the longest: the time to search for one grows with the square of its
+    length."""
+    count = max(1, len(secret) // _PART)
+    return [secret[_PART * n : _PART * (n + 1) if n < count - 1 else None] for n in range(count)]
 
 
 class _Beginning(NamedTuple):
@@ -152,7 +161,7 @@ class Redactor:
     """Takes certain secrets out of texts."""
 
     def __init__(self, secrets: Iterable[str]):
-        secrets = list(secrets)
+        secrets = [part for secret in secrets for part in _parts(secret)]
         self._forms = sorted({form for secret in secrets for form in encoded_forms(secret)}, key=len, reverse=True)
         self._keys = {key for secret in secrets if len(key := searchable(secret)) >= _SHORTEST}
         self._begins: dict[str, list[str]] = {}
