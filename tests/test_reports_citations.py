@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from scripted_debates import FETCHED, Cast, check, checks, events, label, report, section
 
+from debate_orchestrator.core.events import EarlierDebate, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import sections
@@ -229,3 +230,15 @@ def test_a_program_shows_no_arguments() -> None:
     one = "command:/opt/bin/ask --key secret"
 
     assert warned(one, GPT, one) == ("Judge is the same program as Researcher A: command:ask.",)
+
+
+def test_a_conflict_that_a_file_claims_is_its_word() -> None:
+    """Anybody may have written the names of an earlier debate's speakers."""
+    opened, *rest = events("adversarial", cast=cast("host", "host", OPUS))
+    earlier = EarlierDebate(source="talk.md", digest="9", speakers={"a": OPUS, "b": SONNET})
+    assert isinstance(opened, Opened)
+
+    assert conflicts_of_interest(fold([opened.model_copy(update={"earlier_debate": earlier}), *rest])) == (
+        f"Judge is the same model as Researcher A, by what “talk.md” says: {OPUS}.",
+        "Judge is a model of the same vendor as Researcher B, by what “talk.md” says: anthropic.",
+    )

@@ -366,23 +366,24 @@ def _kind(debate: DebateState) -> RunKind:
 
 
 def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
-    """A sentence for each side with which a judge shares its model, or else its vendor; none for unknown speakers."""
+    """A sentence for each side with which a judge shares its model, or else its vendor; none for unknown speakers. Who
+    spoke in an earlier debate is said by its file alone, and a transcript names whom its author likes."""
     stated = _by_seat(debate, lambda reply: (reply.spec, reply.model if model_spec.is_called(reply.spec) else None))
     speakers = {seat: _known_speakers(names) for seat, names in stated.items()}
-    if debate.opened.earlier_debate is not None:
-        speakers |= {
-            side: _known_speakers(speaker_text.split(", "))
-            for side, speaker_text in debate.opened.earlier_debate.speakers.items()
-        }
+    by_whom = ""
+    if (earlier := debate.opened.earlier_debate) is not None:
+        by_whom = f", by what {quoted(earlier.source)} says"
+        speakers |= {side: _known_speakers(text.split(", ")) for side, text in earlier.speakers.items()}
     conflicts: list[str] = []
     for judge, side in product(debate.judges, debate.format.sides):
         judge_models, side_models = (speakers.get(seat, frozenset()) for seat in (judge, side))
         first, second = debate.format.name_of(judge), debate.format.name_of(side)
         if shared_models := sorted(judge_models & side_models):
             what = "program" if model_spec.kind(shared_models[0]) == model_spec.COMMAND else "model"
-            conflicts.append(f"{first} is the same {what} as {second}: {model_spec.public_name(shared_models[0])}.")
+            name = model_spec.public_name(shared_models[0])
+            conflicts.append(f"{first} is the same {what} as {second}{by_whom}: {name}.")
         elif shared_vendors := sorted(_vendors(judge_models) & _vendors(side_models)):
-            conflicts.append(f"{first} is a model of the same vendor as {second}: {shared_vendors[0]}.")
+            conflicts.append(f"{first} is a model of the same vendor as {second}{by_whom}: {shared_vendors[0]}.")
     return tuple(conflicts)
 
 
