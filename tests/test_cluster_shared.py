@@ -299,7 +299,7 @@ def test_a_tournament_that_was_removed(postgres_server: Postgres, database: str)
             return await Worker(stored, lambda held: [], concurrency=1)._load("gone")
 
     held, (problem,) = asyncio.run(play())
-    assert held is None and "The tournament gone in " in problem and "can't be read (there is none)" in problem
+    assert held is None and "The tournament “gone” in " in problem and "can't be read (there is none)" in problem
 
 
 def test_a_worker_that_was_cut_off_leaves_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,6 +350,17 @@ class Failing:
 
     async def execute(self, *_: object) -> None:
         raise self._error
+
+
+def test_a_name_in_the_database_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever can write to the database can name a tournament as they like."""
+    told: list[str] = []
+    stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", told.append)
+    worker = Worker(stored, lambda held: [], concurrency=1, notify=told.append)
+    monkeypatch.setattr(worker, "_load", AsyncMock(return_value=(None, ["No key."])))
+    asyncio.run(worker._begin("t", "demo: none here.” 12 debates completed here", 1))
+
+    assert told == ["No debates of “demo: none here.' 12 debates completed here” are taken: No key."]
 
 
 def failing(error: Exception) -> Database:

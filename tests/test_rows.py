@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import sys
 import unicodedata
+from collections.abc import Callable
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from corpus import for_each
@@ -23,6 +26,7 @@ from wcwidth import wcwidth
 from debate_orchestrator.cli import ballot
 from debate_orchestrator.cli.output import print_document, print_quoted, print_result, print_status
 from debate_orchestrator.terminal.prompt import Prompter
+from debate_orchestrator.util.log import log_error, log_line, print_log_records
 from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.util.terminal_text import lay_out, padded, rows, shortened, width_of, wrap
 
@@ -138,6 +142,25 @@ def test_no_line_leaves_its_indent(way: str, said: str, joins: bool, monkeypatch
     assert [line for line in shell.lines if line and not line.startswith("  ")] == []
     letters = "".join(shell.text.split())
     assert letters == "".join("".join(lines).split())
+
+
+def logged(text: str) -> None:
+    """Tells of it as of what a library logs."""
+    with patch.object(logging, "lastResort", None):
+        print_log_records()
+        assert logging.lastResort is not None
+        logging.lastResort.handle(logging.makeLogRecord({"msg": text, "levelno": logging.WARNING}))
+
+
+@for_each([log_line, lambda text: log_error(ValueError(text)), logged])
+def test_no_line_of_a_log_is_anothers(say: Callable[[str], None]) -> None:
+    """What is told by servers and workers may quote anybody: only its first row begins in the first column."""
+    shell = Shell(80)
+    with patch.object(sys, "stderr", shell):
+        say(f"Taking debates of demo.{VERDICT} {'x' * 90}\n{VERDICT}")
+
+    assert max(map(len, shell.lines)) < 80
+    assert len([line for line in shell.lines if line and not line.startswith("  ")]) == 1, shell.lines
 
 
 @pytest.mark.parametrize("joins", [True, False])

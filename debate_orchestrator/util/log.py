@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
+from debate_orchestrator.util.terminal_text import terminal_size, wrap
 
 
 def log_line(line: str) -> None:
@@ -32,5 +33,9 @@ class _Handler(logging.Handler):
 
 
 def _print(text: str) -> None:
+    """Prints a text whose first line alone begins in the first column, with its lines broken at a terminal."""
     with suppress(OSError, ValueError):
-        print(redact(sanitize(text)), file=sys.stderr, flush=True)
+        indented = redact(sanitize(text)).replace("\n", "\n  ")
+        at_terminal = sys.stderr.isatty()
+        rows = wrap(indented, terminal_size(sys.stderr)[0]) if at_terminal else indented
+        print(rows, file=sys.stderr, flush=True)

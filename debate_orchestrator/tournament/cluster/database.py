@@ -23,7 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from debate_orchestrator.util.errors import BadFile, BadSettings, Paused, short_repr
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import one_line, quoted
 
 if TYPE_CHECKING:
     from procrastinate import App, JobContext
@@ -292,10 +292,10 @@ def _unreachable(address: str, error: Exception) -> Paused:
 
 
 def _reason(error: Exception) -> str:
-    """Why, in one line. The library names every address that it tried, one a line: the last is told."""
+    """Why, in the words of the server. The library names every address that it tried, one a line: the last is told."""
     message = getattr(getattr(error, "diag", None), "message_primary", None)
     lines = (message or str(error.__cause__ or error)).strip().splitlines() or [type(error).__name__]
-    return redact(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
+    return quoted(redact(one_line(lines[-1].strip().removeprefix("- "))).rstrip("."))
 
 
 def out_of_reach() -> tuple[type[Exception], ...]:
@@ -363,7 +363,7 @@ def register(app: App, run_debate: RunDebate) -> None:
         job = context.job
         assert job.worker_id is not None
         if (debate_id := _debate_of(job)) is None:
-            _LOG.warning("Job %s of the queue %s names no debate, and is removed.", job.id, one_line(job.queue))
+            _LOG.warning("Job %s of the queue %s names no debate, and is removed.", job.id, quoted(job.queue))
             return
         await run_debate(job.worker_id, job.queue.removeprefix(_queue_of("")), debate_id)
 

@@ -33,6 +33,7 @@ from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_internal_error
 from debate_orchestrator.util.errors import BadSettings, UserError, short_repr
 from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.sanitize import quoted
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 2.0
@@ -211,10 +212,10 @@ class Worker:
         _, problems = await self._load(tournament)
         self._checked_passes[tournament] = number
         if problems:
-            self._notify(f"No debates of {tag} are taken: {' '.join(problems)}")
+            self._notify(f"No debates of {quoted(tag)} are taken: {' '.join(problems)}")
             self._stop_taking(tournament)
         elif tournament not in self._taking:
-            self._notify(f"Taking debates of {tag}, up to {self._concurrency:,} at once.")
+            self._notify(f"Taking debates of {quoted(tag)}, up to {self._concurrency:,} at once.")
             self._taking[tournament] = self._begin_task(self._take(tournament))
         return problems
 
@@ -318,7 +319,7 @@ class Worker:
     async def _load(self, tournament: str) -> tuple[Tournament | None, list[str]]:
         """A tournament of the database, and why it can't run here. Its cap is kept in the database, not here."""
         rows = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
-        name = f"The tournament {tournament} in {self._database.address}"
+        name = f"The tournament {quoted(tournament)} in {self._database.address}"
 
         def scheduled() -> Tournament:
             spec = spec_from_text(first_row(_Spec, rows, name).text, name).model_copy(update={"max_cost": None})
