@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -135,13 +135,14 @@ def run_setup(
     check: Callable[[SetupState], DebateFiles] = no_check,
     columns: int = 80,
     goes_on: bool = False,
+    script: Prompter | None = None,
     **options: Any,
 ) -> SetupResult:
-    """A conversation in the working directory, in which these keys are typed; afresh unless it `goes_on`. Only
-    where it `estimates` it plays the debate to say what that takes."""
+    """A conversation in the working directory, in which these keys are typed, or at the terminal of a `script`; afresh
+    unless it `goes_on`. Only where it `estimates` it plays the debate to say what that takes."""
     for path in [] if goes_on else Path().glob(".debate-setup*.yaml"):
         path.unlink()
-    with typing(*keys, columns=columns) as (terminal, screen):
+    with nullcontext((script, script)) if script else typing(*keys, columns=columns) as (terminal, screen):
         of = partial(setup_questions, default_output="debate-report.md")
         rehearse = options.get("rehearse", False)
         conversation = SetupConversation(terminal, of, future_of(found), check, rehearse=rehearse)
@@ -163,7 +164,7 @@ def run_setup(
             ended = "later"
         except (Quit, KeyboardInterrupt):
             ended = "left"
-        return SetupResult(conversation.state, ended, screen.text, conversation)
+        return SetupResult(conversation.state, ended, " ".join(screen.text.split()), conversation)
 
 
 def settled(held: SetupResult) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def _bare_address(state: StateInline, silent: bool) -> bool:
     return True
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _parsed(markdown: str, reader: str) -> tuple[list[Token], list[str]]:
     known: dict[str, Any] = {}
     tokens = parser(reader).parse(markdown, known)

@@ -37,7 +37,7 @@ def as_long(piece: str, length: int = 12_000) -> str:
 def test_the_work_of_markup_grows_with_the_text(shown: Callable[[str], object], piece: str) -> None:
     """A speech of nothing but markup that is four times as long takes some four times the calls, in markdown and on a
     page."""
-    some, more = (calls(lambda n=n: shown(as_long(piece, n))) for n in (2_500, 10_000))
+    some, more = (calls(lambda n=n: shown(as_long(piece, n))) for n in (1_500, 6_000))
 
     assert more < 5 * some + 1_000
 
@@ -84,7 +84,7 @@ def test_escapes_in_a_stream_cost_little_more_than_other_text(piece: str, monkey
             stream.feed(char)
 
     take(piece * 8)  # what is looked for is made once
-    words, escapes = (calls(lambda text=text: take(as_long(text, 2_000))) for text in ("A word and the next. ", piece))
+    words, escapes = (calls(lambda text=text: take(as_long(text, 1_000))) for text in ("A word and the next. ", piece))
     assert escapes < 3 * words
 
 
@@ -149,9 +149,9 @@ TRIED: dict[str, Callable[[str], object]] = {
 def test_a_long_speech_is_read_at_once(piece: str) -> None:
     """What of a long text of one piece is public, and whether it ends with a reserved line, takes no second."""
     start = time.process_time()
-    ends_with_line(as_long(piece, 100_000) + "x\n\nSo.", "So.")
-    ignored_line(START, START.due[0], reply(as_long(piece, 100_000) + "x [CODE]."))
-    public_text(as_long(piece, 100_000))
+    ends_with_line(as_long(piece, 50_000) + "x\n\nSo.", "So.")
+    ignored_line(START, START.due[0], reply(as_long(piece, 50_000) + "x [CODE]."))
+    public_text(as_long(piece, 50_000))
 
     assert time.process_time() - start < 3
 

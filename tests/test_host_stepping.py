@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-import time
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -219,17 +216,6 @@ def test_a_step_waits_for_every_reply(debate: Run, opened: dict[str, Any]) -> No
     assert late.json["missing"] == ["1.challenge.b: no reply at report.turns/1.challenge.b.reply.md yet."]
     assert late.code == 0
     assert [one["turn"] for one in whole["accepted"]] == ["1.challenge.b"] and "missing" not in whole
-
-
-def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any], here: Path) -> None:
-    """While a step waits, another command may write to the debate."""
-    with subprocess.Popen([sys.executable, "-m", "debate_orchestrator", "step", J, "--wait", "60"]) as waiting:
-        time.sleep(1)
-        asked = debate("floor", J, "What does it cost?", "--to", "b")
-        puppets.answer(opened["turns"])
-        code = waiting.wait(60)
-
-    assert (asked.code, code) == (0, 0)
 
 
 def test_no_brief_holds_a_key(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,10 @@ import pytest
 from conftest import Run
 
 from debate_orchestrator.cli import step
+from debate_orchestrator.core.events import QuestionAsked
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.host import turns_folder
-from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal import JournalWriter, read
 
 J = "report.journal.jsonl"
 
@@ -66,6 +67,20 @@ def test_one_step_takes_what_was_given_before_and_during_its_wait(
     assert [one["turn"] for one in ran.json["accepted"]] == [given["turn"], filed["turn"]]
     assert ran.code == 2 and len(ran.json["complaints"]) == 1 and "9.opening.a" in ran.json["complaints"][0]
     assert "missing" not in ran.json and ran.json["turns"]
+
+
+def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a step waits, another command may write to the debate."""
+    question = QuestionAsked(question="What does it cost?", to=("b",))
+
+    def wait(*_: object) -> None:
+        with JournalWriter(J) as journal:
+            journal.append(question)
+        puppets.answer(opened["turns"])
+
+    monkeypatch.setattr(step, "wait", wait)
+    assert debate("step", J, "--wait", "60").code == 0
+    assert question in read(J).events and fold(read(J).events).replies
 
 
 def test_a_journal_that_was_cut_during_a_wait(

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from human_turns import Script
 from persons import BACK, BEST, TOPIC, SetupResult, run_setup
 
 from debate_orchestrator.providers.discovery import FoundModels, ModelSource
 from debate_orchestrator.terminal.prompt import Prompter, Question
+from debate_orchestrator.util.terminal_text import Back
 
 CLAUDE = ModelSource(spec="command:claude -p", ready=True, about="claude is installed")
 LOCAL = ModelSource(spec="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
@@ -20,9 +22,10 @@ STAND_INS = {seat: f"rehearse:{model}" for seat, model in BEST.items()}
 
 def held_by(*keys: str, found: FoundModels) -> SetupResult:
     """A conversation whose moderator has no key: it is refused at once, where a server would be waited for."""
+    script = Script(*(Back() if key == BACK else key for key in keys))
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("OPENROUTER_API_KEY", raising=False)
-        return run_setup(*keys, found=found, moderator="openrouter:vendor/model")
+        return run_setup(script=script, found=found, moderator="openrouter:vendor/model")
 
 
 def cast(*keys: str, found: FoundModels = FULL) -> Any:

@@ -154,7 +154,8 @@ class TestMore:
         """With another format every answer stays that it takes too; one that it does not take is told, and the
         default of a format is its own."""
         more = ("more", "rounds", *rounds) if rounds else ()
-        held = run_setup(*SETUP, *more, "more", "strictness", "lenient", "more", "format", "panel", "yes")
+        keys = (*SETUP, *more, "more", "strictness", "lenient", "more", "format", "panel", "yes")
+        held = run_setup(script=Script(*keys))
 
         assert held.ended == "confirmed" and held.state.answers["rounds"] == expected
         assert held.text.count("rounds: '8'") == told
@@ -171,7 +172,7 @@ class TestMore:
                 raise BadSettings(["one complaint", "another"])
             return DebateFiles.of_output(state.answers["output"])
 
-        held = run_setup(*SETUP, "yes", "", "rounds", "2", "yes", check=check)
+        held = run_setup(script=Script(*SETUP, "yes", "", "rounds", "2", "yes"), check=check)
 
         assert "one complaint another" in held.text and "Choose one of: 1 more, 2 later." in held.text
         assert held.ended == "confirmed"
