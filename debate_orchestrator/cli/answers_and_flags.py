@@ -36,13 +36,7 @@ from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import ModeratorTask, Ready, load, read_file, with_answers, with_progress
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import (
-    MAX_SIZE,
-    error_text,
-    name_of,
-    parse_mapping,
-    read_mapping_with_lines,
-)
+from debate_orchestrator.util.data import MAX_SIZE, error_text, name_of, parse_mapping, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.model_spec import HOST

@@ -31,13 +31,7 @@ from debate_orchestrator.core.phases import (
     judge_seats,
 )
 from debate_orchestrator.core.reply import Count, EstimatedCost, Reply, short_enough
-from debate_orchestrator.core.settings import (
-    MAX_COST,
-    MAX_ISSUES,
-    MAX_JUDGES,
-    MAX_TOPIC_LENGTH,
-    Settings,
-)
+from debate_orchestrator.core.settings import MAX_COST, MAX_ISSUES, MAX_JUDGES, MAX_TOPIC_LENGTH, Settings
 from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, JournaledModel, Text
 
 NONCE_PATTERN = r"^[A-Za-z0-9]{1,64}$"

@@ -24,14 +24,7 @@ from debate_orchestrator.providers.provider import Provider, call_provider
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import ModeratorTask, SetupProgress, SetupState
 from debate_orchestrator.util import coroutines, model_spec
-from debate_orchestrator.util.errors import (
-    BadReply,
-    BadSettings,
-    ExternalError,
-    Paused,
-    ProviderFailed,
-    TransientError,
-)
+from debate_orchestrator.util.errors import BadReply, BadSettings, ExternalError, Paused, ProviderFailed, TransientError
 from debate_orchestrator.util.messages import Notify
 from debate_orchestrator.util.numbers import plural
 

@@ -11,7 +11,6 @@ import shutil
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief, earlier_speech
 from debate_orchestrator.providers import call_errors
 from debate_orchestrator.providers.limits import LIMITS
@@ -30,11 +29,11 @@ _HINT = (
 class Command(Provider):
     """One program, which is run for each turn."""
 
-    def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
+    def __init__(self, spec: str, current: CurrentState, permissions: Permissions):
         self.name = spec
         self._words = shlex.split(spec.partition(":")[2])
-        self._limit = max(1.0, LIMITS.program_seconds * debate.retry_for / LIMITS.retry_for)
-        self._nonce = debate.opened.nonce
+        self._limit = max(1.0, LIMITS.program_seconds * current.state.retry_for / LIMITS.retry_for)
+        self._nonce = current.state.opened.nonce
         self._permissions = permissions
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
@@ -102,5 +101,4 @@ def problem(spec: str) -> str | None:
     return None
 
 
-def provider(spec: str, current: CurrentState, permissions: Permissions) -> Command:
-    return Command(spec, current.state, permissions)
+provider = Command

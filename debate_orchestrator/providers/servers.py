@@ -10,7 +10,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -38,9 +37,9 @@ class ModelServer(NamedTuple):
     needs_key: bool
     """Whether a call without a key is useless."""
 
-    def key(self, environment: Mapping[str, str] = os.environ) -> str | None:
+    def key(self) -> str | None:
         """The key, if one is set. ProviderFailed as `key`."""
-        return next((value for name in self.key_variables if (value := key(name, environment))), None)
+        return next((value for name in self.key_variables if (value := key(name))), None)
 
     @property
     def has_key(self) -> bool:
@@ -59,23 +58,23 @@ def without_secrets(url: str) -> str:
     return scheme + slashes + rest.rpartition("@")[2]
 
 
-def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
+def key(name: str) -> str | None:
     """The key in an environment variable, without hidden characters and the white space about it; None if there is
     none. ProviderFailed if it has characters that no header of a request can hold."""
-    value = _value(name, environment)
+    value = _value(name)
     if not (value.isascii() and value.isprintable()):
         problem = f"The key in {name} can't be sent: it is not one line of printable ASCII characters."
         raise ProviderFailed(problem, hint=f"set {name} again, as the vendor shows the key")
     return value or None
 
 
-def is_set(name: str, environment: Mapping[str, str] = os.environ) -> bool:
+def is_set(name: str) -> bool:
     """Whether an environment variable holds a key, also one that can't be sent."""
-    return bool(_value(name, environment))
+    return bool(_value(name))
 
 
-def _value(name: str, environment: Mapping[str, str]) -> str:
-    return UNSEEN.sub("", environment.get(name, "")).strip()
+def _value(name: str) -> str:
+    return UNSEEN.sub("", os.environ.get(name, "")).strip()
 
 
 def credentials(api: Api) -> str | None:

@@ -12,15 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from debate_orchestrator.reports.reviews import (
-    DRAFT,
-    MAX_SIZE,
-    SUFFIX,
-    parse_ballot,
-    path_of,
-    read_ballots,
-    stem_of,
-)
+from debate_orchestrator.reports.reviews import DRAFT, MAX_SIZE, SUFFIX, parse_ballot, path_of, read_ballots, stem_of
 from debate_orchestrator.storage.files import encoded, encoded_as_typed, make_folder, write_atomic, write_new
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr

@@ -302,7 +302,7 @@ class SetupQuestions:
     def mark_asked(self, state: SetupState, *questions: SetupQuestion) -> SetupState:
         return with_progress(state, asked={question.key: question.text for question in questions})
 
-    def answer(self, state: SetupState, key: str, value: str, origin: AnswerOrigin = "user") -> SetupState:
+    def answer(self, state: SetupState, key: str, value: str) -> SetupState:
         """The state with one more answer. An earlier answer may be given again: what depended on it is asked again,
         and if it is the same, nothing is. Raises BadSettings if the answer can't be taken."""
         text = value.strip()
@@ -320,6 +320,7 @@ class SetupQuestions:
                 return state
             raise BadSettings(f"{key}: its question was answered.", hint=f"a new answer to {_RESTATED_BY[key]}")
         wording = self.words.questions[key]
+        origin: AnswerOrigin = "user"
         if self._choices(key) or wording.default:
             text = _OPTION_SUFFIX.sub("", text).strip()
         if text.lower() == "default" and wording.default:

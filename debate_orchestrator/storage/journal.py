@@ -21,14 +21,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.storage.files import append_line, sync_folder, take_lock, write_errors
-from debate_orchestrator.storage.journal_lines import (
-    BEGINNING,
-    Entry,
-    JournalContents,
-    make_line,
-    parse,
-    stated_hash,
-)
+from debate_orchestrator.storage.journal_lines import BEGINNING, Entry, JournalContents, make_line, parse, stated_hash
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import (
     error_text,

@@ -28,12 +28,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.setup.state import (
-    QuestionText,
-    SetupFile,
-    SetupState,
-    with_progress,
-)
+from debate_orchestrator.setup.state import QuestionText, SetupFile, SetupState, with_progress
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, state_folder
 from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, unknown_choice

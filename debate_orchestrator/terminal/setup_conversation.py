@@ -28,12 +28,7 @@ from debate_orchestrator.setup.state import (
 )
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
-from debate_orchestrator.terminal.setup_base import (
-    SetupBase,
-    cast_text,
-    paid_calls,
-    stated_cast,
-)
+from debate_orchestrator.terminal.setup_base import SetupBase, cast_text, paid_calls, stated_cast
 from debate_orchestrator.terminal.setup_cast import CastQuestions
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError

@@ -133,7 +133,7 @@ class _Votes(NamedTuple):
         return counted.reshape(-1, 3).astype(np.float64)
 
 
-def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0) -> Fit | None:
+def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
     """The fit to the votes on these debates; None without a vote between known models. Needs the extra `tournament`.
     BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all; and if a single
     fit takes more than `_MAX_WORK`. Where all draws would, fewer are taken."""
@@ -151,7 +151,7 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
     data = _as_numbers(rated_votes)
     model = _Model(data, *_identified(data))
     best = _best(data, model)
-    draws = _bootstrap(data, model, best, seed)
+    draws = _bootstrap(data, model, best)
     bounds = np.full((2, model.size), np.nan)
     if len(draws):
         usable = ~np.isnan(draws).all(axis=0)  # no draw may hold a model
@@ -311,12 +311,12 @@ def _best(data: _Votes, model: _Model) -> Floats:
         raise BadFile(problem) from None
 
 
-def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
+def _bootstrap(data: _Votes, model: _Model, best: Floats) -> Floats:
     """Parameters by draw: NaN for models and judges without a vote in it; no row if there is one cluster, or if
     fewer than `_MIN_DRAWS` can be taken."""
     import numpy as np
 
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     draws = []
     for _ in range(_DRAW_COUNT if data.clusters > 1 else 0):
         weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
