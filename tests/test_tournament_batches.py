@@ -139,7 +139,7 @@ def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
     held = contests.tournament(topics=1, rehearse=False)
     stopped(held, server)
     begun = len(server.batch_paid)
-    run = contests.run_tournament(held, batches=batches(held, collects=False))
+    run = contests.run_tournament(held, batches=batches(held, creates_batches=False))
 
     assert set(statuses(run)) == {"complete"} and len(server.batch_paid) == begun
     assert len(server.requests) == len(held.schedule) * CALLS - begun == calls_of(held) - begun

@@ -334,7 +334,7 @@ class _Form(NamedTuple):
         complete = True
         for name, field in fields.items():
             if first is not None and first.field_path == (*field_path, name):
-                values[name] = yield from self.leaf(first)
+                values[name] = yield from self.answered(first)
             elif siblings.applies(field):
                 values[name] = yield from self.field(field, (*field_path, name))
             else:
@@ -346,11 +346,11 @@ class _Form(NamedTuple):
     def field(self, field: Field, field_path: FieldPath) -> FormGenerator:
         """A field that is to be filled in. An empty list of choices will not do where it depends on other fields."""
         if field.per_issue and field.kind == "choice":
-            return (yield from self.leaf(FormQuestion(field_path, field, field.about, may_be_empty=True)))
+            return (yield from self.answered(FormQuestion(field_path, field, field.about, may_be_empty=True)))
         keys = field.keys(self.shape_context) or (self.shape_context.sides if field.kind == "scores" else ())
         if field.optional and (keys or field.kind == "record"):
             whether_any = FormQuestion((*field_path, WHETHER_ANY), Field(kind="flag"), field.about)
-            answer = yield from self.leaf(whether_any)
+            answer = yield from self.answered(whether_any)
             if answer is not True:
                 return None if answer is False else _MISSING
         if not keys:
@@ -370,7 +370,7 @@ class _Form(NamedTuple):
             return (yield from self._list(field, field_path))
         bare = field.model_copy(update={"only_if": {}, "unless": {}})
         empty = field.optional or (field.kind == "choices" and not must)
-        return (yield from self.leaf(FormQuestion(field_path, bare, field.about, empty)))
+        return (yield from self.answered(FormQuestion(field_path, bare, field.about, empty)))
 
     def _list(self, field: Field, field_path: FieldPath) -> FormGenerator:
         """Item after item, until the first question of one is left empty; of records that may well begin with nothing,
@@ -383,12 +383,12 @@ class _Form(NamedTuple):
                 question = FormQuestion(
                     item_path, Field(kind="text", optional=True), field.about, True, True, missing_count
                 )
-                item = yield from self.leaf(question)
+                item = yield from self.answered(question)
                 if item is None or item is _MISSING:
                     return items if item is None else _MISSING
             else:
                 question = self._first(field, item_path)._replace(lacking=missing_count)
-                value = _run(self.leaf(question))
+                value = _run(self.answered(question))
                 if value is None or value is False or value is _MISSING:
                     yield question
                     return _MISSING if value is _MISSING else items
@@ -409,7 +409,7 @@ class _Form(NamedTuple):
         about = "; ".join(part for part in (field.about, first.about) if part)
         return FormQuestion((*item_path, name), first, about, True, True)
 
-    def leaf(self, question: FormQuestion) -> FormGenerator:
+    def answered(self, question: FormQuestion) -> FormGenerator:
         yield question
         valid = has_valid_answer(question, self.shape_context, self.entered)
         return parse_answer(question, self.shape_context, self.entered[question.field_path]) if valid else _MISSING

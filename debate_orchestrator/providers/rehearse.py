@@ -89,9 +89,9 @@ def provider(spec: str, current: CurrentState, permissions: Permissions) -> Rehe
     return Rehearsal(spec, current)
 
 
-def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
-    """The stand-in's reply to a turn that is due or taken. `prefer` gives the choices and flags that it makes, by the
-    names of their fields. A mirrored turn gets the same verdict on the positions as the original one."""
+def reply_for(debate: DebateState, turn: Turn, preferred_values: Mapping[str, str | bool] = {}) -> str:
+    """The stand-in's reply to a turn that is due or taken. `preferred_values` gives the choices and flags that it
+    makes, by their fields. A mirrored turn gets the same verdict on the positions as the original one."""
     shape = debate.shape(turn)
     if shape is None:
         name = debate.format.name_of(turn.seat)
@@ -102,11 +102,11 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
     totals = tally.totals(debate)
     gap = score_gap(totals)
     strength = "decisive" if gap is not None and gap > DECISIVE else "narrow"
-    preferred = {"winner": leader(totals), "strength": strength, **prefer}
+    preferred = {"winner": leader(totals), "strength": strength, **preferred_values}
     original = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
     shape_context = schedule.shape_context(debate, original)
     if turn.role == RAPPORTEUR:
-        reply = _rapporteur_reply(debate, shape, shape_context, turn, prefer)
+        reply = _rapporteur_reply(debate, shape, shape_context, turn, preferred_values)
     else:
         ballot = Filler(shape_context, preferred).reply(shape, original.id)
         reply = debate.mirror.structured_reply(shape, ballot) if turn.mirrored else ballot
@@ -118,12 +118,12 @@ def _rapporteur_reply(
     shape: Mapping[str, Field],
     shape_context: ShapeContext,
     turn: Turn,
-    prefer: Mapping[str, str | bool],
+    preferred_values: Mapping[str, str | bool],
 ) -> dict[str, Any]:
     """The rapporteur's reply: a list of issues, advice, a check that finds nothing unless that is preferred, or a
     decision brief that the record supports."""
     reply = Filler(shape_context, {"mark": "not challenged"}, _WORDS_OF_A_REPORT).reply(shape, turn.id)
-    if "findings" in reply and not prefer.get("findings"):
+    if "findings" in reply and not preferred_values.get("findings"):
         reply["findings"] = []
     if "recommendation" in reply:
         speeches = [entry for entry in schedule.turns_heard(debate, turn) if entry.speaking]
@@ -140,9 +140,11 @@ def _rapporteur_reply(
 class Filler:
     """Fills in one structured reply."""
 
-    def __init__(self, shape_context: ShapeContext, prefer: Mapping[str, str | bool], words: int = _WORDS_OF_A_FIELD):
-        """`prefer` has the choices and flags that are made, by the names of their fields; a text has up to `words`."""
-        self._context, self._prefer, self._words = shape_context, prefer, words
+    def __init__(
+        self, shape_context: ShapeContext, preferred_values: Mapping[str, str | bool], words: int = _WORDS_OF_A_FIELD
+    ):
+        """`preferred_values` has the choices and flags that are made, by their fields; a text has up to `words`."""
+        self._context, self._preferred_values, self._words = shape_context, preferred_values, words
         self._value_count = 0
         """Values so far."""
 
@@ -158,7 +160,7 @@ class Filler:
                 values[name] = empty_value(field)  # so that fields that depend on each other come to an end
                 conditions = {other: value(other) for other in (*field.only_if, *field.unless) if other in fields}
                 if applies(field, conditions) and not field.optional:
-                    preferred = self._prefer.get(name)
+                    preferred = self._preferred_values.get(name)
                     if name == "winner" and "scores" in fields:
                         preferred = leader({side: sum(points.values()) for side, points in value("scores").items()})
                     values[name] = self._value(field, f"{seed_text}, {name}", preferred)

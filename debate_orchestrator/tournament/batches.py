@@ -58,15 +58,15 @@ class Batches:
         self,
         folder: str,
         *,
-        collects: bool = True,
+        creates_batches: bool = True,
         permissions: Permissions = NO_PERMISSIONS,
         on_note: Callable[[str], None] = lambda note: None,
         quiet_seconds: float = QUIET_SECONDS,
         first_poll: float = FIRST_POLL_SECONDS,
     ):
-        """Without `collects` no new batch is created, and only results of earlier ones are taken. Raises as
+        """Without `creates_batches` no new batch is created, and only results of earlier ones are taken. Raises as
         `BatchFile`."""
-        self.collects, self._permissions, self._on_note = collects, permissions, on_note
+        self.creates_batches, self._permissions, self._on_note = creates_batches, permissions, on_note
         self._quiet_seconds, self._first_poll = quiet_seconds, first_poll
         self._file = BatchFile(folder)
         self._apis: dict[str, BatchApi] = {}
@@ -294,7 +294,7 @@ class BatchedProvider(Provider):
     """A provider of one debate whose calls go into batches: all but searches, and turns of which a call failed."""
 
     def __init__(self, direct: Provider, source: BatchApi, current: CurrentState, batches: Batches):
-        self.name, self.caches = direct.name, direct.caches and not batches.collects
+        self.name, self.caches = direct.name, direct.caches and not batches.creates_batches
         self._direct, self._source, self._current, self._batches = direct, source, current, batches
         self._stop = asyncio.Event()
 
@@ -315,7 +315,9 @@ class BatchedProvider(Provider):
     def in_batch(self, brief: Brief) -> bool:
         failed = self._current.state.failed_calls(brief.turn_id)
         is_retry = any(call.spec == self.name and call.wait is not None for call in failed)
-        return self._batches.knows(self._id(brief)) or (self._batches.collects and not brief.search and not is_retry)
+        return self._batches.knows(self._id(brief)) or (
+            self._batches.creates_batches and not brief.search and not is_retry
+        )
 
     def in_sent_batch(self, brief: Brief) -> bool:
         return self._pending_intent(brief) is not None and self._batches.knows(self._id(brief))

@@ -139,14 +139,16 @@ class TournamentRun:
         retry_failed: bool = False,
         on_change: OnChange = lambda scheduled, debate_status, event: None,
         batches: Batches | None = None,
-        wrap: Callable[[str, Mapping[str, Provider]], Mapping[str, Provider]] = lambda debate_id, providers: providers,
+        wrap_providers: Callable[[str, Mapping[str, Provider]], Mapping[str, Provider]] = lambda debate_id, providers: (
+            providers
+        ),
     ):
         """Without a `store` journals are files in the folder. `batches` are closed at the end of `run`.
-        `wrap` gets a debate's id and its providers, and returns those that are called."""
+        `wrap_providers` gets a debate's id and its providers, and returns those that are called."""
         self.tournament, self._store = tournament, store or FileJournals(tournament)
         self._permissions, self._concurrency, self._retry_failed = permissions, concurrency, retry_failed
         self._on_change = on_change
-        self._batches, self._wrap = batches, wrap
+        self._batches, self._wrap_providers = batches, wrap_providers
         self.limiters = Limiters(tournament.spec)
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.statuses: dict[str, DebateStatus] = {}
@@ -284,7 +286,7 @@ class TournamentRun:
 
         pages_folder = self._store.pages_folder(scheduled.id)
         plain = casting.make_providers(session.current, pages_folder, self._permissions)
-        providers = self._wrap(scheduled.id, self.limiters.wrap_providers(plain))
+        providers = self._wrap_providers(scheduled.id, self.limiters.wrap_providers(plain))
         if self._batches is not None:
             providers = self._batches.wrap_providers(plain, providers, session.current)
         reserve = self._reserve(scheduled, session.journal.events)

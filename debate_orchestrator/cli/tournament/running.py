@@ -176,7 +176,7 @@ def _batches(tournament: Tournament, arguments: argparse.Namespace) -> Batches |
         return None
     on_note = (lambda note: None) if arguments.quiet else print_status
     return Batches(
-        tournament.folder, collects=arguments.batch, permissions=flags.permissions_of(arguments), on_note=on_note
+        tournament.folder, creates_batches=arguments.batch, permissions=flags.permissions_of(arguments), on_note=on_note
     )
 
 

@@ -308,7 +308,7 @@ class Worker:
             permissions=self._permissions,
             retry_failed=retry_failed,
             on_change=self._on_change,
-            wrap=budget.wrap_providers,
+            wrap_providers=budget.wrap_providers,
         )
         self._runs.append(run)
         self._passes[tournament] = _Pass(
