@@ -121,7 +121,7 @@ def test_no_more_is_read_than_is_allowed(site: Site, say: bytes | Callable[[sock
     """An answer that is too large, has no end or unpacks to too much is given up while it comes."""
     site.says["/"] = say
 
-    assert ends(site, largest=300_000) == "it is larger than 0.3 MB"
+    assert ends(site, max_bytes=300_000) == "it is larger than 0.3 MB"
 
 
 def test_a_bomb_is_never_unpacked(site: Site) -> None:
@@ -129,7 +129,7 @@ def test_a_bomb_is_never_unpacked(site: Site) -> None:
     site.says["/"] = packed(b"\0" * 60_000_000)
     tracemalloc.start()
     try:
-        ends(site, largest=300_000)
+        ends(site, max_bytes=300_000)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()

@@ -225,9 +225,9 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
     if side is None:
         yield f"it is marked {mark}, and no side is named that put it forward."
         return
-    other, cited = _other(debate, side), set(reason["turns"])
-    side_name, other_name = side.upper(), other.upper()
-    challenges = _challenges(debate, side, other)
+    other_side, cited = _other(debate, side), set(reason["turns"])
+    side_name, other_name = side.upper(), other_side.upper()
+    challenges = _challenges(debate, side, other_side)
     if mark not in (possible := marks_possible(debate, side)):
         why = _why_impossible(debate, mark, side, challenged=bool(challenges))
         yield f"it is marked {mark}, and {why}: {' or '.join(possible or (NOT_ARGUED,))}."
@@ -235,7 +235,7 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
         if not any(turn.rpartition(".")[2] == side for turn in cited):
             yield f"it is marked {mark}, and no turn of {side_name} is cited, where {side_name} would have said it."
     elif mark == "held":
-        if not cited & _answering_turns(debate, other, side, cited & challenges):
+        if not cited & _answering_turns(debate, other_side, side, cited & challenges):
             where = f"cite where {other_name} challenged it and where {side_name} answered, after that"
             yield f"it is marked held: {where}."
     elif not cited & challenges:
@@ -256,32 +256,35 @@ def _why_impossible(debate: DebateState, mark: str, side: str, *, challenged: bo
 
 def marks_possible(debate: DebateState, side: str) -> tuple[str, ...]:
     """The marks that a point of a side can have, by which turns could answer which, and by who conceded."""
-    other = _other(debate, side)
-    challenges = _challenges(debate, side, other)
+    other_side = _other(debate, side)
+    challenges = _challenges(debate, side, other_side)
     challenged_marks = ("granted", "weakened") if challenges else ()
-    held_marks = ("held",) if _answering_turns(debate, other, side, challenges) else ()
+    held_marks = ("held",) if _answering_turns(debate, other_side, side, challenges) else ()
     unchallenged_marks = () if side in tally.sides_conceded(debate) else (NOT_CHALLENGED,)
     return (*held_marks, *challenged_marks, *unchallenged_marks)
 
 
-def _challenges(debate: DebateState, side: str, other: str) -> set[str]:
-    """The speeches in which `other` could challenge a point of `side`; by the earlier rules, all of its speeches."""
+def _challenges(debate: DebateState, side: str, other_side: str) -> set[str]:
+    """The speeches in which `other_side` could challenge a point of `side`; by earlier rules, all of its speeches."""
     if debate.opened.mark_rules == 1:
-        return {turn.id for turn in debate.turns.values() if turn.speaking and turn.seat == other}
-    return _answering_turns(debate, side, other)
+        return {turn.id for turn in debate.turns.values() if turn.speaking and turn.seat == other_side}
+    return _answering_turns(debate, side, other_side)
 
 
 def _other(debate: DebateState, side: str) -> str:
     return next((name for name in debate.format.sides if name != side), side)
 
 
-def _answering_turns(debate: DebateState, side: str, other: str, among: Collection[str] | None = None) -> set[str]:
-    """The speeches of `other` that could answer `side`: it had heard one of its speeches, of those `among` these."""
+def _answering_turns(debate: DebateState, side: str, other_side: str, among: Collection[str] | None = None) -> set[str]:
+    """The speeches of `other_side` that could answer `side`: it had heard a speech of it, of those `among` these."""
     has_heard, answering = False, set()
     for stage in debate.stages:
-        answering |= {turn.id for turn in stage if has_heard and turn.speaking and turn.seat == other}
+        answering |= {turn.id for turn in stage if has_heard and turn.speaking and turn.seat == other_side}
         has_heard = has_heard or any(
-            turn.speaking and turn.seat == side and other in turn.phase.heard_by and (among is None or turn.id in among)
+            turn.speaking
+            and turn.seat == side
+            and other_side in turn.phase.heard_by
+            and (among is None or turn.id in among)
             for turn in stage
         )
     return answering

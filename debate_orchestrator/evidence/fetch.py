@@ -106,11 +106,11 @@ class _CheckedResolver(AbstractResolver):
 
 
 async def get(
-    address: ParsedUrl, accept: str, largest: int, *, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext
+    address: ParsedUrl, accept: str, max_bytes: int, *, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext
 ) -> Response:
     """The response to a GET of `address`, whose host must be checked if it is an IP address. Raises Blocked as
     `resolve`, and Unreachable if no server answers, or what comes is not HTTP, breaks off, is packed in a way that was
-    not asked for, or has a body of more than `largest` bytes."""
+    not asked for, or has a body of more than `max_bytes` bytes."""
     connector = aiohttp.TCPConnector(
         resolver=_CheckedResolver(resolver, allowed), use_dns_cache=False, force_close=True, ssl=tls
     )
@@ -124,7 +124,7 @@ async def get(
     try:
         async with session, session.get(URL(str(address), encoded=True), allow_redirects=False) as response:
             headers = response.headers
-            body = await _body(response, largest) if response.status == 200 else b""
+            body = await _body(response, max_bytes) if response.status == 200 else b""
             return Response(response.status, headers.get("Content-Type", ""), headers.get("Location", ""), body)
     except aiohttp.ClientConnectorCertificateError:
         raise Unreachable("the host's certificate is not trusted") from None
@@ -134,26 +134,26 @@ async def get(
         raise Unreachable("the answer broke off, or is not HTTP") from None
 
 
-async def _body(response: aiohttp.ClientResponse, largest: int) -> bytes:
+async def _body(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     packing = response.headers.get("Content-Encoding", "").strip().lower()
     if packing not in ("", "identity", "gzip", "x-gzip"):
         raise Unreachable("it came in a compression that was not asked for")
     body = bytearray()
     async for piece in response.content.iter_any():
         body += piece
-        if len(body) > largest:
+        if len(body) > max_bytes:
             break
     else:
         if packing.endswith("gzip") and body:
             unpack = zlib.decompressobj(16 + zlib.MAX_WBITS)
             try:
-                body = bytearray(unpack.decompress(bytes(body), largest + 1))
+                body = bytearray(unpack.decompress(bytes(body), max_bytes + 1))
             except zlib.error:
                 raise Unreachable("its compressed data is damaged") from None
-            if not unpack.eof and len(body) <= largest:
+            if not unpack.eof and len(body) <= max_bytes:
                 raise Unreachable("the answer broke off, or is not HTTP")
-    if len(body) > largest:
-        raise Unreachable(f"it is larger than {largest / 1e6:g} MB")
+    if len(body) > max_bytes:
+        raise Unreachable(f"it is larger than {max_bytes / 1e6:g} MB")
     return bytes(body)
 
 
@@ -205,11 +205,11 @@ class Fetcher:
         ports: frozenset[int] = addresses.PORTS,
         trust: ssl.SSLContext | None = None,
         seconds: float = SECONDS,
-        largest: int = MAX_SIZE,
+        max_bytes: int = MAX_SIZE,
     ):
         self._resolver, self._allowed, self._ports = resolver, allowed, ports
         self._trust = trust
-        self._seconds, self._largest = seconds, largest
+        self._seconds, self._largest = seconds, max_bytes
         self._request_slots = asyncio.Semaphore(MAX_REQUESTS)
         self._host_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots: dict[str, RobotsRules | Blocked] = {}
@@ -236,7 +236,7 @@ class Fetcher:
         return FetchedPage(str(final), kind, charset[1] if charset else "", response.body, tuple(map(str, earlier)))
 
     async def _follow(
-        self, address: ParsedUrl, accept: str, largest: int, *, obey_robots: bool
+        self, address: ParsedUrl, accept: str, max_bytes: int, *, obey_robots: bool
     ) -> tuple[list[ParsedUrl], Response]:
         """The response at the end of the redirects, and the addresses on the way, its own last. Errors say where."""
         requested = [address]
@@ -245,7 +245,7 @@ class Fetcher:
                 if obey_robots:
                     await self._check_robots(address)
                 response = await get(
-                    address, accept, largest, resolver=self._resolver, allowed=self._allowed, tls=self._context
+                    address, accept, max_bytes, resolver=self._resolver, allowed=self._allowed, tls=self._context
                 )
                 if response.status not in _MOVED or not response.location:
                     return requested, response

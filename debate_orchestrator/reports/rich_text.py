@@ -99,9 +99,9 @@ class PhraseTable(NamedTuple):
     rows: tuple[tuple[Phrase, ...], ...]
 
 
-def without_empty(headers: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, keep: int = 1) -> PhraseTable:
-    """A table without the columns, after the first `keep`, in which no row has anything."""
-    columns = [n for n in range(len(headers)) if n < keep or any(row[n] for row in rows)]
+def without_empty(headers: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, kept_columns: int = 1) -> PhraseTable:
+    """A table without the columns, after the first `kept_columns`, in which no row has anything."""
+    columns = [n for n in range(len(headers)) if n < kept_columns or any(row[n] for row in rows)]
     return PhraseTable(tuple(headers[n] for n in columns), tuple(tuple(row[n] for n in columns) for row in rows))
 
 

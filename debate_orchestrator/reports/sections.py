@@ -189,7 +189,7 @@ def _votes(report: ReportModel) -> PhraseTable | None:
         return None
     rows = [_vote_row(report, place if rounds else "", vote) for place, vote in votes]
     headers = ("Round", "Judge", "Original" if shown_mirrored else "Vote", "Mirrored", "Stable", "Counts as")
-    return without_empty(tuple(map(phrase, headers)), rows, keep=0)
+    return without_empty(tuple(map(phrase, headers)), rows, kept_columns=0)
 
 
 def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
@@ -356,7 +356,7 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
     sentences = [phrase(f"Verified: {verified} of {len(citations)}; {report.evidence.looked_up_by}.")]
     if report.as_of:
         sentences.append(phrase("The topic binds both sides to what was known as of ", literal(report.as_of), "."))
-    return EvidenceText(without_empty(tuple(map(phrase, headers)), rows, keep=3), tuple(sentences))
+    return EvidenceText(without_empty(tuple(map(phrase, headers)), rows, kept_columns=3), tuple(sentences))
 
 
 def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:

@@ -93,7 +93,7 @@ class Seats:
         """The response to a reply for which no turn waits: the same as before if it was taken just now."""
         if self._handed_in.get(visit.request.path_params["token"]) == _reply_digest(form_data):
             return go_to(address_of(visit.request))
-        return await self._page(visit, {}, [NOT_WAITING], late=_reply_as_text(form_data))
+        return await self._page(visit, {}, [NOT_WAITING], late_reply=_reply_as_text(form_data))
 
     async def _take(
         self, visit: Visit, turn_taker: BrowserPeople, awaited_turn: AwaitedTurn, form_data: Mapping[str, str]
@@ -126,16 +126,16 @@ class Seats:
         form_data: Mapping[str, str],
         problems: list[str],
         remarks: Sequence[str] = (),
-        late: str = "",
+        late_reply: str = "",
     ) -> Response:
         """The page that `_render` makes, in a thread: a transcript may be long."""
-        page = await in_thread(lambda: self._render(visit, form_data, problems, remarks, late))
+        page = await in_thread(lambda: self._render(visit, form_data, problems, remarks, late_reply))
         return HTMLResponse(page, 422 if problems or remarks else 200)
 
     def _render(
-        self, visit: Visit, form_data: Mapping[str, str], problems: list[str], remarks: Sequence[str], late: str
+        self, visit: Visit, form_data: Mapping[str, str], problems: list[str], remarks: Sequence[str], late_reply: str
     ) -> str:
-        """The page; `late` is what was handed in for a turn that waits no longer."""
+        """The page; `late_reply` is what was handed in for a turn that waits no longer."""
         request, debate, served, awaited_turn = visit
         seat, format = request.path_params["seat"], debate.format
         side = seat if seat in format.sides else JUDGE
@@ -178,7 +178,7 @@ class Seats:
             problems=problems,
             remarks=remarks,
             remarks_digest=_digest(remarks),
-            late=late,
+            late_reply=late_reply,
             **values,
         )
 
