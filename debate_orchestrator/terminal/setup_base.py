@@ -84,7 +84,7 @@ SeatSlot = tuple[str, int]
 """A seat, and the number of those that were asked for in it before: of judges there may be several."""
 
 
-def is_free(cast: Mapping[str, Any]) -> bool:
+def calls_nothing(cast: Mapping[str, Any]) -> bool:
     """Whether no model and no program is called."""
     return not any(map(model_spec.is_called, model_spec.specs_of(cast)))
 
@@ -228,7 +228,7 @@ class SetupBase:
     def moderator(self) -> str | None:
         """The model that restates the topic and derives positions; None if none is asked."""
         cast = self.state.answers.get(_CAST, {})
-        if not self._moderates or (is_free(cast) and MODERATOR not in cast):
+        if not self._moderates or (calls_nothing(cast) and MODERATOR not in cast):
             return None
         return moderating_model(self.state.answers)
 
@@ -293,7 +293,7 @@ class SetupBase:
     def cost_outlook(self) -> str:
         """The expected cost and time of the debate, in a sentence; empty if they are unknown."""
         cast = self.state.answers[_CAST]
-        if is_free(cast) and not self.rehearses:
+        if calls_nothing(cast) and not self.rehearses:
             return self.texts.messages["free"]
         key = "rehearses" if self.rehearses else "takes"
         try:
