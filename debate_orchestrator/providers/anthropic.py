@@ -304,6 +304,7 @@ class MessagesReply(api.ApiReply):
                 self._count(api.field(event, "usage"), is_last=True)
             case "message_stop":
                 self.is_over = True
+                self.usage = self.usage if self._output_counted else None  # what it cost is not known
         return []
 
     def _start(self, index: int, block: Any) -> list[str]:
@@ -392,7 +393,7 @@ class MessagesReply(api.ApiReply):
             output=counts.get("output_tokens", 0),
             searches=counts.get("web_search_requests", 0),
         )
-        self.usage = this_request if "input_tokens" in counts and self._output_counted else None
+        self.usage = this_request if "input_tokens" in counts else None
         if self._before is not None and self.usage is not None:
             self.usage = _sum(self._before.usage, this_request)
 
