@@ -257,7 +257,8 @@ def test_output_that_is_not_counted_has_no_price() -> None:
     back what was counted."""
     begins = begun(output_tokens=1)
     for uncounted in (ended(output_tokens=None), ended(output_tokens="5"), ended(output_tokens=10**15)):
-        assert heard(begins, said("One."), *uncounted).reply(SPEC).cost is None
+        answer = heard(begins, said("One."), *uncounted)
+        assert answer.reply(SPEC).cost is None and heard(begins, *ended(), before=answer).reply(SPEC).cost is None
     counted = heard(begins, said("One."), begun(input_tokens=0), *ended(output_tokens=0), *ended()).reply(SPEC)
     assert counted.usage and (counted.usage.uncached_input, counted.usage.output) == (10, 5)
 

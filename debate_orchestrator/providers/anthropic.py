@@ -267,7 +267,7 @@ class MessagesReply(api.ApiReply):
         self._added: dict[int, dict[str, list[str]]] = {}
         """Index to field to what was added to it since. Joined at the end: adding to a string copies it each time."""
         self._cited: list[FoundPage] = []
-        self._counts, self._output_counted = dict[str, int](), False
+        self._counts, self.has_last_count = dict[str, int](), False
         self._before, self.requests, self._is_recorded = before, 1, False
         if before is not None:
             self.usage, self.requests = before.usage, before.requests + 1
@@ -370,7 +370,8 @@ class MessagesReply(api.ApiReply):
 
     def _count(self, usage: Any, *, is_last: bool = False) -> None:
         """Takes the counts of an event, each of which is the sum so far. Only the last event has counted the output."""
-        self._output_counted |= is_last and api.count_field(usage, "output_tokens") is not None
+        if is_last and api.count_field(usage, "output_tokens") is not None:
+            self.has_last_count = self._before is None or self._before.has_last_count
         cache_creation, tools = api.field(usage, "cache_creation"), api.field(usage, "server_tool_use")
         for holder, name in (
             (usage, "input_tokens"),
@@ -411,7 +412,7 @@ class MessagesReply(api.ApiReply):
 
     def set_recorded(self) -> None:
         """Notes that what was received is on record with an error: what continues it counts only its own tokens."""
-        self._is_recorded, self.usage = True, Usage()
+        self._is_recorded, self.usage, self.has_last_count = True, Usage(), True
 
     @property
     def text(self) -> str:

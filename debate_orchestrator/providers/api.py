@@ -70,6 +70,8 @@ class ApiReply:
         self.model: str | None = None
         self.usage: Usage | None = None
         """The tokens that the server counted; None if it counted none."""
+        self.has_last_count = True
+        """Whether `usage` is the count at the end of the reply, by which it has a price."""
         self.cost: float | None = None
         """The cost that the server gives, in US dollars."""
 
@@ -95,8 +97,9 @@ class ApiReply:
     def reply(self, spec: str, unsupported: tuple[str, ...] = (), *, batch: bool = False) -> Reply:
         """This as the `Reply` of that seat, priced as one of a batch if it is. A cost that the server reports is
         believed. The cost of a reply whose stream was closed is unknown, since its tokens are counted at its end,
-        unless it is free."""
-        usage = None if self.was_cut_off and not pricing.is_free(spec) else self.usage
+        unless it is free. So is that of a reply without this last count."""
+        is_counted = self.has_last_count and not self.was_cut_off
+        usage = self.usage if is_counted or pricing.is_free(spec) else None
         cost = pricing.cost(spec, usage, batch=batch) if self.cost is None else self.cost
         if cost is not None and cost > MAX_COST:
             cost = None  # the counts of the server can't be right
