@@ -40,6 +40,7 @@ from debate_orchestrator.storage.files import make_folder, write_atomic, write_b
 from debate_orchestrator.util import confine, coroutines, sanitize
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.redact import truncate
+from debate_orchestrator.util.running_time import running_timeout
 from debate_orchestrator.util.sanitize import one_line
 
 SECONDS = 30.0
@@ -73,7 +74,7 @@ async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> P
         start_new_session=True,
     )
     try:
-        async with asyncio.timeout(SECONDS):
+        async with running_timeout(SECONDS):
             out, _ = await reader.communicate(json.dumps(task).encode() + b"\n" + page.body)
     except TimeoutError:
         raise Unreadable(f"it could not be read within {SECONDS:g} s", page.url) from None

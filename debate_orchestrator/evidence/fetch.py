@@ -30,6 +30,7 @@ from debate_orchestrator.evidence.addresses import IP, Allowed, ParsedUrl
 from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.running_time import running_timeout
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
 """A host name to its IP addresses, as text. Raises OSError if it has none."""
@@ -222,7 +223,7 @@ class Fetcher:
         address = addresses.parse(url, self._ports, self._allowed)
         async with self._host_locks[address.host], self._request_slots:
             try:
-                async with asyncio.timeout(self._seconds):
+                async with running_timeout(self._seconds):
                     (*earlier, final), response = await self._follow(address, _ACCEPT, self._largest, obey_robots=True)
             except TimeoutError:
                 raise Unreachable(f"timed out after {self._seconds:g} s", str(address)) from None

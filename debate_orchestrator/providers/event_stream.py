@@ -13,6 +13,7 @@ import httpx2
 
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.util.data import depth
+from debate_orchestrator.util.running_time import running_timeout
 
 _TOO_DEEP = f"an event nested more than {LIMITS.max_nesting} deep"
 
@@ -37,7 +38,7 @@ async def _reason(stream: httpx2.AsyncByteStream) -> bytes:
     """The beginning of an error's body, as far as it comes in time and can be read: its status says more."""
     body = bytearray()
     with suppress(TimeoutError, httpx2.TransportError):
-        async with asyncio.timeout(LIMITS.error_body_seconds):
+        async with running_timeout(LIMITS.error_body_seconds):
             async for piece in stream:
                 body += piece
                 if len(body) >= LIMITS.max_error_bytes:

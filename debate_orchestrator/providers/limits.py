@@ -6,7 +6,7 @@ thinking; not every server heeds it, so a stream is closed where its visible tex
 
 from __future__ import annotations
 
-import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,6 +15,7 @@ from typing import NamedTuple
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing, servers
+from debate_orchestrator.util.running_time import RunningTimeout, running_timeout
 from debate_orchestrator.util.sanitize import count_words
 
 MAX_LENGTH_FACTOR = 2
@@ -135,7 +136,7 @@ class Meter:
 class SilenceClock:
     """Limits one reply: the time to its first word, from one word to the next, and in total. With the usual 600 s for
     retries these are the times of `LIMITS`. They grow and shrink with it, except for the time in all, which only grows.
-    """
+    Time in which this process was stopped does not count."""
 
     def __init__(self, retry_for: float, limits: ProviderLimits = LIMITS):
         share = retry_for / limits.retry_for
@@ -146,43 +147,47 @@ class SilenceClock:
         self._total = limits.total_seconds * max(1.0, share)
         self._retry_for = retry_for
         self._began: float | None = None
+        self._stopped_before = 0.0
+        """Seconds in which the process was stopped during earlier requests."""
         self._heard_any = False
-        self._timeout: asyncio.Timeout | None = None
+        self._timeout: RunningTimeout | None = None
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """Raises TimeoutError inside after too long a silence or reply, which begins with the first of its requests."""
         self._began = time.monotonic() if self._began is None else self._began
         self._heard_any = False
-        async with asyncio.timeout(self._left(self.first_token_seconds)) as self._timeout:
-            yield
+        async with running_timeout(self._left(self.first_token_seconds)) as timeout:
+            self._timeout = timeout
+            try:
+                yield
+            finally:
+                self._stopped_before += timeout.stopped_seconds
+                self._timeout = None
 
     def check(self) -> None:
         """Raises TimeoutError once the time is over: the event loop can't between events parsed without a pause."""
-        when = self._timeout.when() if self._timeout is not None else None
-        if when is not None and when <= asyncio.get_running_loop().time():
+        if self._timeout is not None and self._timeout.is_over():
             raise TimeoutError
 
     def restart_silence(self) -> None:
         """Notes that some of the reply itself has come."""
         self._heard_any = True
-        if self._timeout is None:
-            return
-        deadline = self._timeout.when()
-        new_deadline = asyncio.get_running_loop().time() + self._left(self.silence_seconds)
-        # A reply comes in hundreds of pieces; a thousandth of the time is not worth a new timer.
-        if deadline is None or abs(new_deadline - deadline) > self.silence_seconds / 1000:
-            self._timeout.reschedule(new_deadline)
+        if self._timeout is not None:
+            self._timeout.reschedule(self._left(self.silence_seconds))
 
     def _left(self, seconds: float) -> float:
         return min(seconds, self._total - self._elapsed())
 
     def _elapsed(self) -> float:
-        return 0.0 if self._began is None else time.monotonic() - self._began
+        if self._began is None:
+            return 0.0
+        stopped = self._timeout.stopped_seconds if self._timeout is not None else 0.0
+        return time.monotonic() - self._began - self._stopped_before - stopped
 
     def timeout_reason(self) -> str:
         """The time limit that was exceeded."""
-        if self._elapsed() >= self._total:
+        if self._left(math.inf) < 0.001:
             return f"no end after {self._elapsed():,.0f} s"
         if self._heard_any:
             return f"silence for {self.silence_seconds:g} s"

@@ -23,6 +23,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.util.coroutines import cancel_later
 from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.running_time import running_timeout
 
 GRACE_SECONDS = supervisor.GRACE_SECONDS
 """Seconds that a program, and what it left running, has to end after it was asked to."""
@@ -73,9 +74,9 @@ class ProgramRun(asyncio.SubprocessProtocol):
         stderr: bool = True,
     ) -> None:
         """Hands the program a text, and waits until it has ended or has printed too much; then nothing of it is left.
-        Without `stderr`, it has that of this process. TimeoutError if it takes more seconds than that, NotRun if it
-        can't be run. Where the program has ended by itself, its output is whole, and a cancellation comes where the
-        task next waits."""
+        Without `stderr`, it has that of this process. TimeoutError if it takes more seconds than that, without those
+        in which this process was stopped; NotRun if it can't be run. Where the program has ended by itself, its output
+        is whole, and a cancellation comes where the task next waits."""
         own_end, child_end = socket.socketpair()
         with own_end:
             with child_end:
@@ -107,7 +108,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
             assert isinstance(stdin, asyncio.WriteTransport)
             stdin.write(text)
             stdin.write_eof()
-            async with asyncio.timeout(seconds):
+            async with running_timeout(seconds):
                 await asyncio.shield(self._finished)  # which takes the rest of the output also if this is cancelled
         except asyncio.CancelledError:
             ended_well = self.code == 0

@@ -1,0 +1,122 @@
+"""Limits of time count only while the process runs: what came while it was stopped is read first."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import STATED
+from leap import Leap, leaped
+from messages_server import Server
+from started import started
+
+from debate_orchestrator.core.events import CallFailed
+from debate_orchestrator.providers import limits
+from debate_orchestrator.providers.limits import LIMITS, SilenceClock
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.running_time import running_timeout
+
+J = "r.journal.jsonl"
+
+
+async def stopped(seconds: float) -> None:
+    """As if the process were stopped for so long: the loop can do nothing."""
+    await asyncio.sleep(0.01)
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, Leap)
+    loop.now += seconds
+
+
+def test_time_in_which_the_process_was_stopped_does_not_count() -> None:
+    """Neither once nor several times, but for the second up to the next look at the clock. There is a second left
+    after a stop at least."""
+
+    async def wait() -> list[float]:
+        ended = []
+        for seconds, stops in ((5.0, 0), (5.0, 1), (5.0, 3), (0.02, 1)):
+            begun = leaped()
+            with pytest.raises(TimeoutError):
+                async with running_timeout(seconds):
+                    for _ in range(stops):
+                        await stopped(100)
+                        await asyncio.sleep(0.99)
+                    await asyncio.sleep(1_000)
+            ended.append(leaped() - begun)
+        return ended
+
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        plain, once, often, short = runner.run(wait())
+    assert plain == pytest.approx(5, abs=0.001)
+    assert 104 <= once <= 105 and 302 <= often <= 305
+    assert short == pytest.approx(101, abs=0.1)
+
+
+def test_a_machine_that_is_always_late_does_not_wait_for_ever() -> None:
+    """Where each look at the clock is late, the time is over after as many of them as it has seconds."""
+
+    async def wait() -> float:
+        loop, begun = asyncio.get_running_loop(), leaped()
+        assert isinstance(loop, Leap)
+
+        def delay() -> None:
+            loop.now += 1.6
+            loop.call_later(0.001, delay)
+
+        delay()
+        with pytest.raises(TimeoutError):
+            async with running_timeout(5):
+                await asyncio.sleep(10_000)
+        return leaped() - begun
+
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        assert runner.run(wait()) < 60
+
+
+def test_a_stop_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it count in the time that a reply may take in all."""
+
+    async def listen(clock: SilenceClock) -> None:
+        async with clock.listening():
+            for _ in range(3):
+                await stopped(5_000)
+                await asyncio.sleep(0.99)
+                clock.check()
+                clock.restart_silence()
+            await asyncio.sleep(1_000)
+
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        monkeypatch.setattr(limits, "time", type("Clock", (), {"monotonic": runner.get_loop().time}))
+        clock = SilenceClock(LIMITS.retry_for)
+        with pytest.raises(TimeoutError):
+            runner.run(listen(clock))
+    assert clock.timeout_reason() == "silence for 300 s"
+
+
+@pytest.mark.slow
+def test_what_came_during_a_stop_is_taken(plain_server: Server) -> None:
+    """A model's stream and a program that end while the process is stopped, for longer than their limits, have
+    answered: nothing is asked for twice."""
+    Path("speaker.py").write_text("import sys, time\nsys.stdin.read()\ntime.sleep(1)\nprint('So it is. ' * 20)\n")
+    program = f"command:{shlex.join([sys.executable, 'speaker.py'])}"
+    plain_server.between = lambda request: 0.1
+    seats = (f"--a={program}", "--b=anthropic:m", "--judge=anthropic:m")
+    with started("run", *STATED, *seats, "--rounds=1", "--output=r.md", "--trust", "--retry-for=2") as process:
+        until = time.monotonic() + 60
+        while not plain_server.requests:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        time.sleep(0.3)
+        process.stop()
+        time.sleep(5)
+        assert plain_server.answered == 1
+        process.signal(signal.SIGCONT)
+        ended = process.end(within=120)
+    assert ended.code == 0, ended.err
+    failed = [event for event in read(J).events if isinstance(event, CallFailed)]
+    assert not failed, json.dumps([event.problem for event in failed])
