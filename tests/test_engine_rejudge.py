@@ -17,7 +17,7 @@ from speakers import Speaker, take_turns
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import EarlierDebate, Event, Opened, QuestionAsked, Rejected, Spoke
+from debate_orchestrator.core.events import EarlierDebate, Event, Opened, QuestionAsked, Reassigned, Rejected, Spoke
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import Reply
@@ -29,7 +29,7 @@ from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import casting
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.provenance import earlier_debate_report, public_speakers
+from debate_orchestrator.reports.provenance import conflicts_of_interest, earlier_debate_report, public_speakers
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
@@ -164,9 +164,55 @@ def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
     assert tally.conceding_side(debate) == "a"
 
 
+def taken_over(events: list[Event], turns: tuple[str, ...], spec: str) -> list[Event]:
+    """The events, with these turns taken by another model, and the seat of the side given to a third at the end."""
+    replaced = [
+        event.model_copy(update={"reply": event.reply.model_copy(update={"spec": spec})})
+        if isinstance(event, Spoke) and event.turn_id in turns
+        else event
+        for event in events
+    ]
+    after = [n for n, event in enumerate(replaced, start=1) if isinstance(event, Spoke)][-1]
+    given_away = [Reassigned(seat="a", specs=("rehearse",))] if after < len(events) else []
+    return [*replaced[:after], *given_away, *replaced[after:]]
+
+
+@pytest.mark.parametrize("format", ["adversarial", "conversation"])
+def test_the_speakers_of_then_are_those_who_spoke(format: str) -> None:
+    """Of a side that was taken over, everyone who spoke for it is named, in a judging of the judging too, and none who
+    was given the seat after its last turn. A judge who is one of them has a conflict of interest."""
+    cast = {"a": ("command:one x",), "b": ("command:two",), "judge": ("host",)}
+    if format == "adversarial":
+        events, first = play_events(rounds=2, cast=cast), "1.opening.a"
+    else:
+        events, first = conversation({}, rounds=2, specs=cast), "1.argument.a"
+    events = taken_over(events, (first,), "command:before y")
+    opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", ("command:before y",))
+    earlier = opened.earlier_debate
+
+    assert earlier is not None and not any("stand-ins" in note for note in earlier.notes)
+    assert (earlier.speakers["a"], earlier.former_speakers) == ("command:one x", {"a": ("command:before y",)})
+    assert public_speakers(earlier) == {"a": "command:before, then command:one", "b": "command:two"}
+    debate, _ = play(fold([opened, *spoken]))
+    ballots = [
+        event.model_copy(update={"reply": event.reply.model_copy(update={"spec": "command:before y"})})
+        if event.turn_id.endswith(".judge")
+        else event
+        for event in debate.replies.values()
+    ]
+    name = debate.format.seats["a"].name
+    assert conflicts_of_interest(fold([opened, *ballots])) == (
+        f"Judge is the same program as {name}, by what “c.journal.jsonl” says: command:before.",
+    )
+    again_opened, _ = rejudge.opened_from_journal(entries([opened, *ballots]), "d/d.journal.jsonl", NEW)
+    assert again_opened.earlier_debate is not None
+    assert again_opened.earlier_debate.former_speakers == earlier.former_speakers
+
+
 def conversation_opened(format: Format, **setup: Any) -> Opened:
     """The event that opens a debate of two sides and no judge."""
-    return opened_event(cast={"a": ("host",), "b": ("host",)}, **setup).model_copy(update={"format": format})
+    specs = setup.pop("specs", {"a": ("host",), "b": ("host",)})
+    return opened_event(cast={side: specs[side] for side in "ab"}, **setup).model_copy(update={"format": format})
 
 
 def conversation(script: dict[str, Any], floor: dict[str, str] | None = None, **setup: Any) -> list[Event]:

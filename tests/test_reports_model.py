@@ -134,6 +134,23 @@ def test_a_seat_is_told_by_its_last_turn() -> None:
     assert "Reassigned on the way: Researcher A was one, then four, which has taken no turn." in report.provenance
 
 
+def test_a_stand_in_that_took_no_turn_rehearsed_nothing() -> None:
+    """A seat that is given to a stand-in after its last turn makes no rehearsal; one with turns left is said to."""
+    cast = {"a": ("one",), "b": ("two",), "judge": ("three",)}
+    events = play_events(rounds=1, cast=cast, until="1.verdict.judge")
+    for role, is_rehearsed in (("a", False), ("judge", True)):
+        run = build_report(entries([*events, Reassigned(seat=role, specs=("rehearse",))])).run
+        assert (run.rehearsed, run.in_part, run.kind) == (
+            is_rehearsed,
+            is_rehearsed,
+            "mixed" if is_rehearsed else "called",
+        )
+    last = next(n for n, event in enumerate(events[::-1]) if isinstance(event, Spoke))
+    ballots = play_events(rounds=1, cast=cast)[len(events) - last :]
+    report = build_report(entries([*events[: len(events) - last], Reassigned(seat="a", specs=("rehearse",)), *ballots]))
+    assert not report.run.rehearsed and not any("stand-ins" in note for note in report.provenance)
+
+
 @for_each(
     [
         ("question", {}, "Both spoke at once."),

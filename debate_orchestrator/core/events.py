@@ -113,6 +113,10 @@ class EarlierDebate(JournaledModel):
     """The id of the slot after which it was ended early; None if it was not."""
     speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
+    former_speakers: Annotated[dict[str, tuple[str, ...]], FREE_TEXT] = Field(
+        default={}, exclude_if=lambda value: not value
+    )
+    """Side to what filled its seat before, if others took turns in it."""
     notes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """The weaknesses of that debate, in sentences."""
     judges: Annotated[tuple[str, ...], FREE_TEXT] = ()
@@ -131,7 +135,7 @@ class EarlierDebate(JournaledModel):
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
         results = self.rounds.values()
         fields: dict[str, tuple[Iterable[object], Container[object]]] = {
-            "speakers": (self.speakers, sides),
+            "speakers": ((*self.speakers, *self.former_speakers), sides),
             "conceded": (self.conceded.values(), sides),
             "interventions": ((side for answering in self.interventions.values() for side in answering), sides),
             "rounds with scores": ((side for result in results for side in result.scores), sides),

@@ -38,6 +38,7 @@ from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpe
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
+from debate_orchestrator.reports.provenance import speakers_by_seat
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import begins_like_one, read
@@ -188,7 +189,7 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
     transcript = Transcript(
         topic=settings.topic,
         positions=settings.positions,
-        speakers={side: ", ".join(debate.cast[side]) for side in format.sides},
+        speakers={side: specs[-1] for side, specs in _speakers(debate).items()},
         speeches=tuple(_transcript_speech(debate, turn) for turn in turns),
         notes=tuple(_weaknesses(debate)),
     )
@@ -201,7 +202,8 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
     changes = {
         "format": opened.format.model_copy(update={"seats": seats}),
         "speech_rules": debate.opened.speech_rules,
-        "earlier_debate": opened.earlier_debate and opened.earlier_debate.model_copy(update={"questions": questions}),
+        "earlier_debate": opened.earlier_debate
+        and opened.earlier_debate.model_copy(update={"questions": questions, "former_speakers": _former(debate)}),
     }
     return opened.model_copy(update=changes), speeches
 
@@ -223,7 +225,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     rounds = range(1, debate.rounds + 1)
     verdict, earlier = tally.verdict(debate), debate.opened.earlier_debate
     rounds_answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
-    speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
+    speakers = {side: specs[-1] for side, specs in _speakers(debate).items()}
     return EarlierDebate(
         source=source,
         digest=digest,
@@ -232,6 +234,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in rounds_answered},
         conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
         speakers=earlier.speakers if earlier else speakers,
+        former_speakers=earlier.former_speakers if earlier else _former(debate),
         notes=(*(earlier.notes if earlier else ()), *_weaknesses(debate)),
         judges=debate.cast[JUDGE],
         rounds={
@@ -247,12 +250,21 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     )
 
 
+def _speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
+    """Side to the model specs that took its turns, in order; of a side without a turn, to what fills its seat."""
+    spoke = speakers_by_seat(debate)
+    return {side: spoke.get(side) or debate.cast[side] for side in debate.format.sides}
+
+
+def _former(debate: DebateState) -> dict[str, tuple[str, ...]]:
+    return {side: specs[:-1] for side, specs in _speakers(debate).items() if len(specs) > 1}
+
+
 def _weaknesses(debate: DebateState) -> list[str]:
     weaknesses = []
     if any(note.note == "one agent" for note in debate.notes):
         weaknesses.append("In it one agent played both sides and the judge, so the two sides were not independent.")
-    specs_by_side = {side: (*debate.opened.cast[side], *debate.cast[side]) for side in debate.format.sides}
-    sides = [side for side in specs_by_side if any(model_spec.is_stand_in(spec) for spec in specs_by_side[side])]
+    sides = [side for side, specs in _speakers(debate).items() if any(map(model_spec.is_stand_in, specs))]
     if sides:
         weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, sides))}.")
     if debate.opened.moderator_replies:

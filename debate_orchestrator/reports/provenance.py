@@ -4,7 +4,7 @@ vendor with a side, and what the calls cost."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Literal
 
 from pydantic import Field
@@ -187,17 +187,35 @@ def one_agent(debate: DebateState) -> bool:
 
 def _rehearsal(debate: DebateState) -> str:
     """The sentence that says that stand-ins spoke; empty if none did."""
-    names = [name for cast in (debate.opened.cast, debate.cast) for name in stand_ins(debate, cast)]
-    if not names:
+    occupants = _occupants(debate)
+    seats = [seat for seat, specs in occupants.items() if any(map(model_spec.is_stand_in, specs))]
+    if not seats:
         return ""
-    if not rehearsed_in_part(debate, debate.opened.cast, debate.cast):
+    if not _has_both_kinds(chain(*occupants.values())):
         return "Rehearsed: stand-ins spoke, and no model was called."
-    return f"Rehearsed in part: stand-ins spoke for {', '.join(dict.fromkeys(names))}."
+    return f"Rehearsed in part: stand-ins spoke for {', '.join(map(debate.format.name_of, seats))}."
 
 
-def rehearsed_in_part(debate: DebateState, *casts: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether people, agents, models or programs speak beside stand-ins in these casts."""
-    specs = {spec for cast in casts for spec in _specs(debate, cast).values()}
+def _occupants(debate: DebateState) -> dict[str, tuple[str, ...]]:
+    """Seat to the model specs that took its turns, and the one that is to take those that are left, if any is."""
+    spoke, roles_left = speakers_by_seat(debate), schedule.seats_left(debate)
+    unknown = {turn.seat for turn in schedule.turns_taken(debate)} - set(spoke)
+    occupants = dict[str, tuple[str, ...]]()
+    for seat, spec in _specs(debate, debate.cast).items():
+        is_left = (JUDGE if seat in debate.judges else seat) in roles_left
+        specs = (*spoke.get(seat, ()), *([spec] if is_left or seat in unknown else []))
+        occupants |= {seat: tuple(dict.fromkeys(specs))} if specs else {}
+    return occupants
+
+
+def rehearsed_in_part(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether people, agents, models or programs are beside stand-ins in this cast."""
+    return _has_both_kinds(_specs(debate, cast).values())
+
+
+def _has_both_kinds(of: Iterable[str]) -> bool:
+    """Whether stand-ins, and people, agents, models or programs, are among these specs."""
+    specs = set(of)
     has_real_speaker = any(model_spec.speaker(spec) in ("model", "program", "person", "host") for spec in specs)
     return has_real_speaker and any(map(model_spec.is_stand_in, specs))
 
@@ -229,6 +247,11 @@ def _seats(role: str, specs: Sequence[str]) -> tuple[str, ...]:
     return judge_seats(len(specs)) if role == JUDGE else (role,)
 
 
+def speakers_by_seat(debate: DebateState) -> dict[str, tuple[str, ...]]:
+    """Seat to the model specs that took its turns, each once, in the order in which they came."""
+    return _by_seat(debate, lambda reply: (reply.spec,))
+
+
 def speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
     """Role to its model specs, those of a panel in the order of its seats: of a seat that has taken turns, the one that
     took the last of them, whoever was given the seat afterwards."""
@@ -242,7 +265,7 @@ def speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
 def _reassignments(debate: DebateState) -> Iterator[str]:
     """The seats that were given to another, in the order in which they spoke first."""
     cast = _specs(debate, debate.cast)
-    for seat, specs in _by_seat(debate, lambda reply: (reply.spec,)).items():
+    for seat, specs in speakers_by_seat(debate).items():
         names = list(map(model_spec.public_name, specs))
         if (spec := cast.get(seat, specs[-1])) not in specs:
             names.append(f"{model_spec.public_name(spec)}, which has taken no turn")
@@ -303,7 +326,7 @@ def run_report(debate: DebateState) -> RunReport:
     return RunReport(
         kind=_kind(debate),
         rehearsed=bool(_rehearsal(debate)),
-        in_part=rehearsed_in_part(debate, opened.cast, debate.cast),
+        in_part=_has_both_kinds(chain(*_occupants(debate).values())),
         cast={role: tuple(map(model_spec.public_name, specs)) for role, specs in speakers(debate).items()},
         models=_by_seat(debate, lambda reply: (reply.model,)),
         role_names={role: debate.format.name_of(role) for role in debate.active_seats},
@@ -341,9 +364,13 @@ def earlier_debate_report(earlier_debate: EarlierDebate) -> EarlierDebateReport:
 
 def public_speakers(earlier_debate: EarlierDebate) -> dict[str, str]:
     """The speakers of an earlier debate, side by side, as reports name them. Names in a transcript are its author's."""
-    return {
-        side: without_quotation_marks(model_spec.public_name(speaker))
+    everyone = {
+        side: (*earlier_debate.former_speakers.get(side, ()), speaker)
         for side, speaker in earlier_debate.speakers.items()
+    }
+    return {
+        side: without_quotation_marks(", then ".join(map(model_spec.public_name, names)))
+        for side, names in everyone.items()
     }
 
 
@@ -356,11 +383,11 @@ _KINDS: dict[model_spec.Speaker, RunKind] = {
 
 
 def _kind(debate: DebateState) -> RunKind:
-    """The common kind of all who have a seat or have spoken, but for clerks and speakers of an earlier debate."""
+    """The common kind of all who have spoken or are to speak, but for clerks and speakers of an earlier debate."""
     is_judged_again = debate.opened.earlier_debate is not None
-    seats = [seat for seat in debate.active_seats if (seat == JUDGE if is_judged_again else seat != CLERK)]
-    specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
-    specs |= {debate.reply(turn).spec for turn in schedule.turns_taken(debate) if turn.role in seats}
+    occupants = _occupants(debate).items()
+    counted = [specs for seat, specs in occupants if (seat in debate.judges if is_judged_again else seat != CLERK)]
+    specs = {spec for specs in counted for spec in specs}
     kinds = {_KINDS.get(model_spec.speaker(spec), "called") for spec in specs}
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
@@ -373,7 +400,10 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     by_whom = ""
     if (earlier := debate.opened.earlier_debate) is not None:
         by_whom = f", by what {quoted(earlier.source)} says"
-        speakers |= {side: _known_speakers(text.split(", ")) for side, text in earlier.speakers.items()}
+        speakers |= {
+            side: _known_speakers((*earlier.former_speakers.get(side, ()), *text.split(", ")))
+            for side, text in earlier.speakers.items()
+        }
     conflicts: list[str] = []
     for judge, side in product(debate.judges, debate.format.sides):
         judge_models, side_models = (speakers.get(seat, frozenset()) for seat in (judge, side))
