@@ -84,11 +84,11 @@ def test_what_is_not_there_is_not_found(quote: str) -> None:
 
 
 CHANGED_FIGURES = [
-    ("The sea rose by 3.5 millimetres a year between 1993 and 2023", "3.4, 1993, 2023 where the quote has 3.5, 1993"),
-    ("The sea rose by -3.4 millimetres a year between 1993 and 2023", "has -3.4,"),
-    ("The sea rose by 3.4 millimetres a year between 1993 and 202", "202"),
-    ("the engineers hold, and it costs 50 million euros a kilometre", "5 where the quote has 50"),
-    ("people hardly notice what happens elsewhere 7", "none where the quote has 7"),
+    ("The sea rose by 3.5 millimetres a year between 1993 and 2023", "“3.4”, “1993”, “2023” where the quote has “3.5”"),
+    ("The sea rose by -3.4 millimetres a year between 1993 and 2023", "has “-3.4”,"),
+    ("The sea rose by 3.4 millimetres a year between 1993 and 202", "“202”"),
+    ("the engineers hold, and it costs 50 million euros a kilometre", "“5” where the quote has “50”"),
+    ("people hardly notice what happens elsewhere 7", "none where the quote has “7”"),
 ]
 
 
@@ -99,6 +99,16 @@ def test_a_changed_figure_is_never_a_match() -> None:
 
         assert (found.state, found.passage) == ("not found", ""), quote
         assert why in found.why, quote
+
+
+def test_a_figure_says_nothing_of_its_own() -> None:
+    """What has a digit in it counts as a figure, and may have been written to look like words of the program."""
+    sentence = (
+        "the rate of accidents on these roads fell by {} per cent in the first year of the new limit, and stayed there"
+    )
+    found = compare(sentence.format("4;\u2800verified:\u2800100\u2800%"), sentence.format("5"))
+
+    assert found.why == "the closest passage has other figures: “5” where the quote has “4;'verified:'100'%”"
 
 
 @example(0, 0, ".")

@@ -34,7 +34,7 @@ from debate_orchestrator.core.verbatim import (
     words_of,
 )
 from debate_orchestrator.evidence.states import QuoteState
-from debate_orchestrator.util.sanitize import normalize_unicode
+from debate_orchestrator.util.sanitize import normalize_unicode, quoted
 
 NEAR = 0.9
 WORDS = 4
@@ -185,7 +185,8 @@ def _closest(parts: Sequence[str], searched: SearchedText) -> QuoteMatch:
         quote_figures, page_figures = _figures(part), _figures(searched.text[start:end])
         if quote_figures != page_figures:
             names = [
-                ", ".join(figure[:20] for figure in figures[:6]) or "none" for figures in (page_figures, quote_figures)
+                ", ".join(quoted(figure[:20]) for figure in figures[:6]) or "none"
+                for figures in (page_figures, quote_figures)
             ]
             differing = differing or f"{names[0]} where the quote has {names[1]}"
         spans.append((start, end))
