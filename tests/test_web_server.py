@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from public_server import ask, served_public
 
 from debate_orchestrator.web import live, server
 
@@ -66,6 +68,40 @@ def test_the_file_is_private_and_soon_gone(here: Path, monkeypatch: pytest.Monke
     while left.exists():
         assert time.monotonic() < end, "the file is still there"
         time.sleep(0.02)
+
+
+_HEAD = "POST /start HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+_FORM, _CHUNKED = "Content-Type: application/x-www-form-urlencoded\r\n", "Transfer-Encoding: chunked\r\n\r\n"
+_BROKEN = [
+    (_HEAD + _CHUNKED, "ZZZ\r\n"),
+    (_HEAD + _CHUNKED, "3\r\na=b\r\n", "ZZZ\r\n"),
+    (_HEAD + _FORM + _CHUNKED, "ZZZ\r\n"),
+    (_HEAD + _FORM + _CHUNKED, "3\r\na=b\r\n", "ZZZ\r\n"),
+    (_HEAD + _FORM + "Content-Length: 9\r\n\r\n", "a=b"),
+]
+"""Requests that are malformed or end too soon, in pieces."""
+
+
+def test_a_broken_request_leaves_no_trace(here: Path) -> None:
+    """A stranger who sends no proper request, or leaves in the middle of one, writes nothing into the log."""
+
+    async def visit(port: int, *pieces: str) -> None:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        for piece in pieces:
+            writer.write(piece.replace("{port}", str(port)).encode())
+            await asyncio.sleep(0.1)
+        writer.close()
+
+    async def visits(port: int) -> int:
+        for pieces in _BROKEN:
+            await visit(port, *pieces)
+            await visit(port, "".join(pieces))
+        return (await ask(port, "/")).status
+
+    seats = dict.fromkeys(("a", "b", "judge"), "rehearse")
+    with served_public(here, {"offers": {"x": {"cast": seats, "free": True}}}) as served:
+        assert asyncio.run(visits(served.port)) == 200
+        assert (here / "log").read_text("utf-8").count("\n") == 1  # what it says as it begins
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 
 from debate_orchestrator.providers.servers import is_loopback
@@ -90,6 +90,8 @@ class Guard:
             return
         try:
             await self._app(scope, receive, send_with_headers)
+        except ClientDisconnect:  # in the middle of a form
+            pass
         except asyncio.CancelledError:  # the server ends
             if has_begun:
                 raise

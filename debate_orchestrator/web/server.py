@@ -12,11 +12,13 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from h11 import LocalProtocolError
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
@@ -130,6 +132,17 @@ class _Server(uvicorn.Server):
             self.should_exit, self.end_signal = True, signal.Signals(sig)
 
 
+class _Protocol(H11Protocol):
+    def send_400_response(self, msg: str) -> None:
+        """As in uvicorn, which logs an error where an answer is sent besides this one."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        with suppress(LocalProtocolError):  # the answer has begun
+            super().send_400_response(msg)
+        self.transport.close()
+
+
 def _run(
     app: App, listening_socket: socket.socket, served_debates: ServedDebates, shutdown: End, ending: Callable[[], None]
 ) -> None:
@@ -143,7 +156,7 @@ def _run(
     config = uvicorn.Config(
         app,
         loop="asyncio",  # programs that speak need its transports
-        http="h11",
+        http=_Protocol,
         ws="none",
         log_config=None,
         log_level="error",  # what clients send brings about warnings
