@@ -16,8 +16,10 @@ from debates import report_model as adversarial
 from hostile_texts import FENCES, HEADINGS, HTML, LINKS, OTHERS, TABLES
 from scripted_debates import FETCHED, report_model
 
-from debate_orchestrator.reports.html.page import render
+from debate_orchestrator.reports.html.page import render, style
+from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.rich_text import PhraseTable, phrase
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
@@ -229,6 +231,18 @@ def test_the_first_screen_is_one_screen(page: Any, tmp_path: Path) -> None:
         with Shown(page, written(story_of(name), tmp_path)) as shown:
             shown.page.set_viewport_size({"width": width, "height": height})
             assert 0 < max(shown.page.eval_on_selector_all(parts, ends)) <= height
+
+
+def test_no_name_hides_the_figures_of_its_table(page: Any, tmp_path: Path) -> None:
+    """However long a reviewer's name is, what everybody voted is seen without scrolling, on a phone in part."""
+    head, *rows = (tuple(map(phrase, row)) for row in (("Who", "Vote", "A", "B"), ("W" * 80, "A", "7.25", "6.5")))
+    table = HtmlWriter({}).table(PhraseTable(head, tuple(rows)), "Votes")
+    (tmp_path / "table.html").write_text(f"<!doctype html><style>{style()}</style><main>{table}", encoding="utf-8")
+    with Shown(page, (tmp_path / "table.html").as_uri()) as shown:
+        for width in (PHONE, DESKTOP):
+            shown.look(width=width)
+            cells = shown.page.eval_on_selector_all("td", "all => all.map(one => one.getBoundingClientRect().right)")
+            assert max(cells) <= width
 
 
 def test_turns_fold_and_are_filtered_without_a_script(page: Any, tmp_path: Path) -> None:
