@@ -8,6 +8,7 @@ modules here are what verbs share: `flags`, `output`, `consent`, `driving` and s
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -24,6 +25,8 @@ def main(argv: list[str] | None = None) -> None:
     signums = [*interrupting(), *terminating()]
     if argv is None and in_main_thread():  # this process ends with the verb
         interrupts.is_loading = True
+        gc.set_threshold(10_000, 20, 50)  # what is imported stays, and need not be looked through time and again
+        atexit.register(gc.freeze)
         for signum in signums:
             signal.signal(signum, lambda *_: os._exit(130))  # Python would print a traceback of its own end
         # At its very end Python restores the defaults, with which a signal would take the exit code's place.
