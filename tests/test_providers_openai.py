@@ -127,6 +127,8 @@ def test_counts() -> None:
 @for_each(
     [
         (chunks(TOLD, "length"), "cut", "Hello."),
+        (chunks(TOLD, "max_tokens"), "cut", "Hello."),
+        (chunks(TOLD, "model_length"), "cut", "Hello."),
         (chunks(TOLD, "content_filter"), "refused", "Hello."),
         (chunks([{"refusal": "I "}, {"refusal": "won't."}]), "refused", "I won't."),
         (chunks([{"reasoning": "hm"}, {"content": "a\ud800b"}], "eos"), "whole", "a?b"),

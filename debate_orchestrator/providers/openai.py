@@ -158,7 +158,12 @@ class Completions(api.ApiModel):
 
 
 class CompletionsReply(api.ApiReply):
-    endings = {"stop": "whole", "length": "cut", "content_filter": "refused"}
+    endings = {
+        "stop": "whole",
+        "content_filter": "refused",
+        # servers of other models send the words of their own APIs for `length`
+        **dict.fromkeys(("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"), "cut"),
+    }
 
     def __init__(self) -> None:
         super().__init__()
