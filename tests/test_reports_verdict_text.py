@@ -32,6 +32,19 @@ def test_an_answer() -> None:
     )
 
 
+def test_a_probability_is_of_those_who_voted_for_the_answer() -> None:
+    """Where a judge votes for the other answer, the probability of the winner says that it leaves that judge out."""
+    said = {"winner": "a", "probability": 0.9, "reasons": "So."}
+    script = {"final.verdict.judge-1": said, "final.verdict.judge-2": said}
+    script["final.verdict.judge-3"] = said | {"winner": "b", "probability": 0.99}
+    made = verdict("question", script, panel=3, positions=("Cats.", "Dogs."))
+
+    assert "**Probability, by the judges who voted for it:** 90%" in made
+    assert "“Cats.” 90% likely, by the judges who voted for it." in made
+    agreed = verdict("question", script | {"final.verdict.judge-3": said}, panel=3)
+    assert "**Probability:** 90%" in agreed and "90% likely, by the judges." in agreed
+
+
 @pytest.mark.parametrize(
     ("ballot", "head"),
     [

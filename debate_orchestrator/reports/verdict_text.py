@@ -76,7 +76,8 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
     if report.judging.answers and verdict.winner in report.positions:
         yield "Answer", literal(report.positions[verdict.winner])
     if verdict.win_probability is not None:
-        yield "Probability", phrase(percent(verdict.win_probability))
+        of = f", by the {_FOR_IT}" if _is_contested(verdict) else ""
+        yield f"Probability{of}", phrase(percent(verdict.win_probability))
     if verdict.strength is not None or report.judging.has_scores:
         yield "Strength", phrase(verdict.strength or "none")
     if report.judging.has_scores:
@@ -333,6 +334,14 @@ def _unmirrored_final_ballots(report: ReportModel) -> list[TurnReport]:
     return [turn for turn in report.final_ballots if turn.fields and not turn.mirrored]
 
 
+_FOR_IT = "judges who voted for it"
+
+
+def _is_contested(verdict: VerdictReport) -> bool:
+    """Whether the probability of the winner leaves out a judge, since it is by those who voted for the winner."""
+    return any(vote.winner != verdict.winner for vote in verdict.votes)
+
+
 def firmness(report: ReportModel) -> Iterator[str]:
     """Sentences, computed from the ballots, on how firm the answer is, or why there is none."""
     verdict, judging = report.verdict, report.judging
@@ -347,7 +356,8 @@ def firmness(report: ReportModel) -> Iterator[str]:
     if verdict.strength is not None:
         yield f"{who_argued_better(report)}."
     elif verdict.win_probability is not None:
-        likely, judges = wording.whole_percent(verdict.win_probability), "judge" + "s" * (len(report.judges) != 1)
+        likely = wording.whole_percent(verdict.win_probability)
+        judges = _FOR_IT if _is_contested(verdict) else "judge" + "s" * (len(report.judges) != 1)
         yield f"{likely} likely, by the {judges}."
     if behind := wording.behind_sentence(round_report.result for round_report in report.rounds if round_report.result):
         yield behind
@@ -389,7 +399,9 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
             f"{winner_word(first)} {wording.whole_percent(share)}",
             f"{winner_word(second)} {wording.whole_percent(1 - share)}",
         )
-        return ScoreBar(ends, share, "how likely each answer is held to be")
+        held = "how likely each answer is held to be"
+        text = f"{held} by the judges who voted for {winner_word(verdict.winner)}" if _is_contested(verdict) else held
+        return ScoreBar(ends, share, text)
     totals = verdict.totals
     if not sum(totals.values()):
         return None
