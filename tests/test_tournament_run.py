@@ -13,14 +13,17 @@ import contests
 import pytest
 from conftest import Run
 from contests import JUDGES, OPUS, runner, statuses
-from debates import play_events
+from core.folding import play
+from debates import opened_event, play_events
 from journals import write_journal
 from messages_server import Server
 
 from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.core.events import CallIntended, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.formats import scaffold
+from debate_orchestrator.engine import rejudge
+from debate_orchestrator.formats import loader, scaffold
 from debate_orchestrator.providers.anthropic import Messages
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
@@ -295,6 +298,30 @@ def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
         "In 1 debate a model took over a side from another (2 is the first): that side counts for no model."
         in read.notes
     )
+
+
+def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
+    """A conversation counts with the votes of its first judging by models; later judgings are repeats."""
+    Path("x").mkdir()
+    first = opened_event(rounds=1, cast={"a": ("one",), "b": ("two",)})
+    opened = first.model_copy(update={"format": loader.load("conversation")})
+    speeches = [_by(spec, event) for spec, event in zip(("one", "two"), _speeches(opened), strict=True)]
+    write_journal(Path("x/c.journal.jsonl"), [opened, *speeches])
+    for name in ("first", "second"):
+        source = "x/c.journal.jsonl"
+        judging, spoken = rejudge.opened_from_journal(read(source).entries, source, (name,))
+        state, _ = play(fold([judging, *spoken]), {"final.verdict.judge": {"winner": "b"}})
+        ballots = [event for event in state.replies.values() if event.turn_id.endswith(".judge")]
+        write_journal(Path(f"x/{name}.journal.jsonl"), [judging, *spoken, *(_by(name, event) for event in ballots)])
+    rows = read_rows("x")
+
+    assert [(row.pro, row.con, row.winner) for row in rows.debates] == [("one", "two", "con")]
+    assert {(row.judge, row.repeat) for row in rows.ballots} == {("first", 0), ("second", 1)}
+
+
+def _speeches(opened: Opened) -> list[Spoke]:
+    turns = ("1.argument.a", "1.argument.b")
+    return [Spoke(turn_id=turn, reply=Reply(text=f"In {turn}.", brief_digest="0" * 64, spec="x")) for turn in turns]
 
 
 def test_votes_on_other_speeches_are_no_repeats(debate: Run) -> None:

@@ -78,10 +78,14 @@ def read_rows(folder: str) -> Rows:
     )
     scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
     names = _names(tournament, debates_read)
-    debates = [_debate_row(folder, debate, scheduled.get(debate.name), names) for debate in run_debates]
-    ballots = [row for debate in run_debates for row in _ballot_rows(debate.name, debate, names, 0)]
     sources = _with_sources(rejudged, run_debates)
-    ballots += _repeated(sources, names)
+    judgings = _judgings(sources)
+    debates = [
+        _debate_row(folder, debate, judgings.get(debate.name, debate), scheduled.get(debate.name), names)
+        for debate in run_debates
+    ]
+    ballots = [row for debate in run_debates for row in _ballot_rows(debate.name, debate, names, 0)]
+    ballots += _repeated(sources, judgings, names)
     missing = [*_missing_notes(scheduled, run_debates, sources), *_changed_sides(run_debates)]
     return Rows(debates, ballots, [*left_out, *copies, *more_copies, *notes, *missing])
 
@@ -220,8 +224,11 @@ def _name(spec: str, names: Mapping[str, str]) -> str:
     return f"stand-in for {name}" if model_spec.is_stand_in(spec) else name
 
 
-def _debate_row(folder: str, debate: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, str]) -> DebateRow:
-    report = debate.report
+def _debate_row(
+    folder: str, debate: _Debate, judging: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, str]
+) -> DebateRow:
+    """The row of a debate; `judging` is the journal of its verdict, which is its own unless it had no judge."""
+    report, verdict = debate.report, judging.report.verdict
     page = DebateFiles.of_journal(debate.path).html
     first = debate.entries[0].event.settings.first if hasattr(debate.entries[0].event, "settings") else None
     return DebateRow(
@@ -233,7 +240,7 @@ def _debate_row(folder: str, debate: _Debate, scheduled: ScheduledDebate | None,
         pro=_model(_debaters(debate, "a"), names),
         con=_model(_debaters(debate, "b"), names),
         first=_SEATS.get(str(first)),
-        winner=_WINNERS.get(report.verdict.winner) if report.verdict else None,
+        winner=_WINNERS.get(verdict.winner) if verdict else None,
         complete=report.status == "complete",
         rehearsed=report.run.rehearsed,
         usage_by_role=_usage_by_role(debate),
@@ -348,15 +355,30 @@ def _with_sources(rejudged: Sequence[_Debate], run_debates: Sequence[_Debate]) -
     ]
 
 
+def _judgings(sources: Iterable[tuple[_Debate, _Debate | None]]) -> dict[str, _Debate]:
+    """The name of each debate that had no judge of its own to its first judging that decided it."""
+    judgings: dict[str, _Debate] = {}
+    for debate, source in sources:
+        decided = debate.report.status == "complete" and debate.report.verdict and not debate.report.run.rehearsed
+        if source is not None and decided and not source.report.judges:
+            judgings.setdefault(source.name, debate)
+    return judgings
+
+
 def _earlier_digest(debate: _Debate) -> str:
     return debate.report.earlier_debate.speeches_digest if debate.report.earlier_debate else ""
 
 
-def _repeated(sources: Iterable[tuple[_Debate, _Debate | None]], names: Mapping[str, str]) -> Iterator[BallotRow]:
-    """The ballots of debates that were judged again, with the debate that was run."""
+def _repeated(
+    sources: Iterable[tuple[_Debate, _Debate | None]], judgings: Mapping[str, _Debate], names: Mapping[str, str]
+) -> Iterator[BallotRow]:
+    """The ballots of debates that were judged again, with the debate that was run. Those of the judging that decided a
+    debate without a judge are that debate's own."""
     repeats: Counter[str] = Counter()
     for debate, source in sources:
-        if source is not None:
+        if source is not None and judgings.get(source.name) is debate:
+            yield from _ballot_rows(source.name, debate, names, 0)
+        elif source is not None:
             repeats[source.name] += 1
             yield from _ballot_rows(source.name, debate, names, repeats[source.name])
 
