@@ -42,8 +42,8 @@ def test_a_whole_debate(tmp_path: Path) -> None:
 
 def test_independent_turns_run_at_once(tmp_path: Path) -> None:
     """The turns of a stage are asked for at the same time."""
-    speaker = Speaker()
-    with begun(tmp_path / "j", judges=3) as journal:
+    speaker = Speaker(rounds=1)
+    with begun(tmp_path / "j", judges=3, rounds=1) as journal:
         driven(journal, speaker)
 
     assert speaker.most_at_once == 3

@@ -34,11 +34,10 @@ _REHEARSED: dict[Path, bytes] = {}
 
 @pytest.fixture
 def rehearsed(debate: Run, here: Path) -> None:
-    """A rehearsed tournament with its report, in `out`, which is held once for all that ask."""
+    """A rehearsed tournament in `out`, which is held once for all that ask."""
     if not _REHEARSED:
         Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR)), encoding="utf-8")
-        assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
-        assert debate("tournament", "report", "out").code == 0
+        assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--no-reports").code == 0
         _REHEARSED.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
     for path, data in _REHEARSED.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -166,6 +165,7 @@ def test_a_folder_leads_nowhere_else(debate: Run, rehearsed: None, outside: Path
     """A tournament's folder with a link for one of its parts is refused by every verb and not listed in the browser,
     and nothing is written where the link leads."""
     assert names() == ["out"]
+    Path("out", part).mkdir(exist_ok=True)
     moved = outside.parent / part
     Path("out", part).rename(moved)
     Path("out", part).symlink_to(moved)
@@ -194,8 +194,8 @@ def test_a_journal_is_no_link(debate: Run, frozen: Path, outside: Path) -> None:
 def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
     """A file that holds no schedule stays; an earlier schedule is kept aside."""
     Path("mine.txt").write_text("mine", encoding="utf-8")
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1)), encoding="utf-8")
-    Path("more.yaml").write_text(to_yaml(contests.spec_data(2)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR)), encoding="utf-8")
+    Path("more.yaml").write_text(to_yaml(contests.spec_data(2, models=PAIR)), encoding="utf-8")
     refused = debate("tournament", "plan", "spec.yaml", "--to", "mine.txt")
     planned = [debate("tournament", "plan", name, "--to", "plan.json") for name in ("spec.yaml", "more.yaml")]
 

@@ -52,7 +52,7 @@ class Visitor:
         end = time.monotonic() + PATIENCE
         while words not in (text := self.text(address)):
             assert time.monotonic() < end, f"{words!r} was not said: {text[:2000]}"
-            time.sleep(0.05)
+            time.sleep(0.1)
         return text
 
 
