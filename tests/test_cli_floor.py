@@ -6,7 +6,7 @@ from pathlib import Path
 
 import puppets
 import pytest
-from conftest import Run, finish
+from conftest import Run, finish, place_finished_debate
 
 from debate_orchestrator.storage.journal import JournalWriter
 
@@ -83,7 +83,7 @@ def test_an_early_end(opened: Run) -> None:
 
 def test_a_finished_debate(debate: Run, answers: Path) -> None:
     """Neither is there anything to ask or to end when it is over."""
-    finish(debate, debate("open", "--answers", "answers.yaml", "--json").json, rounds=2)
+    place_finished_debate(debate)
     assert [debate("close", J).code, debate("floor", J, WHY).code] == [2, 2]
 
 
