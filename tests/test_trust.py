@@ -213,13 +213,24 @@ def test_more_rounds_than_the_format_takes_need_consent() -> None:
 
 @pytest.mark.parametrize(
     "output",
-    ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md", "AGENTS.override.md", "QWEN.md", "README.md"],
+    [
+        *("CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md", "AGENTS.override.md", "QWEN.md", "README.md"),
+        *("crush.local.md", "Crush.Local.md", "CRUSH.local.md", "opencode.md", "OpenCode.md", "opencode.local.md"),
+        *("agents/x.md", "Commands/sub/x.md", "sub/skills/x.md", "rules/x.md", "agents"),
+    ],
 )
 def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     """A report under a name that agents read as their instructions needs consent; under any other it does not."""
     assert kinds(output=output) == [("output", "output")]
     assert kinds(output="claude/report.md") == []
-    assert kinds(output="Rust-or-Go.md") == []
+    assert kinds(output="Rust-or-Go.md") == kinds(output="crush.report.md") == kinds(output="agent/x.md") == []
+
+
+def test_a_working_folder_of_instructions(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder whose every file agents read as instructions, so they read any report."""
+    (here / "commands").mkdir()
+    monkeypatch.chdir("commands")
+    assert kinds(output="x.md") == [("output", "output")]
 
 
 def test_a_journal_that_names_such_a_report(debate: Run, here: Path) -> None:

@@ -39,13 +39,14 @@ _PHRASES: dict[Kind, str] = {
     "calls": "paid calls, before the price of the debate is shown, of",
 }
 _INSTRUCTIONS = frozenset(
-    f"{name}.md"
-    for name in (
-        *("agent", "agents", "agents.override", "claude", "claude.local", "conventions", "copilot-instructions"),
-        *("crush", "gemini", "qwen", "replit", "skill", "warp"),
-    )
+    {"agent", "agents", "claude", "conventions", "copilot-instructions", "crush", "gemini", "opencode", "qwen"}
+    | {"replit", "skill", "warp"}
 )
-"""Files that agents read as instructions, in lower case; they match in any, as some file systems ignore case."""
+"""Names of files that agents read as instructions, in lower case; they match in any, as some file systems ignore case,
+and with `_VARIANT`."""
+_VARIANT = re.compile(r"(\.(local|override))?\.md\Z", re.IGNORECASE)
+_INSTRUCTION_FOLDERS = frozenset({"agents", "commands", "rules", "skills"})
+"""Folders whose every file agents read as instructions."""
 
 
 _SERIOUS: tuple[Kind, ...] = ("server", "program")
@@ -251,9 +252,11 @@ def _report(output: object) -> str:
 
 def is_read_as_instructions(path: str) -> bool:
     """Whether a report there may be taken for instructions to agents, or for a page that a repository has of old
-    (README.md): its name is in capitals, or one of those that are known."""
-    name = os.path.basename(path)
-    return name.removesuffix(".md").isupper() or name.casefold() in _INSTRUCTIONS
+    (README.md): its name is in capitals, or one of those that are known, or it is in a folder of such files."""
+    folder, name = os.path.split(_real(path))
+    stem, here = _VARIANT.sub("", name), os.getcwd()
+    folders = {*os.path.relpath(folder, here).casefold().split(os.sep), os.path.basename(here).casefold()}
+    return stem.isupper() or stem.casefold() in _INSTRUCTIONS or not _INSTRUCTION_FOLDERS.isdisjoint(folders)
 
 
 def _outside(path: str) -> str:
