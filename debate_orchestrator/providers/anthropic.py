@@ -304,7 +304,6 @@ class MessagesReply(api.ApiReply):
                 self._count(api.field(event, "usage"), is_last=True)
             case "message_stop":
                 self.is_over = True
-                self.usage = self.usage if self._output_counted else None  # what it cost is not known
         return []
 
     def _start(self, index: int, block: Any) -> list[str]:
