@@ -17,6 +17,7 @@ import pytest
 from corpus import for_each
 from postgres import Postgres
 from procrastinate import App
+from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 from procrastinate.testing import InMemoryConnector
 from test_tournament_limits import made
@@ -396,6 +397,17 @@ def test_what_the_database_takes_later(error: psycopg.Error) -> None:
     """A server that can't be reached or takes nothing for now is not a refusal: its work is tried again."""
     with pytest.raises(type(error)):
         asyncio.run(failing(error).execute(""))
+
+
+def test_a_job_that_was_given_to_another_worker() -> None:
+    """It is told as that, by a database that can be reached; what else the queue fails at has its reason."""
+    told: list[str] = []
+    database = Database(App(connector=InMemoryConnector()), "postgresql://h/x", told.append)
+    failure = ConnectorException()
+    failure.__cause__ = psycopg.errors.RaiseException('Job was not found or not in "doing" status\nCONTEXT: line 23')
+    database.note_unreachable(failure)
+    assert told == ["A debate of this worker was given to another one: this one was not heard of for a while."]
+    assert not database.is_unreachable
 
 
 def job(arguments: Any, task: str = "run_debate", queue: str = "debates-t") -> Job:

@@ -114,7 +114,8 @@ def workers(*urls: str) -> Iterator[list[Started]]:
 
 def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server: Postgres, database: str) -> None:
     """With one worker killed and one frozen in the middle, the third completes every debate: the ratings are those of
-    one machine, no call is repeated but those that were under way, and the worker that wakes up writes nothing."""
+    one machine, no call is repeated but those that were under way, and the worker that wakes up writes nothing, and
+    says why."""
     server.whole, server.say, url = 0.4, decided, postgres_server.url(database)
     write_spec(2)
     with coordinator(url) as run, workers(url, url, url) as (killed, frozen, _):
@@ -126,6 +127,7 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
         until(lambda: len(server.requests) > 60, "the third worker goes on")
         before = lines(postgres_server, database)
         frozen.signal(signal.SIGCONT)
+        frozen.hear("A debate of this worker was given to another one")
         ended = run.end(120)
     asked, back, answered = outcomes(journals())
     requests = len(server.requests)

@@ -145,7 +145,13 @@ class Database:
                 return result
 
     def note_unreachable(self, error: Exception) -> None:
-        """Takes note that the database can't be reached, and says so the first time."""
+        """Takes note that the database can't be reached, and says so the first time; or says that it has given a job to
+        another worker."""
+        from psycopg.errors import RaiseException
+
+        if isinstance(error.__cause__, RaiseException):  # Procrastinate's: the job is no longer there to be ended
+            self.notify("A debate of this worker was given to another one: this one was not heard of for a while.")
+            return
         if not self.is_unreachable:
             self.notify(f"{self.address} can't be reached ({_reason(error)}). What was answered waits in memory.")
         self.is_unreachable = True
