@@ -16,6 +16,8 @@ import pytest
 from hypothesis import settings
 
 from debate_orchestrator.cli import main
+from debate_orchestrator.host import turns_folder
+from debate_orchestrator.util import redact
 from debate_orchestrator.util.redact import StreamRedactor
 
 if TYPE_CHECKING:
@@ -49,18 +51,6 @@ MODEL_VARIABLES = {
 }  # fmt: skip
 STATED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief")
 """Flags of a debate in which nothing is to be settled before the first speech."""
-
-
-@pytest.fixture(autouse=True)
-def nothing_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A secret that one test has learned from a file or a header is none in the next."""
-    monkeypatch.setattr("debate_orchestrator.util.redact._learned", set())
-
-
-@pytest.fixture(autouse=True)
-def whole_replies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reply that a test writes is whole: no step waits for its end."""
-    monkeypatch.setattr("debate_orchestrator.host.turns_folder._QUIET_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -229,14 +219,15 @@ def pytest_collection_finish() -> None:
     through the rest more rarely than it would in a program that runs for long, since a test leaves little
     after, and more often than while many debates run, which is told apart."""
     gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
+    gc.set_threshold(50_000, 20, 50)
     gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def session_environment(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What fixtures of a wider scope do is not remembered in the state folder of the person who runs the tests, whose
-    own Ollama decides about no price."""
+    own Ollama decides about no price. A reply that a test writes is whole: no step waits for its end."""
+    turns_folder._QUIET_SECONDS = 0.0
     for name in ("OLLAMA_HOST", "OLLAMA_API_KEY"):
         os.environ.pop(name, None)
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.getbasetemp() / "state")
@@ -247,8 +238,9 @@ _NUMBERS = count()
 
 @pytest.fixture(autouse=True)
 def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is remembered between conversations is remembered for one test alone, in a folder that is made when
-    something is remembered: most tests remember nothing, and a folder for each of thousands takes its time."""
+    """A secret that was learned from a file or a header, and what is remembered between conversations, is known to one
+    test alone. The folder for it is made when something is remembered: most tests remember nothing."""
+    monkeypatch.setattr(redact, "_learned", set())
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state{next(_NUMBERS)}"))
 
 
