@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import pytest
+from human_turns import Script
 from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, adversarial_entries, entries_of, review_form
 
@@ -30,11 +32,13 @@ class Cast(NamedTuple):
     reads: int
 
 
-def cast(*keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = None) -> Cast:
-    """A ballot for which these keys are typed."""
+def cast(
+    *keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = None, script: Script | None = None
+) -> Cast:
+    """A ballot for which these keys are typed, or at the terminal of a `script`."""
     kept: list[dict[str, Any]] = []
     reads: list[int] = []
-    with typing(*keys) as (terminal, screen):
+    with nullcontext((script, script)) if script else typing(*keys) as (terminal, screen):
 
         def read() -> None:
             reads.append(len(kept))
@@ -122,13 +126,13 @@ def test_what_will_not_do_is_asked_again() -> None:
 def test_a_side_is_taken_by_its_name_and_a_winner_with_fewer_points_is_told() -> None:
     """The name that a choice shows is an answer too. Scores that favour the other side are remarked on before the
     ballot is handed in, and it is filed as it is."""
-    made = cast("no", "researcher b", "here", "7 6", "5 5", " Researcher B", *WHOLE[6:])
+    made = cast(script=Script("no", "researcher b", "here", "7 6", "5 5", " Researcher B", *WHOLE[6:]))
 
     assert made.ended == "filed" and made.ballot is not None
     assert made.ballot["before"] == "b" and ONE.ballot(made.ballot).rounds[1].winner == "b"
     remark = "Round 1: Your scores favour Researcher A, and you name Researcher B the winner."
     assert remark in " ".join(made.text.split())
-    assert "Your scores favour" not in cast(*WHOLE).text
+    assert "Your scores favour" not in cast(script=Script(*WHOLE)).text
 
 
 @pytest.mark.parametrize(
@@ -143,7 +147,7 @@ def test_a_side_is_taken_by_its_name_and_a_winner_with_fewer_points_is_told() ->
 def test_every_format_can_be_reviewed(name: str, keys: tuple[str, ...]) -> None:
     """Labels, probabilities and bare winners are asked for as the format's judges are; what does not apply is not."""
     asked = review_form(entries_of(name))
-    made = cast("no", "a", "here", *keys, "b", "So.", "", asked=asked)
+    made = cast(script=Script("no", "a", "here", *keys, "b", "So.", ""), asked=asked)
 
     assert made.ended == "filed" and made.ballot is not None, made.text[-500:]
     assert asked.problems(made.ballot) == []
