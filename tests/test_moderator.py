@@ -35,7 +35,8 @@ SETUP = (
 
 
 @pytest.fixture
-def server(plain_server: Server) -> Server:
+def server(plain_server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    monkeypatch.setattr("debate_orchestrator.engine.retry.INITIAL_WAIT", 0.05)
     plain_server.problem = lambda request, n: {"text": DERIVED} if deriving(request) else None
     return plain_server
 
