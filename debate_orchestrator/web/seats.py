@@ -25,7 +25,7 @@ from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import AccessTokens, form
 from debate_orchestrator.web.live import RECONNECT, event_stream, message
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
-from debate_orchestrator.web.people import NOT_WAITING, AwaitedTurn, BrowserPeople
+from debate_orchestrator.web.people import NOT_WAITING, AwaitedTurn
 from debate_orchestrator.web.runs import ServedDebate, ServedDebates
 
 _MAX_FORM_SIZE = 12 * MAX_SIZE + 100_000
@@ -80,14 +80,9 @@ class Seats:
         if size > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
-        if (
-            awaited_turn is None
-            or served is None
-            or form_data.get("turn") != awaited_turn.turn.id
-            or awaited_turn.reply.done()
-        ):
+        if awaited_turn is None or form_data.get("turn") != awaited_turn.turn.id or awaited_turn.reply.done():
             return await self._answer_late_reply(visit, form_data)
-        return await self._take(visit, served.turn_taker, awaited_turn, form_data)
+        return await self._take(visit, awaited_turn, form_data)
 
     async def _answer_late_reply(self, visit: Visit, form_data: Mapping[str, str]) -> Response:
         """The response to a reply for which no turn waits: the same as before if it was taken just now."""
@@ -95,9 +90,7 @@ class Seats:
             return go_to(address_of(visit.request))
         return await self._page(visit, {}, [NOT_WAITING], late_reply=_reply_as_text(form_data))
 
-    async def _take(
-        self, visit: Visit, turn_taker: BrowserPeople, awaited_turn: AwaitedTurn, form_data: Mapping[str, str]
-    ) -> Response:
+    async def _take(self, visit: Visit, awaited_turn: AwaitedTurn, form_data: Mapping[str, str]) -> Response:
         """Takes a reply, or shows the form again with its problems and remarks."""
         speech = awaited_turn.debate.shape(awaited_turn.turn) is None
         text = form_data.get("text", "") if speech else _reply_text(awaited_turn, form_data)
