@@ -53,7 +53,7 @@ def test_it_adds_up() -> None:
 
 def test_the_cache_is_counted_on() -> None:
     """A debate of three rounds costs well under what it would without a cache, and reads more than it sends anew."""
-    tokens = estimate_debate(first(cast=cast(OPUS, OPUS, OPUS))).tokens
+    tokens = estimate_debate(first(cast=cast(OPUS, OPUS, OPUS))).bill.total.usage
     spent = pricing.cost(OPUS, tokens)
     plain = pricing.cost(OPUS, Usage(uncached_input=tokens.input, output=tokens.output))
 

@@ -240,10 +240,6 @@ class Turn(FrozenModel):
     """Whether the judge sees the debate mirrored: each side as the other."""
 
     @property
-    def section(self) -> Section:
-        return self.round, self.after_rounds
-
-    @property
     def slot_id(self) -> str:
         return self.id.removesuffix(self.seat + (MIRRORED if self.mirrored else ""))
 

@@ -92,10 +92,6 @@ class CostEstimate(FrozenModel):
         return self.bill.total.calls
 
     @property
-    def tokens(self) -> Usage:
-        return self.bill.total.usage
-
-    @property
     def cost(self) -> float:
         """US dollars, of the calls whose price is known."""
         return self.bill.total.cost
