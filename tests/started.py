@@ -233,6 +233,8 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> None:
 def _load() -> None:
     """Loads what debates need, by holding one in which no model is asked; SystemExit, with what was said, where that
     fails."""
+    gc.disable()  # until all is loaded: it stays
+    atexit.register(gc.freeze)
     for name in ("anthropic", "aiohttp", "debate_orchestrator.providers.anthropic", "debate_orchestrator.cli.judge"):
         __import__(name)
     for name in ("controls", "replay", "run", "resume", "step", "open", "answers", "check", "report"):
@@ -267,6 +269,7 @@ def _load() -> None:
             words = os.pread(said.fileno(), 1 << 20, 0).decode("utf-8", "replace")
             raise SystemExit(f"no debate could be held to load what debates need: it ended with {code}\n{words}")
     gc.freeze()
+    gc.enable()
 
 
 def _begin() -> None:
