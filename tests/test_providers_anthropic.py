@@ -15,11 +15,13 @@ from conftest import STATED, Run
 from corpus import for_each
 from messages_server import Server, serving
 
+from debate_orchestrator.core.events import CallFailed
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.anthropic import MessagesReply as Answer
 from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
 SETUP = (*STATED, "--output=r.md")
@@ -137,6 +139,20 @@ def test_what_came_before_a_pause_is_kept(server: Server) -> None:
 
     partial = raised.value.partial
     assert partial is not None and partial.text == "First. " and partial.usage.output > 0
+    assert raised.value.maybe_billed
+
+
+@pytest.mark.parametrize("status", [400, 402])
+def test_what_came_before_a_pause_is_on_record(debate: Run, server: Server, status: int) -> None:
+    """Also where the request that continues it fails for good: it was paid for, at a price that is not known."""
+    server.problem = lambda request, n: {"text": "First. ", "stop": "pause_turn"} if n == 0 else {"status": status}
+    seats = (f"--a={SPEC}", "--b=rehearse", "--judge=rehearse", "--search")
+    ran = debate("run", *SETUP, *seats, "--rounds=1")
+    (failed,) = [event for event in read("r.journal.jsonl").events if isinstance(event, CallFailed)]
+
+    assert ran.code in (3, 4) and len(server.requests) == 2
+    assert failed.maybe_billed and failed.reply is not None and failed.reply.text == "First. "
+    assert failed.reply.cost is None and failed.reply.estimated_cost
 
 
 @pytest.mark.parametrize("fault", [{"status": 529}, {"close": True}, {"text": "Half", "after": 2, "then": "drop"}])

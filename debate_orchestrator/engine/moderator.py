@@ -173,8 +173,6 @@ async def _reply(
 
 def _broken_off(failure: ExternalError) -> Reply | None:
     """What had come of a call that failed, if it may have been billed."""
-    if not isinstance(failure, TransientError):
-        return None
     if isinstance(failure.partial, Reply):
         return failure.partial.model_copy(update={"cost": None})  # the count of its tokens is not final
     return _of_unknown_cost("") if failure.maybe_billed else None

@@ -240,14 +240,12 @@ class _TurnRun:
         return CallFailed(turn_id=turn, spec=spec, problem=problem, wait=wait, maybe_billed=maybe_billed, reply=reply)
 
     async def _record_failure(self, turn_brief: Brief, failure: ExternalError, wait: float | None) -> None:
-        transient = failure if isinstance(failure, TransientError) else None
-        partial = transient.partial if transient and isinstance(transient.partial, Reply) else None
+        partial = failure.partial if isinstance(failure.partial, Reply) else None
         if partial is not None:
             # The token count of a reply that broke off is not final, so its price is unknown.
             partial = replies.as_stored(self._attributed(turn_brief, partial.model_copy(update={"cost": None})))
-        maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
         problem = " ".join(failure.problems)
-        await self._runner.record(self._call_failed(problem, partial, maybe_billed=maybe_billed, wait=wait))
+        await self._runner.record(self._call_failed(problem, partial, maybe_billed=failure.maybe_billed, wait=wait))
 
     def _record_given_up(self, turn_brief: Brief, error: BaseException) -> None:
         """Records a call that is given up, with the part of its reply that had come, at once: the process may have

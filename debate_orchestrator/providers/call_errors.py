@@ -101,9 +101,9 @@ def unreachable_server(name: str, what: str, *, reached: bool) -> TransientError
 
 
 def with_partial(error: ExternalError, partial: Reply | None) -> ExternalError:
-    """The same error; a TransientError also gets the part of the reply that had come."""
-    if isinstance(error, TransientError):
-        error.partial = partial
+    """The same error with the part of the reply that had come, if any, which was paid for."""
+    if partial is not None:
+        error.partial, error.maybe_billed = partial, True
     return error
 
 

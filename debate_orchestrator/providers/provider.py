@@ -157,7 +157,7 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
             raise
         error.problems[:] = map(redact, error.problems)
         error.args = ("\n".join(error.problems),)
-        if isinstance(error, TransientError) and isinstance(error.partial, Reply):
+        if isinstance(error.partial, Reply):
             error.partial = error.partial.with_text(redactor().cut)
         raise
     if failures:

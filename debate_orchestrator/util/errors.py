@@ -152,7 +152,11 @@ class NewerJournal(BadJournal):
 class LockedJournal(BadJournal): ...
 
 
-class ExternalError(DebateError): ...
+class ExternalError(DebateError):
+    maybe_billed = False
+    """Whether the call that failed may have been billed."""
+    partial: object = None
+    """The Reply (core/reply.py) of what came before the answer broke off; it may have cost money."""
 
 
 class Paused(ExternalError): ...
@@ -182,7 +186,6 @@ class TransientError(Paused):
     ):
         super().__init__(problems, hint=hint)
         self.maybe_billed = maybe_billed
-        """Whether the call may have been billed."""
         self.refused = refused
         """Whether the server said that it did not begin with the request."""
         self.tries = tries
@@ -192,7 +195,6 @@ class TransientError(Paused):
         self.after = after
         """Seconds to wait before the next attempt, if the provider said so."""
         self.partial = partial
-        """The Reply (core/reply.py) of what came before the answer broke off; it may have cost money."""
 
 
 class PermanentFailure(ExternalError): ...

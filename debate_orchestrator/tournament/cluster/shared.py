@@ -30,7 +30,6 @@ from debate_orchestrator.util.errors import (
     ExternalError,
     LockedJournal,
     PermanentFailure,
-    TransientError,
 )
 
 if TYPE_CHECKING:
@@ -254,7 +253,7 @@ class BudgetedProvider(Provider):
             return reply
         except ExternalError as error:
             failed = True
-            if not isinstance(error, TransientError) or not error.maybe_billed:
+            if not error.maybe_billed:
                 cost = 0.0
             raise
         finally:
