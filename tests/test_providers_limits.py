@@ -140,7 +140,7 @@ def test_nothing_new_is_silence(kind: str, what: str) -> None:
 def test_an_error_without_end(kind: str) -> None:
     """Of a refusal as much is read as tells why; how it is treated follows from its status."""
     with sending(forever(b"bad request " * 1_000), status=400) as server:
-        fails(server.spec(kind), "HTTP 400: bad request", ProviderFailed)
+        fails(server.spec(kind), "HTTP 400: “bad request", ProviderFailed)
     with sending(forever(b"slow down " * 1_000), status=429, retry_after="7") as other:
         fault = fails(other.spec(kind), "HTTP 429")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import attacked
@@ -179,17 +180,16 @@ def test_private_reasoning() -> None:
 @settings(max_examples=25)
 @given(random_text_groups(hostile_texts.alike("word")))
 def test_whatever_is_said_nothing_is_forged(group: TextGroup) -> None:
-    """No speech and no judge's word moves a cursor or begins a line where the house speaks."""
-    events = debates.play_events(debates.hostile_script(group, rounds=1), rounds=1)
-    shown = Shown(events=events[:1], columns=100)
-    shown.happen(*events[1:])
-    known = {
-        *(line.text for line in announcements(shown.debate)),
-        *(shown.debate.format.heading_of(turn) for turn in schedule.turns_taken(shown.debate)),
-    }
-    flush = [line for line in shown.close() if line and not line.startswith(" ")]
+    """No speech and no judge's word moves a cursor or begins a line where the house speaks, but after the number of a
+    claim."""
 
-    assert [line for line in flush if line not in known and not any(line in one for one in known)] == []
+    def at_the_margin(said: Any) -> list[str]:
+        events = debates.play_events(debates.hostile_script(said, rounds=1), rounds=1)
+        shown = Shown(events=events[:1], columns=100)
+        shown.happen(*events[1:])
+        return [re.sub(r"^(\d+\. ).*", r"\1", line) for line in shown.close() if line and not line.startswith(" ")]
+
+    assert at_the_margin(group) == at_the_margin("Some words.")
 
 
 def test_what_comes_from_the_floor() -> None:

@@ -54,7 +54,8 @@ def replayed(window: Screen, text: str, folder: Path, term: str) -> list[str]:
 
 def own_rows(shown: list[str]) -> list[str]:
     """Those that begin in the first column, as the program's do, without what they quote."""
-    return [row.partition(" question: ")[0] for row in shown if row and not row.startswith(" ")]
+    at_the_margin = [row for row in shown if row and not row.startswith(" ")]
+    return [re.sub(r"^(\d+\. ).*", r"\1", row.partition(" question: ")[0]) for row in at_the_margin]
 
 
 @pytest.mark.parametrize(("columns", "term"), [(80, ""), (80, "dumb"), (131, "")])
