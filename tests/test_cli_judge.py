@@ -8,7 +8,7 @@ from pathlib import Path
 
 import puppets
 import pytest
-from conftest import Run, finish
+from conftest import STATED, Run, finish
 from debates import play_events, script_of
 from journals import write_journal
 
@@ -176,3 +176,13 @@ def test_mistakes(debate: Run, recorded: Path, arguments: tuple[str, ...], probl
     assert (ran.code, told.code) == (2, 2)
     assert problem in ran.err and problem in " ".join(told.json["complaints"])
     assert sorted(path.name for path in recorded.iterdir()) == before
+
+
+@pytest.mark.parametrize("format", ["conversation", "question-blind", "question-consultancy", "question-open"])
+def test_a_debate_of_one_side_or_none_is_judged_again(debate: Run, here: Path, format: str) -> None:
+    """Also where a side has no seat, or no judge had one. No side is told to be reassigned: the speeches are those on
+    record."""
+    assert debate("run", *STATED, "--rehearse", f"--format={format}", "--rounds=1", "--output=d.md").code == 0
+    ran = debate("judge", "d.rehearsed.journal.jsonl", "--judge=rehearse:anthropic:m", "--output=again.md")
+    assert ran.code == 0, ran.err
+    assert "Reassigned" not in Path("again.md").read_text(encoding="utf-8")

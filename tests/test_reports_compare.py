@@ -121,6 +121,30 @@ def test_a_rehearsal_has_no_winner() -> None:
     assert not made.differences
 
 
+def test_each_vote_is_that_of_the_model_that_cast_it() -> None:
+    """A judge's seat that was given away has a row for each model that voted from it, and a side names all that spoke
+    for it. Votes of a stand-in are no model's."""
+    seats = {"a": ("ann",), "b": ("bob",), "judge": ("jo",)}
+    *first, final, record = debates.play_events(rounds=2, cast=seats)
+    changed = [by("amy", event) if getattr(event, "turn_id", "") == "2.rebuttal.a" else event for event in first]
+    given_away = told("1", [*changed, by("zed", final), by("zed", record)])
+    stood_in = told("2", [*first, by("rehearse:x:m", final), record])
+    text = markdown.render_comparison(compared(given_away, stood_in))
+
+    assert "Researcher A: ann, then amy, Researcher B: bob | jo, then zed |" in section(text, "Runs")
+    rows = [line.split(" | ") for line in section(text, "Judges").splitlines() if line.startswith(("| 1", "| 2"))]
+    assert [(row[2], [bool(cell.strip(r" |\-")) for cell in row[3:]]) for row in rows] == [
+        ("jo", [True, True, False]),
+        ("zed", [False, False, True]),
+        ("jo", [True, True, False]),
+    ]
+
+
+def by(spec: str, event: Any) -> Any:
+    """The same event with a reply of another model."""
+    return event.model_copy(update={"reply": event.reply.model_copy(update={"spec": spec})})
+
+
 def test_what_hangs_together_is_said() -> None:
     """A judging again names the run whose speeches it judges; the same journal twice is named too."""
     first = debated("1")

@@ -160,6 +160,15 @@ def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
     assert ran.code == 2 and "symbolic link" in ran.err and not list(empty.iterdir()), ran.err
 
 
+def test_a_tag_names_no_folder_of_instructions(debate: Run, here: Path) -> None:
+    """A stranger's spec puts no reports where agents look for instructions, unless that folder is named here."""
+    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, tag="skills")), encoding="utf-8")
+    refused, planned = (debate("tournament", verb, "spec.yaml") for verb in ("run", "plan"))
+    assert refused.code == 2 and "read as instructions" in refused.err and not Path("skills").exists()
+    assert planned.code == 0 and "--to DIR" in planned.err
+    assert debate("tournament", "run", "spec.yaml", "--rehearse", "--to=skills").code == 0
+
+
 @pytest.mark.parametrize("part", ["debates", "csv"])
 def test_a_folder_leads_nowhere_else(debate: Run, rehearsed: None, outside: Path, part: str) -> None:
     """A tournament's folder with a link for one of its parts is refused by every verb and not listed in the browser,

@@ -251,9 +251,10 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
 
 
 def _speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
-    """Side to the model specs that took its turns, in order; of a side without a turn, to what fills its seat."""
-    spoke = speakers_by_seat(debate)
-    return {side: spoke.get(side) or debate.cast[side] for side in debate.format.sides}
+    """Side to the model specs that took its turns, in order; of a side without a turn, to what fills its seat. A side
+    that is not cast is left out."""
+    spoken = {**debate.cast, **speakers_by_seat(debate)}
+    return {side: spoken[side] for side in debate.format.sides if side in spoken}
 
 
 def _former(debate: DebateState) -> dict[str, tuple[str, ...]]:

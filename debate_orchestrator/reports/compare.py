@@ -168,10 +168,10 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
         if report.earlier_debate:  # its names are its author's
             speakers = {side: f"“{name}”" for side, name in report.earlier_debate.speakers.items()}
         else:
-            speakers = {side: model_spec.public_name(spec) for side, spec in report.spoken_by.items()}
+            speakers = report.spoken_by
         by_letter = {run.side(side): name for side, name in speakers.items()}
         spoke = ", ".join(f"{report.seats.get(side, side)}: {name}" for side, name in sorted(by_letter.items()))
-        judges = ", ".join(map(model_spec.public_name, report.judges))
+        judges = ", ".join(report.judged_by)
         rounds = f"{report.rounds_completed} / {report.rounds_asked}" if report.rounds_asked else ""
         title = report.format.title
         rows.append((str(run.number), run.path, report.status, title, rounds, spoke, judges, report.date))
@@ -234,7 +234,7 @@ def _cell(run: ComparedDebate, parsed_ballot: ParsedBallot | None) -> str:
 
 
 def _judges(runs: Sequence[ComparedDebate]) -> PlainTable | None:
-    votes = [(run, seat, votes_of_judge) for run in runs for seat, votes_of_judge in run.votes_by_judge().items()]
+    votes = [(run, judge, votes_of_judge) for run in runs for judge, votes_of_judge in run.votes_by_judge().items()]
     places = sorted(
         {place for _, _, votes_of_judge in votes for place in votes_of_judge}, key=lambda place: (place == FINAL, place)
     )
@@ -242,10 +242,10 @@ def _judges(runs: Sequence[ComparedDebate]) -> PlainTable | None:
         (
             str(run.number),
             run.report.seats[seat],
-            model_spec.public_name(run.judge_spec(seat)),
+            ", ".join(map(model_spec.public_name, specs)),
             *(_cell(run, votes_of_judge.get(vote_place)) for vote_place in places),
         )
-        for run, seat, votes_of_judge in votes
+        for run, (seat, specs), votes_of_judge in votes
     ]
     headers = ("Run", "Judge", "Who", *(f"Round {n}" if n != FINAL else "Final" for n in places))
     return plain_table(headers, rows) if rows else None
@@ -291,14 +291,16 @@ class ComparedDebate(NamedTuple):
         match = next((round_report for round_report in self.report.rounds if round_report.number == n), None)
         return self.parsed_ballot(match.result, match.label) if match and match.result else None
 
-    def votes_by_judge(self) -> dict[str, dict[int, ParsedBallot]]:
-        """Judge's seat to place to its vote, of those that are not absent and no stand-in."""
-        by_judge: dict[str, dict[int, ParsedBallot]] = {}
+    def votes_by_judge(self) -> dict[tuple[str, tuple[str, ...]], dict[int, ParsedBallot]]:
+        """Judge's seat and the model specs that voted from it, to place to the vote, of those that are not absent and
+        no stand-in."""
+        by_judge: dict[tuple[str, tuple[str, ...]], dict[int, ParsedBallot]] = {}
         places = [(round_report.number, round_report.votes) for round_report in self.report.rounds]
         for place, votes in (*places, (FINAL, self.report.judging.votes)):
             for vote in votes:
-                if not (vote.absent or model_spec.is_stand_in(self.judge_spec(vote.judge))):
-                    by_judge.setdefault(vote.judge, {})[place] = self.parsed_ballot(vote, vote.label)
+                if not (vote.absent or any(map(model_spec.is_stand_in, vote.cast_by))):
+                    judge = vote.judge, tuple(sorted(vote.cast_by))
+                    by_judge.setdefault(judge, {})[place] = self.parsed_ballot(vote, vote.label)
         return by_judge
 
     def decision_text(self, *, labelled: bool = True) -> str | None:
@@ -309,12 +311,6 @@ class ComparedDebate(NamedTuple):
         if labelled and self.report.judging.labelled:
             return verdict.label or NO_DECISION
         return self.side(verdict.winner)
-
-    def judge_spec(self, seat: str) -> str:
-        """The occupant of a judge's seat, in the cast's words."""
-        number = seat.rpartition("-")[2]
-        n = int(number) - 1 if number.isdigit() else 0
-        return self.report.judges[n] if n < len(self.report.judges) else ""
 
 
 def is_mirrored(first: ReportModel, other: ReportModel) -> bool:

@@ -56,9 +56,9 @@ from debate_orchestrator.reports.provenance import (
     conflicts_of_interest,
     costs_report,
     earlier_debate_report,
+    names_by_seat,
     only_stand_ins_judged,
     provenance_notes,
-    public_cast,
     run_report,
     speakers,
 )
@@ -147,7 +147,9 @@ class ReportModel(Part):
     arguing_sides: tuple[str, ...] = Field(exclude=True)
     """The sides that speak."""
     spoken_by: dict[str, str] = Field(exclude=True)
-    """Side to who filled its seat, as far as that is shown."""
+    """Side to the models that took its turns, as far as that is shown."""
+    judged_by: tuple[str, ...] = Field(default=(), exclude=True)
+    """The same of each judge."""
     judges: tuple[str, ...] = Field(default=(), exclude=True)
     """The judge, in the cast's words."""
     only_stand_ins_judged: bool = Field(exclude=True)
@@ -253,7 +255,8 @@ def _round_numbers(debate: DebateState) -> list[int]:
 
 
 def _setup(debate: DebateState) -> dict[str, Any]:
-    format, settings, arguing, cast = debate.format, debate.opened.settings, arguing_sides(debate), speakers(debate)
+    format, settings, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
+    speaker_names = names_by_seat(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in format.seats and RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, is_taken in others if is_taken))
     sides = [(side, format.seats[side]) for side in format.sides]
@@ -268,8 +271,9 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "rounds_asked": settings.rounds if format.round else 0,
         "transcript_only": format.report == "transcript",
         "arguing_sides": arguing,
-        "spoken_by": {side: public_cast(cast[side]) for side in arguing if side in cast},
-        "judges": cast.get(JUDGE, ()),
+        "spoken_by": {side: speaker_names[side] for side in arguing if side in speaker_names},
+        "judged_by": tuple(speaker_names[judge] for judge in debate.judges),
+        "judges": speakers(debate).get(JUDGE, ()),
     }
 
 

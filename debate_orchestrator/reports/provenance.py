@@ -262,10 +262,21 @@ def speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
     }
 
 
+def names_by_seat(debate: DebateState) -> dict[str, str]:
+    """Seat to the models that took its turns, in order, or to the one that is to take them, as reports show them."""
+    spoke = speakers_by_seat(debate)
+    return {
+        seat: ", then ".join(map(model_spec.public_name, spoke.get(seat, (spec,))))
+        for seat, spec in _specs(debate, debate.cast).items()
+    }
+
+
 def _reassignments(debate: DebateState) -> Iterator[str]:
     """The seats that were given to another, in the order in which they spoke first."""
-    cast = _specs(debate, debate.cast)
+    cast, is_judged_again = _specs(debate, debate.cast), debate.opened.earlier_debate is not None
     for seat, specs in speakers_by_seat(debate).items():
+        if is_judged_again and seat in debate.format.sides:
+            continue  # the speeches are those on record
         names = list(map(model_spec.public_name, specs))
         if (spec := cast.get(seat, specs[-1])) not in specs:
             names.append(f"{model_spec.public_name(spec)}, which has taken no turn")

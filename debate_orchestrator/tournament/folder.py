@@ -14,6 +14,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
+from debate_orchestrator.setup.risks import is_read_as_instructions
 from debate_orchestrator.storage.files import make_folder, take_lock, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -185,12 +186,21 @@ def create(folder: str, spec: TournamentSpec) -> Tournament:
 
 def default_folder(spec: TournamentSpec) -> str:
     """The folder of a tournament for which the user named none: its tag, which may come from someone else's file, and
-    for a rehearsal one beside it, so that the place of the real debates stays free. BadFile for a link."""
+    for a rehearsal one beside it, so that the place of the real debates stays free. BadFile for a link, and for a
+    folder whose files are read as instructions."""
     folder = f"{spec.tag}{'-rehearsed' if model_spec.is_rehearsal(spec.whole_cast) else ''}"
     if is_link(folder):
         problem = f"The folder would be {folder}, as the tag says, and that is a symbolic link."
         raise BadFile(problem, hint="name another folder")
+    if holds_instructions(folder):
+        problem = f"The folder would be {folder}, as the tag says, whose files agents read as instructions."
+        raise BadFile(problem, hint="name another folder")
     return folder
+
+
+def holds_instructions(folder: str) -> bool:
+    """Whether agents may read the reports in a tournament's folder as instructions, because of its name."""
+    return is_read_as_instructions(os.path.join(folder, DEBATES, "debate.md"))
 
 
 def must_be_new(folder: str) -> None:

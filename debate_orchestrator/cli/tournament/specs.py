@@ -174,6 +174,7 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
 def plan(arguments: argparse.Namespace) -> int:
     """Prints the plan. Nothing is called."""
     from debate_orchestrator.storage.files import write_over
+    from debate_orchestrator.tournament.folder import holds_instructions
     from debate_orchestrator.tournament.plan import SCHEDULE_PREFIX, estimate_tournament, make_schedule, schedule_text
     from debate_orchestrator.tournament.spec import price_notes
 
@@ -195,7 +196,8 @@ def plan(arguments: argparse.Namespace) -> int:
     for note in price_notes(spec):
         print_status(f"Note: {note}")
     batch = " --batch" if arguments.batch else ""
-    print_status(f"Run it: `{command('tournament run', arguments.spec)} --to {shlex.quote(spec.tag)}{batch}`.")
+    to = "DIR" if holds_instructions(spec.tag) else shlex.quote(spec.tag)
+    print_status(f"Run it: `{command('tournament run', arguments.spec)} --to {to}{batch}`.")
     return 0
 
 
