@@ -26,6 +26,8 @@ from debate_orchestrator.core.shape import Field, Shape
 _T = TypeVar("_T")
 _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
 """The separators of the words of a name: spaces, or the end of a line."""
+_BEGIN, _END = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)", r"(?!_{0,2}[^\W_])"
+"""The borders of a word. Underscores around it are emphasis; within a word (`plan_A`) they are a part of it."""
 
 
 class Mirror:
@@ -180,14 +182,16 @@ def _pattern(
     name_patterns = [
         (_GAP if same_word_count else " ").join(map(re.escape, name.split())) for name in sorted(names, key=len)[::-1]
     ]
-    turn_id = rf"\b(?P<id>(?:\d+|start|final)\.[a-z][a-z0-9-]*\.(?:{'|'.join(sides)}))\b"
+    turn_id = rf"{_BEGIN}(?P<id>(?:\d+|start|final)\.[a-z][a-z0-9-]*\.(?:{'|'.join(sides)})){_END}"
     tag = rf"\[(?P<tag>{'|'.join(map(re.escape, tags))}) - (?=[A-Z])"
     # `Debater A/B` is the name of both, and means the same in either text.
-    name = rf"(?<!\w)(?P<name>{'|'.join(name_patterns) or '(?!)'})(?!\w|/[A-Z]\b)"
+    name = rf"{_BEGIN}(?P<name>{'|'.join(name_patterns) or '(?!)'})(?!/[A-Z]\b){_END}"
     # A hyphen before makes it a part of another name (`DeepSeek-R1`), unless the other tag is before it (`R1-R2`).
     after_tag = "".join(rf"|(?<=\b{re.escape(tag)}-)" for tag in tags_alone)
-    alone = rf"(?:(?<![\w.-]){after_tag})(?P<alone>{'|'.join(map(re.escape, tags_alone)) or '(?!)'})(?!\w|\.\d)"
-    letter = rf"(?<![\w.&/+-])(?P<letter>{'|'.join(letters) or '(?!)'})(?![\w&/+-]|\.\w)"
+    alone = (
+        rf"(?:{_BEGIN}(?<!\w[.-]){after_tag})(?P<alone>{'|'.join(map(re.escape, tags_alone)) or '(?!)'})(?!\.\d){_END}"
+    )
+    letter = rf"{_BEGIN}(?<![.&/+-])(?P<letter>{'|'.join(letters) or '(?!)'})(?![&/+-]|\.\w){_END}"
     return re.compile(f"{quote}|{turn_id}|{tag}|{name}|{alone}|{letter}")
 
 

@@ -54,7 +54,7 @@ SAID = (
         "Researcher AB",
     ),
     *("Pro", "CON", "pros", "Ann Lee", "Ann", "ANN LEE", "Bob", "Bob's", "C++ (x)", "Dr. Ω-2", "anna", "Anna", "Ben"),
-    *("R1", "R2", "R1-R2", "LEFT SIDE", "RIGHT", "LEFT"),
+    *("R1", "R2", "_", "R1-R2", "LEFT SIDE", "RIGHT", "LEFT"),
     *("A", "B", "a", "b", "[R1 - ", "[R2 - ROUND 1 - OPENING]", "[X - Y]", "[ANN - END]", "[(1 - Z]", "2.rebuttal.a"),
     *(
         "1.opening.b", "final.verdict.judge-1", "start.plan.b", "1.opening.a.b", "1.2.x.a", " ", "\n", ".", "-",
@@ -80,6 +80,8 @@ OTHERS_NAMES = [
     ("A's support for it; B’s is none.", "B's support for it; A’s is none."),
     ("As R1 I say: [R2] is wrong, and (R1)'s case stands.", "As R2 I say: [R1] is wrong, and (R2)'s case stands."),
     ("R1-R2, R1/R2, R1: R2.", "R2-R1, R2/R1, R2: R1."),
+    ("_Researcher A_ and __R2__; see _1.opening.a_", "_Researcher B_ and __R1__; see _1.opening.b_"),
+    ("...R1 said so, as _A_ knows", "...R2 said so, as _B_ knows"),
     ("Researchers A and B", "Researchers B and A"),
     ("a point of B, on side A.", "a point of A, on side B."),
     ("A concedes it. B granted the cost, which A never had.", "B concedes it. A granted the cost, which B never had."),
@@ -97,6 +99,7 @@ UNNAMED = [
     "Researcher AB", "my Researcher Algorithm", "Pro and Con", "A/B test", "B-tree", "plan B", "Vitamin A is",
     "Researcher\n\nA new day", "It is so. A broker adds one rule.", "A shared queue", "A. First\nB. Second",
     "1.opening.c", "1.opening.judge", "version 1.2.b", "DeepSeek-R1", "R1.5", "R10", "R3",
+    "best_R1_so_far", "plan_A is", "x.R1",
     "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1", "1.Opening.A",
 ]  # fmt: skip
 
