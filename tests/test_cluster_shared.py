@@ -92,7 +92,14 @@ def price(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "RETRY_SECONDS", 0.01)
 
 
-def test_two_workers_see_the_same_room(postgres_server: Postgres, database: str) -> None:
+@pytest.mark.parametrize(
+    "billed",
+    [
+        TransientError("no", maybe_billed=True),
+        TransientError("HTTP 502", partial=Reply(text="It be", brief_digest="", spec="m")),
+    ],
+)
+def test_two_workers_see_the_same_room(billed: TransientError, postgres_server: Postgres, database: str) -> None:
     """Of two workers that ask at once for the room of one call, one gets it. A call counts with its price from its
     beginning, and from its end with what it did cost; one that was not made counts no more."""
     url = postgres_server.url(database)
@@ -114,7 +121,7 @@ def test_two_workers_see_the_same_room(postgres_server: Postgres, database: str)
                     provider.release(made("t"))
             await asyncio.gather(*budgets[0].ending_calls, *budgets[1].ending_calls)
             rows.append(await counted(first))
-            outcomes = (0.0625, PermanentFailure("no"), TransientError("no"), TransientError("no", maybe_billed=True))
+            outcomes = (0.0625, PermanentFailure("no"), TransientError("no"), billed)
             for outcome in outcomes:
                 await answered(budgets[1], outcome)
                 rows.append(await counted(first))

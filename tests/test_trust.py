@@ -215,7 +215,16 @@ def test_more_rounds_than_the_format_takes_need_consent() -> None:
     "output",
     [
         *("CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md", "AGENTS.override.md", "QWEN.md", "README.md"),
-        *("crush.local.md", "Crush.Local.md", "CRUSH.local.md", "opencode.md", "OpenCode.md", "opencode.local.md"),
+        *(
+            "crush.local.md",
+            "Crush.Local.md",
+            "CRUSH.local.md",
+            "readme.md",
+            "codex.md",
+            "opencode.md",
+            "OpenCode.md",
+            "opencode.local.md",
+        ),
         *("agents/x.md", "Commands/sub/x.md", "sub/skills/x.md", "rules/x.md", "agents"),
     ],
 )

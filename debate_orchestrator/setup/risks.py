@@ -39,13 +39,13 @@ _PHRASES: dict[Kind, str] = {
     "calls": "paid calls, before the price of the debate is shown, of",
 }
 _INSTRUCTIONS = frozenset(
-    {"agent", "agents", "claude", "conventions", "copilot-instructions", "crush", "gemini", "opencode", "qwen"}
-    | {"replit", "skill", "warp"}
+    {"agent", "agents", "best_practices", "claude", "codex", "conventions", "copilot-instructions", "crush", "gemini"}
+    | {"iflow", "knowledge", "opencode", "qwen", "readme", "replit", "skill", "warp"}
 )
 """Names of files that agents read as instructions, in lower case; they match in any, as some file systems ignore case,
 and with `_VARIANT`."""
 _VARIANT = re.compile(r"(\.(local|override))?\.md\Z", re.IGNORECASE)
-_INSTRUCTION_FOLDERS = frozenset({"agents", "commands", "rules", "skills"})
+_INSTRUCTION_FOLDERS = frozenset({"agents", "commands", "output-styles", "rules", "skills"})
 """Folders whose every file agents read as instructions."""
 
 

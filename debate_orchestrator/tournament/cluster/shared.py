@@ -253,7 +253,7 @@ class BudgetedProvider(Provider):
             return reply
         except ExternalError as error:
             failed = True
-            if not error.maybe_billed:
+            if not (error.maybe_billed or error.partial):  # of a reply that broke off a part may be billed
                 cost = 0.0
             raise
         finally:
