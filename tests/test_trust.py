@@ -13,7 +13,7 @@ from debates import opened_event
 from own_formats import write_format
 
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.engine import format_check
+from debate_orchestrator.engine import format_check, library
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import command
 from debate_orchestrator.reports.filing import read_draft
@@ -266,6 +266,25 @@ def test_a_complete_debate_whose_journal_names_such_a_report(debate: Run, answer
         assert not Path("CLAUDE.md").exists() and not Path("CLAUDE.html").exists()
     assert debate("step", "CLAUDE.journal.jsonl", "--trust").code == 0
     assert Path("CLAUDE.md").exists()
+
+
+@pytest.mark.parametrize("source", ["agents/report.journal.jsonl", "agents/talk.md"])
+def test_a_source_that_names_such_a_judging(debate: Run, answers: Path, source: str) -> None:
+    """The report of a judging lies beside its source: in a folder of instructions that needs consent, or another name
+    that the user types. That holds for a transcript and for the library too."""
+    place_finished_debate(debate)
+    Path("agents").mkdir()
+    Path("agents/report.journal.jsonl").write_bytes(Path("report.journal.jsonl").read_bytes())
+    Path("agents/talk.md").write_text("# Tabs\n\n### Ann (Pro)\n\nYes.\n\n### Bob (Con)\n\nNo.\n", encoding="utf-8")
+    there = sorted(os.listdir("agents"))
+    judged = debate("judge", source, "--judge=rehearse")
+
+    assert judged.code == 2 and ".judged.md)" in judged.err and "--trust" in judged.err
+    with pytest.raises(BadSettings, match="the source's name: the report "):
+        library.open_judging(source, "rehearse")
+    assert sorted(os.listdir("agents")) == there
+    assert debate("judge", source, "--judge=rehearse", "--output=own.md").code == 0
+    assert debate("judge", source, "--judge=rehearse", "--trust").code == 0
 
 
 def test_a_place_that_can_not_be_told(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -19,7 +19,6 @@ from debate_orchestrator.engine import budget, rejudge, start
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.answers import judging_settings
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadSettings
 
 
@@ -55,15 +54,13 @@ def run(arguments: argparse.Namespace) -> int:
         for note in judging.notes:
             print_status(note)
     calls = _call_settings(arguments, judging.opened)
-    files = DebateFiles.of_output(arguments.output or rejudge.output_path(path))
+    entries = judging.entries
+    source = consent.source_of_journal(path, entries) if entries else consent.source_of_file(path)
 
     def require_consent(risks_found: Sequence[Risk]) -> None:
-        if judging.entries:
-            consent.require_consent(
-                consent.source_of_journal(path, judging.entries), risks_found, trusted=arguments.trust
-            )
+        consent.require_consent(source, risks_found, trusted=arguments.trust)
 
-    judging = rejudge.checked_for_start(judging, files, require_consent, permissions, **calls)
+    judging, files = rejudge.checked_for_start(judging, arguments.output, require_consent, permissions, **calls)
     with consent.new_debate(judging.opened, files, lambda opened: judging.speeches) as session:
         return drive_to_report(session, arguments)
 

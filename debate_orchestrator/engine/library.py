@@ -185,8 +185,7 @@ def _judging(
     panel = (judges,) if isinstance(judges, str) else tuple(judges)
     start.must_be_callable({JUDGE: panel})
     judging = rejudging.rejudging_from_file(path, panel, strictness, topic, positions)
-    files = DebateFiles.of_output(output or rejudging.output_path(path))
-    return rejudging.checked_for_start(judging, files, lambda risks: _must_be_trusted(path, risks, trust)), files
+    return rejudging.checked_for_start(judging, output, lambda risks: _must_be_trusted(path, risks, trust))
 
 
 async def open_debate(

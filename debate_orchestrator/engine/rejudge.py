@@ -64,13 +64,10 @@ class Rejudging(NamedTuple):
     """The events that follow the first one at once."""
     entries: Sequence[Entry]
     """The lines of the journal that is judged; none for a transcript."""
+    path: str
+    """The file that is judged."""
     notes: tuple[str, ...] = ()
     """Notes to readers about a transcript, in sentences."""
-
-    @property
-    def risks(self) -> tuple[risks.Risk, ...]:
-        """The actions from the judged journal that need the user's consent."""
-        return risks.of_judging([entry.event for entry in self.entries]) if self.entries else ()
 
 
 def rejudging_from_file(
@@ -87,30 +84,32 @@ def rejudging_from_file(
         opened, speeches = opened_from_transcript(
             transcript, path, digest, judges, strictness, topic, positions, vote_settings=vote_settings
         )
-        return Rejudging(opened, speeches, (), transcript.notes)
+        return Rejudging(opened, speeches, (), path, transcript.notes)
     superfluous = [*(["the topic"] if topic is not None else []), *(["the positions"] if positions else [])]
     if superfluous:
         problem = f"{path} says what was debated; {and_joined(superfluous)} can be given for a transcript alone."
         raise BadSettings(problem, hint="leave them out")
     entries = read(path).entries
-    return Rejudging(*opened_from_journal(entries, path, judges, strictness, vote_settings), entries)
+    return Rejudging(*opened_from_journal(entries, path, judges, strictness, vote_settings), entries, path)
 
 
 def checked_for_start(
     judging: Rejudging,
-    files: DebateFiles,
+    output: str | None,
     require_consent: Callable[[tuple[risks.Risk, ...]], None],
     permissions: Permissions = NO_PERMISSIONS,
     **calls: Any,
-) -> Rejudging:
-    """The judging with the name of its report and the settings `calls`, after all that can be checked before its
-    journal is written. `require_consent` raises unless the user consents to the risks of the source. Raises BadFile if
-    one of the files is there already, and BadSettings if the judges can't be used."""
+) -> tuple[Rejudging, DebateFiles]:
+    """The judging with the name of its report and the settings `calls`, and its files, after all that can be checked
+    before its journal is written. Without an `output` they lie beside the source. `require_consent` raises unless the
+    user consents to the risks of the source. Raises BadFile if one of the files is there already, and BadSettings if
+    the judges can't be used."""
+    files = DebateFiles.of_output(output or output_path(judging.path))
     files.must_be_new()
-    require_consent(judging.risks)
+    require_consent(risks.of_judging([entry.event for entry in judging.entries], "" if output else files.report))
     opened = judging.opened.with_settings(output=os.path.basename(files.report), **calls)
     casting.make_providers(CurrentState(fold([opened])), permissions=permissions)
-    return judging._replace(opened=opened)
+    return judging._replace(opened=opened), files
 
 
 # From a journal

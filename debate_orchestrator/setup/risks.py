@@ -186,12 +186,11 @@ def of_journal(path: str | os.PathLike[str], opened: Opened, cast: Mapping[str, 
 
 def of_journal_name(path: str | os.PathLike[str]) -> tuple[Risk, ...]:
     """The risk that agents read the report of this journal, by its name, as instructions; empty if there is none."""
-    report = DebateFiles.of_journal(os.fspath(path)).report
-    return (
-        (Risk(kind="output", where="the journal's name", what=_real(report)),)
-        if is_read_as_instructions(report)
-        else ()
-    )
+    return _of_report(DebateFiles.of_journal(os.fspath(path)).report, "the journal's name")
+
+
+def _of_report(report: str, where: str) -> tuple[Risk, ...]:
+    return (Risk(kind="output", where=where, what=_real(report)),) if is_read_as_instructions(report) else ()
 
 
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
@@ -202,9 +201,11 @@ def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
         yield Risk(kind="format", where="format", what=f"{format.name} in the journal ({digest[:12]})")
 
 
-def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
-    """The risks of judging an earlier debate again: its prompts, and more rounds than its format takes."""
-    return of_debate(events[0], {}) if isinstance(events[0], Opened) else ()
+def of_judging(events: Sequence[Event], report: str = "") -> tuple[Risk, ...]:
+    """The risks of judging an earlier debate again, or a transcript, which has no events: the prompts, more rounds than
+    the format takes, and a `report` that is named after the source."""
+    named = _of_report(report, "the source's name") if report else ()
+    return (*of_debate(events[0], {}), *named) if events and isinstance(events[0], Opened) else named
 
 
 def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:

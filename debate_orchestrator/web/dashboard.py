@@ -264,7 +264,7 @@ class Dashboard:
         if not judges:
             raise BadSettings("judges: name a model, such as anthropic:claude-opus-5-5, or several, a line each.")
         contents, _ = await in_thread(lambda: debate_list.load(path))
-        risks = risks_module.of_judging([entry.event for entry in contents.entries])
+        risks = risks_module.of_judging([entry.event for entry in contents.entries], rejudge.output_path(path))
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         hidden_fields = {"judges": "\n".join(judges), "form_key": form_data.get("form_key", "")}
         address = f"{self._address_of(path)}/judge"
@@ -280,12 +280,10 @@ class Dashboard:
 
         def write_journal() -> DebateFiles:
             start.must_be_callable({JUDGE: tuple(judges)})
-            files = DebateFiles.of_output(rejudge.output_path(path))
-            judging = rejudge.rejudging_from_file(path, judges)
-            opened = rejudge.checked_for_start(
-                judging, files, lambda risks_found: must_be_among(risks, risks_found)
-            ).opened
-            with create_debate(opened, files, judging.speeches):
+            judging, files = rejudge.checked_for_start(
+                rejudge.rejudging_from_file(path, judges), None, lambda risks_found: must_be_among(risks, risks_found)
+            )
+            with create_debate(judging.opened, files, judging.speeches):
                 return files
 
         async def run() -> str:
