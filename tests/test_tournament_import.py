@@ -143,6 +143,12 @@ def test_a_judge_votes_once(debate: Run) -> None:
     assert ran.code == 2 and "a ballot on the debate 'd1' appears twice" in ran.err
 
 
+def test_a_day_without_hyphens_is_a_date(debate: Run) -> None:
+    """It looks like a number of seconds, in 1970."""
+    import_rows(debate, [row("d1", "a", "b", "pro", when="20260101"), row("d2", "a", "b", "pro", when="1767225600")])
+    assert {one.created for one in read_rows("t").debates} == {"2026-01-01T00:00:00.000000Z"}
+
+
 def test_exchanged_sides_are_read_in_each_form(debate: Run) -> None:
     """Yes and no may be written in many ways; what is neither is taken as no and said."""
     cells = ("Y", "0", "on", "", "maybe")

@@ -11,6 +11,7 @@ from typing import Any
 
 import contests
 import pytest
+import scripted_debates
 from conftest import Run
 from contests import JUDGES, OPUS, runner, statuses
 from core.folding import play
@@ -278,6 +279,32 @@ def test_programs_with_other_arguments_are_other_models(here: Path) -> None:
 
     assert {row.pro for row in named.debates} == {"stand-in for strong", "stand-in for weak"}
     assert {row.pro for row in bare.debates} == {"stand-in for command:cat", "stand-in for command:cat (2)"}
+
+
+def test_names_of_a_schedule(here: Path) -> None:
+    """A spec may stand twice in a tournament: each seat goes by the name that the schedule gives it."""
+    models = [{"name": name, "spec": OPUS} for name in ("calm", "bold")]
+    judges = {"from": [{"name": "jo", "spec": OPUS}, *JUDGES[1:]], "panel": 1, "exclude": "none"}
+    changes = {"models": models, "judges": judges, "pairs": "round robin", "sides": "swapped", "rehearse": True}
+    held = contests.tournament(**PAIR | changes)
+    contests.run_tournament(held)
+    rows = read_rows(held.folder)
+
+    assert {(row.pro, row.con) for row in rows.debates} == {
+        ("stand-in for calm", "stand-in for bold"),
+        ("stand-in for bold", "stand-in for calm"),
+    }
+    judges_scheduled = {f"stand-in for {judge}" for scheduled in held.schedule for judge in scheduled.judges}
+    assert {row.judge for row in rows.ballots} == judges_scheduled
+    assert {row.winner for row in rows.debates} == {None}  # only stand-ins judged
+
+
+def test_who_spoke_first_is_said_of_turns_alone(here: Path) -> None:
+    """In a format in which both sides speak at once neither is first."""
+    Path("x").mkdir()
+    write_journal(Path("x/1.journal.jsonl"), scripted_debates.events("question"))
+    write_journal(Path("x/2.journal.jsonl"), play_events(rounds=1))
+    assert [row.first for row in read_rows("x").debates] == [None, "pro"]
 
 
 def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:

@@ -56,6 +56,7 @@ from debate_orchestrator.reports.provenance import (
     conflicts_of_interest,
     costs_report,
     earlier_debate_report,
+    first_speaker,
     names_by_seat,
     only_stand_ins_judged,
     provenance_notes,
@@ -146,6 +147,8 @@ class ReportModel(Part):
     """The format, whole."""
     arguing_sides: tuple[str, ...] = Field(exclude=True)
     """The sides that speak."""
+    spoke_first: str | None = Field(default=None, exclude=True)
+    """The side that spoke before the other; null if both spoke at once, or one alone did."""
     spoken_by: dict[str, str] = Field(exclude=True)
     """Side to the models that took its turns, as far as that is shown."""
     judged_by: tuple[str, ...] = Field(default=(), exclude=True)
@@ -271,6 +274,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "rounds_asked": settings.rounds if format.round else 0,
         "transcript_only": format.report == "transcript",
         "arguing_sides": arguing,
+        "spoke_first": first_speaker(debate),
         "spoken_by": {side: speaker_names[side] for side in arguing if side in speaker_names},
         "judged_by": tuple(speaker_names[judge] for judge in debate.judges),
         "judges": speakers(debate).get(JUDGE, ()),

@@ -168,9 +168,13 @@ def _order(debate: DebateState) -> str:
         return "Neither side argued: the judge decides without a debate."
     if len(sides) < len(debate.format.sides):
         return f"Only {name_of(sides[0])} argued, without an opponent."
-    if _at_once(debate):
-        return "Both spoke at once."
-    return f"{name_of(debate.opened.settings.first)} spoke first."
+    first = first_speaker(debate)
+    return f"{name_of(first)} spoke first." if first else "Both spoke at once."
+
+
+def first_speaker(debate: DebateState) -> str | None:
+    """The side that spoke before the other; None if both spoke at once, or one alone argued."""
+    return None if len(arguing_sides(debate)) < 2 or _at_once(debate) else debate.opened.settings.first
 
 
 def _at_once(debate: DebateState) -> bool:
@@ -354,8 +358,8 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
     if format.round:
         yield "Rounds asked for", str(settings.rounds)
     yield "Strictness", settings.strictness
-    if len(arguing_sides(debate)) > 1 and not _at_once(debate):
-        yield "Spoke first", format.name_of(settings.first)
+    if first := first_speaker(debate):
+        yield "Spoke first", format.name_of(first)
     yield "Feedback to the debaters", "on" if settings.feedback else "off"
     yield "Web search", "on" if settings.search else "off"
     if debate.judges:

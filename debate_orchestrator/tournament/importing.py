@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -41,6 +42,8 @@ _SIDES: dict[str, Side] = {"pro": "pro", "con": "con", "pro-first": "pro", "con-
 _YES, _NO = {"1", "1.0", "true", "t", "yes", "y", "on"}, {"0", "0.0", "false", "f", "no", "n", "off"}
 _DEBATE_KEYS = ("topic", "motion", "category", "pro", "con", "created", "first")
 """The keys whose values belong to the debate, and should be the same in each of its rows."""
+_DAY = re.compile(r"(?:19|20)\d{6}")
+"""A date without hyphens, which is no number of seconds."""
 _LATEST_SECONDS = 1e11
 """A number beyond this is a time in milliseconds."""
 
@@ -328,7 +331,7 @@ class _Collector:
         """A time in one form; empty, with a note, if it can't be read. One without a zone is UTC."""
         number = _finite(text)
         try:
-            if number is not None:
+            if number is not None and not _DAY.fullmatch(text):
                 seconds = number / 1000 if abs(number) > _LATEST_SECONDS else number
                 moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
             else:

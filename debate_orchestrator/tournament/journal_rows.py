@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import CallIntended, Declined, Opened, Reassigned, Spoke, StructuredReplyGiven
-from debate_orchestrator.core.phases import TIE, judge_seats
+from debate_orchestrator.core.phases import JUDGE, TIE, judge_seats
 from debate_orchestrator.reports.compare import has_speeches_of
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
@@ -80,11 +80,12 @@ def read_rows(folder: str) -> Rows:
     names = _names(tournament, debates_read)
     sources = _with_sources(rejudged, run_debates)
     judgings = _judgings(sources)
-    debates = [
-        _debate_row(folder, debate, judgings.get(debate.name, debate), scheduled.get(debate.name), names)
-        for debate in run_debates
-    ]
-    ballots = [row for debate in run_debates for row in _ballot_rows(debate.name, debate, names, 0)]
+    debates, ballots = list[DebateRow](), list[BallotRow]()
+    for debate in run_debates:
+        entry = scheduled.get(debate.name)
+        by_role = _names_by_role(tournament, entry, names)
+        debates.append(_debate_row(folder, debate, judgings.get(debate.name, debate), entry, by_role))
+        ballots += _ballot_rows(debate.name, debate, by_role[JUDGE], 0)
     ballots += _repeated(sources, judgings, names)
     missing = [*_missing_notes(scheduled, run_debates, sources), *_changed_sides(run_debates)]
     return Rows(debates, ballots, [*left_out, *copies, *more_copies, *notes, *missing])
@@ -173,7 +174,7 @@ def _without_copies(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str
 def _names(tournament: Tournament | None, debates: Sequence[_Debate]) -> dict[str, str]:
     """Every real model spec of these debates to its name: the one that the tournament gives it, or the spec as reports
     show it, with a number if it is a program that was run with other arguments too."""
-    models = (*tournament.spec.models, *tournament.spec.judges.pool) if tournament else ()
+    models = (*tournament.spec.judges.pool, *tournament.spec.models) if tournament else ()
     names = {model_spec.real_spec(model.spec): model.name for model in models}
     casts = (spec for debate in debates for specs in _cast(debate).values() for spec in specs)
     replying = (spec for debate in debates for spec in _reply_specs(debate).values())
@@ -183,6 +184,23 @@ def _names(tournament: Tournament | None, debates: Sequence[_Debate]) -> dict[st
             numbered = (f"{shown} ({number})" for number in count(2))
             names[spec] = next(name for name in chain([shown], numbered) if name not in taken)
     return names
+
+
+def _names_by_role(
+    tournament: Tournament | None, scheduled: ScheduledDebate | None, names: Mapping[str, str]
+) -> dict[str, Mapping[str, str]]:
+    """`names` as they are for each side and for the judges: in a scheduled debate, where one spec may have several
+    names, those of the schedule."""
+    if tournament is None or scheduled is None:
+        return dict.fromkeys(("a", "b", JUDGE), names)
+    specs = {model.name: model_spec.real_spec(model.spec) for model in tournament.spec.models}
+    pool = {judge.name: model_spec.real_spec(judge.spec) for judge in tournament.spec.judges.pool}
+    judges = [*scheduled.judges, *scheduled.reserve]
+    return {
+        "a": {**names, specs[scheduled.pro]: scheduled.pro},
+        "b": {**names, specs[scheduled.con]: scheduled.con},
+        JUDGE: {**names, **{pool[judge]: judge for judge in reversed(judges)}},
+    }
 
 
 def _cast(debate: _Debate) -> dict[str, tuple[str, ...]]:
@@ -225,21 +243,25 @@ def _name(spec: str, names: Mapping[str, str]) -> str:
 
 
 def _debate_row(
-    folder: str, debate: _Debate, judging: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, str]
+    folder: str,
+    debate: _Debate,
+    judging: _Debate,
+    scheduled: ScheduledDebate | None,
+    names: Mapping[str, Mapping[str, str]],
 ) -> DebateRow:
     """The row of a debate; `judging` is the journal of its verdict, which is its own unless it had no judge."""
-    report, verdict = debate.report, judging.report.verdict
+    report = debate.report
+    verdict = None if judging.report.only_stand_ins_judged else judging.report.verdict
     page = DebateFiles.of_journal(debate.path).html
-    first = debate.entries[0].event.settings.first if hasattr(debate.entries[0].event, "settings") else None
     return DebateRow(
         id=debate.name,
         created=debate.entries[0].at,
         topic=scheduled.topic_id if scheduled else report.topic,
         motion=scheduled.motion if scheduled else report.topic,
         category=scheduled.category if scheduled else "",
-        pro=_model(_debaters(debate, "a"), names),
-        con=_model(_debaters(debate, "b"), names),
-        first=_SEATS.get(str(first)),
+        pro=_model(_debaters(debate, "a"), names["a"]),
+        con=_model(_debaters(debate, "b"), names["b"]),
+        first=_SEATS.get(report.spoke_first or ""),
         winner=_WINNERS.get(verdict.winner) if verdict else None,
         complete=report.status == "complete",
         rehearsed=report.run.rehearsed,
