@@ -28,7 +28,7 @@ FaultFor = Callable[[dict[str, Any], int], dict[str, Any] | None]
 
 `status` (with `headers`, `kind`, `message`) refuses; `close` drops the line at once; `html` answers a page;
 `text`, `stop`, `why` change the answer; `after` is how many pieces come before `then`: `end` (no closing event),
-`drop`, `stall`, `garbage`, `error` (an error event), `nested` (an event nested 100 deep),
+`drop`, `stall`, `garbage`, `error` (an error event, with `message`), `nested` (an event nested 100 deep),
 `more` (360,000 characters at once),
 `pings` (without end)."""
 
@@ -157,7 +157,7 @@ class Server:
         pause = max(0.0, self.whole - self.first_byte)
         for place, event in enumerate(events):
             if place == fault.get("after", -1):
-                return await self._break(response, fault["then"])
+                return await self._break(response, fault["then"], fault.get("message", "Overloaded"))
             if pause and place == len(events) - 1:
                 await asyncio.sleep(pause)
             while place == len(events) - 1 and 0 < self.held <= len(self.requests):
@@ -170,7 +170,7 @@ class Server:
             await asyncio.sleep(0.01)
         return response
 
-    async def _break(self, response: web.StreamResponse, how: str) -> web.StreamResponse:
+    async def _break(self, response: web.StreamResponse, how: str, message: str) -> web.StreamResponse:
         match how:
             case "drop":
                 assert response._req is not None and response._req.transport is not None
@@ -180,7 +180,7 @@ class Server:
             case "garbage":
                 await response.write(b"event: content_block_delta\ndata: {half\n\n")
             case "error":
-                error = {"type": "overloaded_error", "message": "Overloaded"}
+                error = {"type": "overloaded_error", "message": message}
                 await response.write(_sse({"type": "error", "error": error}))
             case "nested":
                 event = _sse({"type": "content_block_delta", "index": 0, "odd": 0})

@@ -155,6 +155,18 @@ def test_what_came_before_a_pause_is_on_record(debate: Run, server: Server, stat
     assert failed.reply.cost is None and failed.reply.estimated_cost
 
 
+@pytest.mark.parametrize("message", ["Your credit balance is too low", "context window exceeded"])
+def test_what_came_before_an_error_in_a_stream_is_on_record(debate: Run, server: Server, message: str) -> None:
+    """Also where the error is not one that is asked again: half of a reply may be billed."""
+    server.problem = lambda request, n: {"text": "Half of it.", "after": 3, "then": "error", "message": message}
+    ran = debate("run", *SETUP, f"--a={SPEC}", "--b=rehearse", "--judge=rehearse", "--rounds=1")
+    (failed,) = [event for event in read("r.journal.jsonl").events if isinstance(event, CallFailed)]
+
+    assert ran.code in (3, 4) and len(server.requests) == 1
+    assert failed.maybe_billed and failed.reply is not None and failed.reply.text == "Half of it."
+    assert failed.reply.cost is None and failed.reply.estimated_cost
+
+
 @pytest.mark.parametrize("fault", [{"status": 529}, {"close": True}, {"text": "Half", "after": 2, "then": "drop"}])
 def test_a_paused_answer_is_continued_by_the_next_try(server: Server, fault: dict[str, Any]) -> None:
     """The part before the pause is asked for once and paid for once, however often its continuation fails."""
