@@ -13,7 +13,7 @@ from debate_orchestrator.cli.output import next_step, print_json, print_result
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import report_files, reviews, wording
-from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
+from debate_orchestrator.reports.provenance import rehearsal_sentence
 from debate_orchestrator.reports.report_files import Verification
 from debate_orchestrator.storage.journal import is_being_written, read
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
@@ -46,9 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"status": "complete" if facts["complete"] else "waiting", **facts, "reports": reports_json})
     else:
         _print_facts(facts)
-        if names := stand_ins(debate, debate.opened.cast):
-            rehearsal_kind = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "A rehearsal"
-            print_result(f"{rehearsal_kind}: stand-ins spoke for {', '.join(names)}. {wording.FILLER}")
+        if rehearsed := rehearsal_sentence(debate):
+            print_result(f"{rehearsed} {wording.FILLER}")
         for report in verifications:
             print_result(f"{name_of(report.path)}: {report.text}")
         next_step(_next(arguments, files, debate, verifications))

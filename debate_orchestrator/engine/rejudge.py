@@ -235,7 +235,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         speakers=earlier.speakers if earlier else speakers,
         former_speakers=earlier.former_speakers if earlier else _former(debate),
         notes=(*(earlier.notes if earlier else ()), *_weaknesses(debate)),
-        judges=debate.cast[JUDGE],
+        judges=_judges(debate),
         rounds={
             result.round: EarlierRound(
                 scores={side: float(score) for side, score in result.scores.items()}, winner=result.winner
@@ -254,6 +254,13 @@ def _speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
     that is not cast is left out."""
     spoken = {**debate.cast, **speakers_by_seat(debate)}
     return {side: spoken[side] for side in debate.format.sides if side in spoken}
+
+
+def _judges(debate: DebateState) -> tuple[str, ...]:
+    """The model specs that cast the final ballots, by seat; before there are any, those that are to cast them."""
+    votes = {vote.judge: vote for vote in tally.final_votes(debate) if vote.original is not None}
+    seats = zip(debate.judges, debate.cast[JUDGE], strict=True)
+    return tuple(debate.replies[votes[seat].turn_id].reply.spec if seat in votes else spec for seat, spec in seats)
 
 
 def _former(debate: DebateState) -> dict[str, tuple[str, ...]]:

@@ -52,7 +52,7 @@ def _info(kind: str, text: str) -> Note:
 
 def _weaknesses(debate: DebateState) -> Iterator[Note]:
     due = [turn.id for turn in debate.due]
-    if rehearsed := _rehearsal(debate):
+    if rehearsed := rehearsal_sentence(debate):
         yield _warning("rehearsed", rehearsed)
     for note in debate.notes:
         if note.note == "estimate":
@@ -189,15 +189,24 @@ def one_agent(debate: DebateState) -> bool:
     return any(note.note == "one agent" for note in debate.notes)
 
 
-def _rehearsal(debate: DebateState) -> str:
+def rehearsal_sentence(debate: DebateState) -> str:
     """The sentence that says that stand-ins spoke; empty if none did."""
-    occupants = _occupants(debate)
-    seats = [seat for seat, specs in occupants.items() if any(map(model_spec.is_stand_in, specs))]
-    if not seats:
+    if not (seats := rehearsed_seats(debate)):
         return ""
-    if not _has_both_kinds(chain(*occupants.values())):
+    if is_whole_rehearsal(debate):
         return "Rehearsed: stand-ins spoke, and no model was called."
     return f"Rehearsed in part: stand-ins spoke for {', '.join(map(debate.format.name_of, seats))}."
+
+
+def rehearsed_seats(debate: DebateState) -> list[str]:
+    """The seats for which a stand-in spoke, or is to speak."""
+    occupants = _occupants(debate).items()
+    return [seat for seat, specs in occupants if any(map(model_spec.is_stand_in, specs))]
+
+
+def is_whole_rehearsal(debate: DebateState) -> bool:
+    """Whether stand-ins spoke, and no one else did or is to."""
+    return bool(rehearsed_seats(debate)) and not _has_both_kinds(chain(*_occupants(debate).values()))
 
 
 def _occupants(debate: DebateState) -> dict[str, tuple[str, ...]]:
@@ -340,7 +349,7 @@ def run_report(debate: DebateState) -> RunReport:
     opened = debate.opened
     return RunReport(
         kind=_kind(debate),
-        rehearsed=bool(_rehearsal(debate)),
+        rehearsed=bool(rehearsed_seats(debate)),
         in_part=_has_both_kinds(chain(*_occupants(debate).values())),
         cast={role: tuple(map(model_spec.public_name, specs)) for role, specs in speakers(debate).items()},
         models=_by_seat(debate, lambda reply: (reply.model,)),
@@ -374,7 +383,11 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
 def earlier_debate_report(earlier_debate: EarlierDebate) -> EarlierDebateReport:
     rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(earlier_debate.rounds.items()))
     fields = {name: getattr(earlier_debate, name) for name in EarlierDebateReport.model_fields}
-    return EarlierDebateReport(**{**fields, "speakers": public_speakers(earlier_debate), "rounds": tuple(rounds)})
+    names = {
+        "speakers": public_speakers(earlier_debate),
+        "judges": tuple(map(model_spec.public_name, earlier_debate.judges)),
+    }
+    return EarlierDebateReport(**{**fields, **names, "rounds": tuple(rounds)})
 
 
 def public_speakers(earlier_debate: EarlierDebate) -> dict[str, str]:

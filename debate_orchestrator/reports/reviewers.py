@@ -14,6 +14,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, mean, swing_winner
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Part
+from debate_orchestrator.reports.provenance import only_stand_ins_judged
 from debate_orchestrator.reports.reviews import GatheredBallots, ReviewerBallot
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, named_by, winner_word
@@ -99,17 +100,19 @@ def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerR
 
 
 def _panel_winner(debate: DebateState) -> str | None:
-    """The side, or the label, that the panel decided for; None if it did not vote."""
+    """The side, or the label, that the panel decided for; None if it did not vote, or only stand-ins did."""
     verdict = tally.verdict(debate)
-    if verdict is None:
+    if verdict is None or only_stand_ins_judged(debate):
         return None
     return wording.label_of(verdict) if wording.is_labelled(verdict.votes) else verdict.winner
 
 
 def _table(debate: DebateState, ballots: Sequence[ReviewerBallot]) -> PlainTable:
-    scales, raters = wording.scales(debate.format), [*_judges(debate), *map(_reviewer, ballots)]
+    has_panel = bool(debate.judges) and not only_stand_ins_judged(debate)
+    scales = wording.scales(debate.format)
+    raters = [*(_judges(debate) if has_panel else ()), *map(_reviewer, ballots)]
     numbers = sorted({n for rater in raters for n in rater.rounds})
-    rows = [_panel_row(debate, numbers)] if debate.judges else []
+    rows = [_panel_row(debate, numbers)] if has_panel else []
     for rater in raters:
         cells = [_cell(rater.rounds.get(n), scales) for n in numbers]
         rows.append((rater.name, rater.what, *cells, _cell(rater.final, scales), rater.before, rater.after))
@@ -172,7 +175,7 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
     people = plural(n, "reviewer")
     counts = Counter(named_by(ballot.final) for ballot in ballots)
     final = ", ".join(f"{winner_word(name)} {count}" for name, count in counts.most_common())
-    if tally.verdict(debate) is None:
+    if tally.verdict(debate) is None or only_stand_ins_judged(debate):
         yield f"{people[0].upper()}{people[1:]} ({final}); no panel has decided, so there is nothing to agree with."
     elif panel_winner is None:
         yield f"The panel gave no label that stands; of {people} the final votes are: {final}."

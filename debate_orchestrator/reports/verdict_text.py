@@ -204,7 +204,7 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
         return None
     now = verdict.winner if verdict else None
     rows = [
-        ("Judges", prose(", ".join(earlier_debate.judges)), prose(", ".join(report.judges))),
+        ("Judges", prose(", ".join(earlier_debate.judges)), prose(", ".join(report.judged_by))),
         ("Winner", _winner(earlier_debate.winner), _winner(now)),
     ]
     if report.judging.has_scores:

@@ -16,10 +16,10 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import decision_brief
 from debate_orchestrator.reports.announcements import decided_line
 from debate_orchestrator.reports.html.page import shorten
+from debate_orchestrator.reports.provenance import is_whole_rehearsal, rehearsed_seats
 from debate_orchestrator.storage.journal import read, stated_first_hash
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
-from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
 from debate_orchestrator.util.numbers import plural
@@ -187,10 +187,8 @@ def _topic(debate: DebateState) -> str:
 def _badges(debate: DebateState) -> Iterator[str]:
     if debate.opened.earlier_debate is not None:
         yield "judged again"
-    if model_spec.is_rehearsal(debate.cast):
-        yield "a rehearsal"
-    elif model_spec.REHEARSE in map(model_spec.kind, model_spec.specs_of(debate.cast)):
-        yield "with stand-ins"
+    if rehearsed_seats(debate):
+        yield "a rehearsal" if is_whole_rehearsal(debate) else "with stand-ins"
 
 
 def outcome(debate: DebateState) -> str:
@@ -201,7 +199,7 @@ def outcome(debate: DebateState) -> str:
 
 
 def _recommendation(debate: DebateState) -> str:
-    if not debate.complete or model_spec.is_rehearsal(debate.cast):
+    if not debate.complete or is_whole_rehearsal(debate):
         return ""
     brief = decision_brief.decision_brief_report(debate)
     return decision_brief.split_first_sentence(brief.do)[0] if brief else ""
