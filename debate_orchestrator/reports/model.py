@@ -142,19 +142,14 @@ class ReportModel(Part):
     journal: JournalReport
     """The journal that the report was made from."""
     transcript_only: bool = Field(default=False, exclude=True)
-    """Whether the report is the transcript alone."""
     rules: Format = Field(exclude=True)
-    """The format, whole."""
     arguing_sides: tuple[str, ...] = Field(exclude=True)
-    """The sides that speak."""
     spoke_first: str | None = Field(default=None, exclude=True)
     """The side that spoke before the other; null if both spoke at once, or one alone did."""
     spoken_by: dict[str, str] = Field(exclude=True)
     """Side to the models that took its turns, as far as that is shown."""
     judged_by: tuple[str, ...] = Field(default=(), exclude=True)
-    """The same of each judge."""
     judges: tuple[str, ...] = Field(default=(), exclude=True)
-    """The judge, in the cast's words."""
     only_stand_ins_judged: bool = Field(exclude=True)
     """Whether only stand-ins judged, so that nothing is decided."""
     before: tuple[TurnReport, ...] = Field(exclude=True)
