@@ -105,7 +105,7 @@ def test_a_pdf_is_kept(site: Site, tmp_path: Path) -> None:
 
 def test_a_page_that_breaks_its_reader(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that can't be read in time is not checked, though kept."""
-    monkeypatch.setattr(evidence_check, "SECONDS", 0.01)
+    monkeypatch.setattr(evidence_check, "MAX_READING_SECONDS", 0.01)
     found = checked(site, folder=tmp_path)
 
     assert (found.state, found.why) == ("not checked", "it could not be read within 0.01 s")

@@ -85,7 +85,7 @@ def test_a_port_without_a_listener() -> None:
 
 def test_certificates_and_names_are_checked() -> None:
     """TLS as it is used here takes no certificate that is not vouched for, nor one of another name."""
-    context = fetch.trust()
+    context = fetch.default_tls()
 
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert context.cert_store_stats()["x509_ca"] > 50
@@ -112,7 +112,7 @@ def test_a_certificate_must_be_vouched_for(certificate: Path, name: str, trusted
     """A host whose certificate is untrusted or another's, is unreachable; with a good one it answers."""
     served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     served.load_cert_chain(certificate)
-    trust = ssl.create_default_context(cafile=str(certificate)) if trusted else None
+    tls = ssl.create_default_context(cafile=str(certificate)) if trusted else None
     with socket.create_server((HERE, 0)) as listening:
         port = listening.getsockname()[1]
 
@@ -127,7 +127,7 @@ def test_a_certificate_must_be_vouched_for(certificate: Path, name: str, trusted
                     return
 
         threading.Thread(target=listen, daemon=True).start()
-        fetcher = Fetcher(resolver=Names(), allowed=here, ports=frozenset({port}), trust=trust)
+        fetcher = Fetcher(resolver=Names(), allowed=here, ports=frozenset({port}), tls=tls)
         if ends == "200":
             assert run(fetcher.fetch(f"https://{name}:{port}/")).body == ARTICLE.encode()
             return

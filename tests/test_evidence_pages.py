@@ -98,7 +98,7 @@ def test_what_a_reader_says_is_made_safe(stand_in: Any) -> None:
 
 def test_a_reader_that_never_ends_is_ended(stand_in: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that takes too long is ended, and its page unread."""
-    monkeypatch.setattr(check, "SECONDS", 1.0)
+    monkeypatch.setattr(check, "MAX_READING_SECONDS", 1.0)
     stand_in(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)")
     with pytest.raises(Unreadable, match=r"could not be read within 1 s"):
         run(read_page(PAGE, QUOTE))

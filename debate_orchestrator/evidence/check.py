@@ -43,7 +43,7 @@ from debate_orchestrator.util.redact import truncate
 from debate_orchestrator.util.running_time import running_timeout
 from debate_orchestrator.util.sanitize import one_line
 
-SECONDS = 30.0
+MAX_READING_SECONDS = 30.0
 """Seconds that a page may take to be read."""
 _PASSAGE = 20_000
 _LINE = 1_000
@@ -74,10 +74,10 @@ async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> P
         start_new_session=True,
     )
     try:
-        async with running_timeout(SECONDS):
+        async with running_timeout(MAX_READING_SECONDS):
             out, _ = await reader.communicate(json.dumps(task).encode() + b"\n" + page.body)
     except TimeoutError:
-        raise Unreadable(f"it could not be read within {SECONDS:g} s", page.url) from None
+        raise Unreadable(f"it could not be read within {MAX_READING_SECONDS:g} s", page.url) from None
     finally:
         if reader.returncode is None:
             reader.kill()  # it alone: a confined process has started no other

@@ -15,7 +15,7 @@ import ssl
 import zlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cache, cached_property
+from functools import cache
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any, Literal, NamedTuple
@@ -52,14 +52,14 @@ class Response(NamedTuple):
     """Decompressed; read only where the status is 200."""
 
 
-async def system(host: str) -> Sequence[str]:
+async def system_addresses(host: str) -> Sequence[str]:
     """The addresses that the system's resolver gives."""
     infos = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
 
 @cache
-def trust() -> ssl.SSLContext:
+def default_tls() -> ssl.SSLContext:
     """TLS that checks certificates and host names, against the system's authorities and certifi's."""
     import certifi
 
@@ -106,7 +106,7 @@ class _CheckedResolver(AbstractResolver):
     async def close(self) -> None: ...
 
 
-async def get(
+async def get_response(
     address: ParsedUrl, accept: str, max_bytes: int, *, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext
 ) -> Response:
     """The response to a GET of `address`, whose host must be checked if it is an IP address. Raises Blocked as
@@ -158,7 +158,7 @@ async def _body(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     return bytes(body)
 
 
-SECONDS = 15.0
+MAX_SECONDS = 15.0
 """The maximum seconds for a page, not counting the wait for its turn."""
 MAX_SIZE = 5_000_000
 """Bytes that a page may have after decompression."""
@@ -196,20 +196,20 @@ class FetchedPage(NamedTuple):
 
 class Fetcher:
     """Fetches pages for one run, within one event loop, and remembers each host's robots.txt. `resolver`, `allowed`,
-    `ports` and `trust` are for tests; by default it connects only to public addresses on ports 80 and 443."""
+    `ports` and `tls` are for tests; by default it connects only to public addresses on ports 80 and 443."""
 
     def __init__(
         self,
         *,
-        resolver: Resolver = system,
+        resolver: Resolver = system_addresses,
         allowed: Allowed = addresses.public,
         ports: frozenset[int] = addresses.PORTS,
-        trust: ssl.SSLContext | None = None,
-        seconds: float = SECONDS,
+        tls: ssl.SSLContext | None = None,
+        seconds: float = MAX_SECONDS,
         max_bytes: int = MAX_SIZE,
     ):
         self._resolver, self._allowed, self._ports = resolver, allowed, ports
-        self._trust = trust
+        self._tls = tls
         self._seconds, self._largest = seconds, max_bytes
         self._request_slots = asyncio.Semaphore(MAX_REQUESTS)
         self._host_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -245,8 +245,13 @@ class Fetcher:
             for _ in range(REDIRECTS + 1):
                 if obey_robots:
                     await self._check_robots(address)
-                response = await get(
-                    address, accept, max_bytes, resolver=self._resolver, allowed=self._allowed, tls=self._context
+                response = await get_response(
+                    address,
+                    accept,
+                    max_bytes,
+                    resolver=self._resolver,
+                    allowed=self._allowed,
+                    tls=self._tls or default_tls(),
                 )
                 if response.status not in _MOVED or not response.location:
                     return requested, response
@@ -288,10 +293,6 @@ class Fetcher:
         if 400 <= response.status < 500 and response.status != HTTPStatus.TOO_MANY_REQUESTS:
             return RobotsRules("")
         return Blocked(f"its robots.txt can't be read ({_status_text(response.status)})")
-
-    @cached_property
-    def _context(self) -> ssl.SSLContext:
-        return self._trust or trust()
 
 
 class RobotsRules:
