@@ -78,22 +78,41 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-_MODULES = {
-    "core.events": "Event",
-    "core.fold": "fold",
-    "core.format": "Format",
-    "core.state": "DebateState",
-    "engine.library": "DebateResult find_risks load_format open_debate open_judging read_journal rejudge "
-    "render resume run",
-    "host.step": "StepResult step",
-    "reports.model": "ReportModel",
-    "core.settings": "Settings",
-    "setup.risks": "Risk",
-    "storage.journal_lines": "JournalContents",
-    "util.errors": "BadFile BadFormat BadJournal BadSettings DamagedJournal DebateError ExternalError "
-    "LockedJournal OverBudget Paused PermanentFailure ProviderFailed UserError",
+_MODULE_OF_NAME = {
+    "BadFile": "util.errors",
+    "BadFormat": "util.errors",
+    "BadJournal": "util.errors",
+    "BadSettings": "util.errors",
+    "DamagedJournal": "util.errors",
+    "DebateError": "util.errors",
+    "DebateResult": "engine.library",
+    "DebateState": "core.state",
+    "Event": "core.events",
+    "ExternalError": "util.errors",
+    "Format": "core.format",
+    "JournalContents": "storage.journal_lines",
+    "LockedJournal": "util.errors",
+    "OverBudget": "util.errors",
+    "Paused": "util.errors",
+    "PermanentFailure": "util.errors",
+    "ProviderFailed": "util.errors",
+    "ReportModel": "reports.model",
+    "Risk": "setup.risks",
+    "Settings": "core.settings",
+    "StepResult": "host.step",
+    "UserError": "util.errors",
+    "find_risks": "engine.library",
+    "fold": "core.fold",
+    "load_format": "engine.library",
+    "open_debate": "engine.library",
+    "open_judging": "engine.library",
+    "read_journal": "engine.library",
+    "rejudge": "engine.library",
+    "render": "engine.library",
+    "resume": "engine.library",
+    "run": "engine.library",
+    "step": "host.step",
 }
-_MODULE_OF_NAME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "BadFile",

@@ -25,10 +25,10 @@ def main(argv: list[str] | None = None) -> None:
     signums = [*interrupting(), *terminating()]
     if argv is None and in_main_thread():  # this process ends with the verb
         interrupts.is_loading = True
-        gc.set_threshold(10_000, 20, 50)  # what is imported stays, and need not be looked through time and again
-        atexit.register(gc.freeze)
+        gc.set_threshold(10_000, 20, 50)  # imported modules are never garbage: collecting less often starts faster
+        atexit.register(gc.freeze)  # the last collection, when the interpreter ends, then has nothing to go through
         for signum in signums:
-            signal.signal(signum, lambda *_: os._exit(130))  # Python would print a traceback of its own end
+            signal.signal(signum, lambda *_: os._exit(130))  # without the traceback that Python would print
         # At its very end Python restores the defaults, with which a signal would take the exit code's place.
         atexit.register(lambda: [signal.signal(signum, signal.SIG_IGN) for signum in signums])
     with (
