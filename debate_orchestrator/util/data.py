@@ -73,7 +73,7 @@ def parse_mapping_with_lines(
 
 
 def parse_mapping(text: str, where: str) -> dict[str, Any]:
-    """The mapping that a YAML or JSON text holds. BadFile, with `where` and the line, if it holds none."""
+    """The mapping that a YAML or JSON text holds. Raises BadFile, with `where` and the line, if it holds none."""
     if text.lstrip().startswith("{"):
         with suppress(ValueError):  # YAML includes most such mappings, and its errors have lines
             return _mapping(strict_json(text), where)
@@ -81,7 +81,7 @@ def parse_mapping(text: str, where: str) -> dict[str, Any]:
 
 
 def _mapping(value: Any, where: str) -> dict[str, Any]:
-    """`value` with its keys as text; BadFile if it is not a mapping."""
+    """`value` with its keys as text. Raises BadFile if it is not a mapping."""
     if not isinstance(value, dict):
         kind = "the file is empty" if value is None else f"the file holds {_KINDS[type(value)]}"
         raise BadFile(f"{where}: {kind}, not a mapping of keys to values.", hint="write it as `key: value`")
@@ -221,8 +221,8 @@ def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
 
 
 def read_regular(path: str | os.PathLike[str], *, follow: bool = False, maximum: int = MAX_FILE_SIZE) -> bytes:
-    """The bytes of a regular file; OSError for a pipe, a device, a file of more bytes than `maximum` and, unless it may
-    be followed, a link."""
+    """The bytes of a regular file. Raises OSError for a pipe, a device, a file of more bytes than `maximum` and, unless
+    it may be followed, a link."""
     with open(path, "rb", opener=open_following_links if follow else open_regular) as file:
         must_fit(file.fileno(), maximum)
         data = file.read(maximum + 1)
@@ -232,7 +232,8 @@ def read_regular(path: str | os.PathLike[str], *, follow: bool = False, maximum:
 
 
 def must_fit(handle: int, maximum: int = MAX_FILE_SIZE) -> None:
-    """OSError if an open file has more bytes than `maximum`, before any is read: a sparse file may have any size."""
+    """Raises OSError if an open file has more bytes than `maximum`, before any is read: a sparse file may have any
+    size."""
     if os.fstat(handle).st_size > maximum:
         raise _too_large(maximum)
 
@@ -242,12 +243,13 @@ def _too_large(maximum: int) -> OSError:
 
 
 def open_regular(path: str, flags: int) -> int:
-    """Opens a regular file, as an opener for `open`; OSError for a link, a pipe or a device."""
+    """Opens a regular file, as an opener for `open`. Raises OSError for a link, a pipe or a device."""
     return open_following_links(path, flags | os.O_NOFOLLOW)
 
 
 def is_in_place(path: str, handle: int) -> bool:
-    """Whether an open file is still at its path, neither removed nor replaced. OSError if the disk does not say."""
+    """Whether an open file is still at its path, neither removed nor replaced. Raises OSError if the disk does not
+    say."""
     try:
         return os.path.samestat(os.lstat(path), os.fstat(handle))
     except (FileNotFoundError, NotADirectoryError):

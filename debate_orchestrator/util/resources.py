@@ -19,7 +19,8 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def folder(name: str) -> Path:
-    """The shipped folder of that name (`prompts`, `examples`, `skill`); BadFile if this installation has none."""
+    """The shipped folder of that name (`prompts`, `examples`, `skill`). Raises BadFile if this installation has
+    none."""
     for place in (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name):
         if place.is_dir():
             return place
@@ -40,7 +41,7 @@ def format_names() -> list[str]:
 
 
 def format_folder(name: str) -> Path:
-    """The folder of a shipped format; BadFormat, with the known names, if there is none of that name."""
+    """The folder of a shipped format. Raises BadFormat, with the known names, if there is none of that name."""
     shipped = prompts() / "formats"
     if name not in os.listdir(shipped) or not (shipped / name / "format.yaml").is_file():
         problem = f"format: there is no format {short_repr(name)}. {suggest(name, format_names())}".rstrip()
