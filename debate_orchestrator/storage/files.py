@@ -128,7 +128,7 @@ def write_new(path: str | os.PathLike[str], text: str, *, encode: Encode = encod
 
 
 def create(target: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Writes a new file whole, with this mode from its first byte on. FileExistsError if the name is taken."""
+    """Writes a new file whole, with this mode from its first byte on. Raises FileExistsError if the name is taken."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary(target, data, mode)
     try:
@@ -302,7 +302,8 @@ def _temporary(target: Path, data: bytes, mode: int | None) -> str:
 
 def append_line(handle: int, line: bytes, size: int, name: str, *, synced: bool = False) -> int:
     """Writes a line at the end of an open file that has this size, and returns the new one; `synced`, the line is then
-    on the disk. JournalWriteError, with `name`, if the disk does not take it whole; the file is then as before."""
+    on the disk. Raises JournalWriteError, with `name`, if the disk does not take it whole; the file is then as
+    before."""
     with write_errors(name):
         try:
             # One write at the known end: a line that is written in part has no newline, and is trimmed.

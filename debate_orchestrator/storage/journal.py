@@ -54,7 +54,7 @@ def read(path: str | os.PathLike[str], *, follow: bool = True) -> JournalContent
 
 
 def read_bytes(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
-    """The bytes of a journal, of which nothing is verified. BadJournal if the file can't be read."""
+    """The bytes of a journal, of which nothing is verified. Raises BadJournal if the file can't be read."""
     try:
         return read_regular(path, follow=follow)
     except (OSError, ValueError) as error:
@@ -86,8 +86,8 @@ def begins_like_one(path: str | os.PathLike[str]) -> bool:
 
 
 def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
-    """The hash that the first line of a file states. It is not verified. None for a file that does not begin as a
-    journal does. Strangers may ask for this: OSError for a link and for a file larger than a journal may be."""
+    """The hash that the first line of a file states. It is not verified. Returns None for a file that does not begin as
+    a journal does. Strangers may ask for this, so it raises OSError for a link and for a file that is too large."""
     with open(path, "rb", opener=open_regular) as file:
         must_fit(file.fileno())
         line = file.readline()
@@ -325,8 +325,8 @@ class JournalWriter:
         await in_debate_pool(lambda: self.sync(lines))
 
     def sync(self, upto: int | None = None) -> None:
-        """Returns when the first `upto` lines, or all that are written, are on the disk. PermanentFailure if that
-        fails, and from then on: the kernel may have dropped the data, and report success the next time."""
+        """Returns when the first `upto` lines, or all that are written, are on the disk. Raises PermanentFailure if
+        that fails, and from then on: the kernel may have dropped the data, and report success the next time."""
         with self._syncing:
             lines = self._lines_written
             if upto is not None and self._lines_synced >= upto:
@@ -355,7 +355,7 @@ class JournalWriter:
             return True
 
     def must_be_in_place(self) -> None:
-        """PermanentFailure if the file is no longer at its path, JournalWriteError if the disk does not say."""
+        """Raises PermanentFailure if the file is no longer at its path, JournalWriteError if the disk does not say."""
         with write_errors(self._name):
             in_place = is_in_place(self.path, self._handle)
         if not in_place:

@@ -163,7 +163,8 @@ def stated_hash(line: bytes) -> str | None:
 
 
 def make_line(event: Event, at: str, earlier: Sequence[Entry]) -> tuple[bytes, Entry]:
-    """The line of an event, with its newline, and its entry. BadJournal for one that would not read back as it is."""
+    """The line of an event, with its newline, and its entry. Raises BadJournal for one that would not read back as it
+    is."""
     n, prev = len(earlier) + 1, earlier[-1].hash if earlier else _FIRST_PREV
     body = _line_body(n, at, prev, event)
     digest = hashlib.sha256(body).hexdigest()

@@ -111,8 +111,8 @@ def free_report() -> str:
 
 
 def state_folder() -> Path | None:
-    """The folder for records that are kept between debates, such as consent. None if no absolute path is known: a
-    relative one would depend on the working directory."""
+    """The folder for records that are kept between debates, such as consent. Returns None if no absolute path is known:
+    a relative one would depend on the working directory."""
     folder = os.environ.get("XDG_STATE_HOME", "")
     home = Path(folder if os.path.isabs(folder) else os.path.expanduser("~/.local/state"))
     return home / "debate-orchestrator" if home.is_absolute() else None

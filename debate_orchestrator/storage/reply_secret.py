@@ -21,7 +21,8 @@ _BYTES = 32
 
 
 def secret() -> bytes:
-    """The 32 bytes that later processes read too; this process's own if they can't be kept. BadFile if damaged."""
+    """The 32 bytes that later processes read too; this process's own if they can't be kept. Raises BadFile if
+    damaged."""
     try:
         return _read()
     except OSError:
@@ -29,7 +30,7 @@ def secret() -> bytes:
 
 
 def stored_secret() -> bytes:
-    """The 32 bytes that later processes read too. BadFile if they can't be kept, or their file is damaged."""
+    """The 32 bytes that later processes read too. Raises BadFile if they can't be kept, or their file is damaged."""
     try:
         return _read()
     except OSError as error:
