@@ -90,7 +90,7 @@ def is_path(name: str) -> bool:
 
 
 def find(name_or_path: str) -> FormatFolder:
-    """The folder of a format, by its name or path; BadFormat if there is none."""
+    """The folder of a format, by its name or path. Raises BadFormat if there is none."""
     if not is_path(name_or_path):
         if name_or_path not in resources.format_names() and os.path.isdir(name_or_path):
             problem = f"format: there is no format {short_repr(name_or_path)} that ships."
@@ -117,8 +117,8 @@ def find(name_or_path: str) -> FormatFolder:
 
 
 def read_source(name_or_path: str) -> FormatSource:
-    """A format by its name or path. BadFormat if there is none or it can't have its name, BadFile if a file of it can't
-    be read; all other errors are among its problems."""
+    """A format by its name or path. Raises BadFormat if there is none or it can't have its name, BadFile if a file of
+    it can't be read; all other errors are among its problems."""
     folder = find(name_or_path)
     _check_name(folder)
     errors: list[str] = []
@@ -133,7 +133,7 @@ def read_source(name_or_path: str) -> FormatSource:
 
 
 def _check_name(folder: FormatFolder) -> None:
-    """BadFormat if the user's own format can't have the name of its folder."""
+    """Raises BadFormat if the user's own format can't have the name of its folder."""
     where = f"{folder.shown_path}/{FILE}:1: the folder's name: {short_repr(folder.name)}"
     if not folder.shipped and folder.name in resources.format_names():
         raise BadFormat(f"{where} is the name of a shipped format. Rename the folder.")
@@ -183,7 +183,7 @@ def _read_located(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Loca
 
 
 def _must_be_its_own(folder: FormatFolder, file: str) -> None:
-    """BadFile if a file in a folder of the user's leads out of it, or can't be followed."""
+    """Raises BadFile if a file in a folder of the user's leads out of it, or can't be followed."""
     try:
         inside = folder.shipped or real_path(folder.path / file).startswith(os.path.join(real_path(folder.path), ""))
     except OSError:
@@ -193,7 +193,7 @@ def _must_be_its_own(folder: FormatFolder, file: str) -> None:
 
 
 def _rubric(value: Any, folder: FormatFolder, locations: Locations) -> Any:
-    """A format's rubric; its own locations are added to `locations`. BadFile if a named one can't be read."""
+    """A format's rubric; its own locations are added to `locations`. Raises BadFile if a named one can't be read."""
     if isinstance(value, dict):
         return {"name": folder.name, **value}
     if isinstance(value, str) and value.endswith(".yaml") and os.path.basename(value) == value:
@@ -292,7 +292,8 @@ _SHARED_SYSTEM = "shared/system.md.j2"
 
 
 def load(name_or_path: str) -> Format:
-    """A format by name or folder, with all that it inherits. BadFormat if there is none, or with every error in it."""
+    """A format by name or folder, with all that it inherits. Raises BadFormat if there is none, or with every error in
+    it."""
     return load_with_templates(name_or_path)[0]
 
 
@@ -315,7 +316,7 @@ def _load_checked(name_or_path: str) -> tuple[Format, dict[str, str]]:
 
 def carried_templates(format_source: FormatSource) -> dict[str, str]:
     """The templates that are copied into a debate of a format, path to text: all of a user's format, and a line that
-    includes an inherited system text. Empty for most shipped formats."""
+    includes an inherited system text. It is empty for most shipped formats."""
     home, own_folder = f"formats/{format_source.name}", format_source.folders[0]
     templates = {} if own_folder.shipped else {f"{home}/{file}": text for file, text in format_source.texts.items()}
     holders = [folder for folder in format_source.folders if (folder.path / SYSTEM).is_file()]
@@ -327,7 +328,7 @@ def carried_templates(format_source: FormatSource) -> dict[str, str]:
 
 def digests(format: Format, templates: Mapping[str, str]) -> dict[str, str]:
     """The sha256 of every template that a debate's briefs may be made of, by its path; `templates` are the copied ones.
-    BadFormat if they name a shipped format that does not exist."""
+    Raises BadFormat if they name a shipped format that does not exist."""
     texts = [*templates.values(), *(task_template(format, phase) for phase in format.phases())]
     format_names = {name for text in texts for name in re.findall(rf"\bformats/({NAME_PATTERN[1:-1]})/", text)}
     shipped = format_names & {*resources.format_names()} if templates else format_names

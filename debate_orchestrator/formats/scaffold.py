@@ -28,7 +28,7 @@ class CopiedFormat(NamedTuple):
 
 def copy_format(name_or_path: str, name: str, to: str) -> CopiedFormat:
     """Copies the format `name_or_path` into a new folder `name` inside `to`, or here if `to` is empty.
-    BadFormat if the format has errors or the name can't be used, BadFile if the folder can't be made."""
+    Raises BadFormat if the format has errors or the name can't be used, BadFile if the folder can't be made."""
     format_source = loader.read_source(name_or_path)
     if format_source.problems:
         raise BadFormat(format_source.problems)
