@@ -63,8 +63,8 @@ def fold(events: Iterable[Event]) -> DebateState:
 
 
 def apply(debate: DebateState, event: Event) -> DebateState:
-    """The state after one more event; the same state for a reply that is recorded already, word for word. OutOfTurn for
-    an event that is not due, or that is not what its brief asks for."""
+    """The state after one more event; the same state for a reply that is recorded already, word for word. Raises
+    OutOfTurn for an event that is not due, or that is not what its brief asks for."""
     return _state_after(debate, event) if would_change(debate, event) else debate
 
 

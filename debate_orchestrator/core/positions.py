@@ -43,7 +43,8 @@ _QUESTION_MARKS = ("?", "？", "؟")
 
 
 def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
-    """Side to its position: the first affirms, the second denies. Empty if it is no yes-or-no question of two sides."""
+    """Side to its position: the first affirms, the second denies. It is empty if it is no yes-or-no question of two
+    sides."""
     topic, sides = _OR_NOT.sub("?", one_line(topic)), tuple(sides)
     if not topic or _CHOICE.search(topic) or len(sides) != 2:
         return {}

@@ -142,7 +142,7 @@ def due_names(debate: DebateState) -> str:
 
 
 def turn(debate: DebateState, turn_id: str) -> Turn:
-    """The turn with that id, due or taken; OutOfTurn if the schedule has none so far."""
+    """The turn with that id, due or taken. Raises OutOfTurn if the schedule has none so far."""
     if turn_id in debate.turns:
         return debate.turns[turn_id]
     raise not_due(debate, turn_id)

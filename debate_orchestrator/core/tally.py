@@ -39,7 +39,7 @@ from debate_orchestrator.core.verdict import (
 
 def ballots(debate: DebateState, round: int) -> list[StructuredReplyGiven]:
     """The ballots that count for a round, in the order of the panel: those on the debate as it was, not those on the
-    mirrored one. Empty before the whole panel has voted."""
+    mirrored one. It is empty before the whole panel has voted."""
     return _ballots(debate, votes(debate, round))
 
 
@@ -54,7 +54,7 @@ def _ballots(debate: DebateState, all_votes: Sequence[Vote]) -> list[StructuredR
 
 def judge_findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
     """The findings of each judge who is not absent in a round: convergence, a concession, no new ground. A judge who
-    saw the debate twice finds only what both ballots say. Empty before the whole panel has voted."""
+    saw the debate twice finds only what both ballots say. It is empty before the whole panel has voted."""
     return [_vote_findings(debate, vote) for vote in votes(debate, round) if not vote.absent]
 
 

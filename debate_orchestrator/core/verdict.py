@@ -16,7 +16,7 @@ Final winner            the same for a and b; `consensus` where more than half o
                         than the quorum voted.
 No decision             where fewer judges than the quorum voted for a side, a tie or consensus.
 Strength                gap = |A - B| / larger total. `decisive`: gap over 20 % and the declared winner
-                        leads. `consensus`: the winner is consensus. `narrow`: everything else. None if the format
+                        leads. `consensus`: the winner is consensus. `narrow`: everything else. It is None if the format
                         scores nothing, and where no side won.
 
 A ballot that declares what its own numbers deny is kept as it is; the disagreement becomes a remark of the verdict.
