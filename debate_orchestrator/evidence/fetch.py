@@ -69,8 +69,8 @@ def default_tls() -> ssl.SSLContext:
 
 
 async def resolve(host: str, resolver: Resolver, allowed: Allowed) -> list[IP]:
-    """The IP addresses of a host name. Blocked if one of them is not allowed, so a name with both public and private
-    ones is refused; Unreachable if it has none."""
+    """The IP addresses of a host name. Raises Blocked if one of them is not allowed, so a name with both public and
+    private ones is refused; Unreachable if it has none."""
     try:
         ips = [ip_address(text) for text in await resolver(host)]
     except (OSError, ValueError):  # UnicodeError among them
