@@ -149,7 +149,8 @@ def _without_fence(text: str) -> str:
 
 
 def _repaired(text: str) -> dict[str, Any] | None:
-    """The object after a repair of its punctuation, or None. ValueError if a text of it may have swallowed a field."""
+    """The object after a repair of its punctuation, or None. Raises ValueError if a text of it may have swallowed a
+    field."""
     json_text = repaired_json(text)
     value = None if json_text is None else _strict(json_text)[0]
     return value if isinstance(value, dict) else None

@@ -43,7 +43,7 @@ _NOTHING = _Token("", "")
 
 
 def repaired_json(text: str) -> str | None:
-    """The repaired object as JSON; None if more is at fault. ValueError if a text may have swallowed a key."""
+    """The repaired object as JSON; None if more is at fault. Raises ValueError if a text may have swallowed a key."""
     mark = re.search("[\"']", text)
     tokens = _tokens(text, mark[0]) if mark else None
     if mark is None or tokens is None:

@@ -267,8 +267,8 @@ def phrase(text: str) -> str:
 
 def plain_phrase(text: str) -> str | None:
     """The phrase of a text that has no other punctuation than emphasis, quotation marks and brackets around the whole,
-    and those between words, or a full stop. None for any other: a character may negate, strike or doubt the words
-    beside it."""
+    and those between words, or a full stop. Returns None for any other: a character may negate, strike or doubt the
+    words beside it."""
     text, former = text.strip()[: _MAX_LENGTH + 1], ""
     if len(text) > _MAX_LENGTH:
         return None
