@@ -198,7 +198,8 @@ def as_word(value: Any, words: Container[str]) -> Any:
 
 
 def _validate(values: Mapping[str, Any], format: Format, problems: list[str], seat_problems: Sequence[str]) -> Settings:
-    """The settings of these values. BadSettings with `problems`, theirs, and the long `seat_problems` at the end."""
+    """The settings of these values. Raises BadSettings with `problems`, theirs, and the long `seat_problems` at the
+    end."""
     try:
         settings = Settings.model_validate(values, context=format)
     except pydantic.ValidationError as error:
@@ -330,7 +331,8 @@ def rapporteur_note(settings: Settings, format: Format) -> str:
 
 
 def host_problem(cast: Mapping[str, Any]) -> str | None:
-    """Why a cast with a person and the host can't debate: `debate step` asks no person. None if it has not both."""
+    """Why a cast with a person and the host can't debate: `debate step` asks no person. Returns None if it has not
+    both."""
     people, hosts = ([seat for seat in cast if spec in specs_of({seat: cast[seat]})] for spec in (HUMAN, HOST))
     if not people or not hosts:
         return None
@@ -339,7 +341,7 @@ def host_problem(cast: Mapping[str, Any]) -> str | None:
 
 
 def judging_settings(answers: Mapping[str, Any], format: Format, judge_count: int) -> Settings:
-    """The settings of a debate from `answers` and the number of judges alone. BadSettings with every problem."""
+    """The settings of a debate from `answers` and the number of judges alone. Raises BadSettings with every problem."""
     cast = {JUDGE: [HOST] * max(1, min(judge_count, MAX_JUDGES))} if JUDGE in format.active_seats() else {}
     return make_settings({"topic": "Any.", "cast": cast, **answers}, format, "any.md")
 

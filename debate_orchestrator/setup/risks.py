@@ -123,7 +123,7 @@ def sort_risks(risks: Iterable[Risk]) -> list[Risk]:
 
 def risk_lines(risks: Iterable[Risk]) -> list[str]:
     """Items of a list for a person, in that order; of many files the first few are shown, and the others counted.
-    BadSettings if there is more than a person can look through."""
+    Raises BadSettings if there is more than a person can look through."""
     in_order = sort_risks(risks)
     serious_risks = [risk for risk in in_order if risk.kind in _SERIOUS]
     if sum(

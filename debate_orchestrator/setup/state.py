@@ -32,7 +32,7 @@ MAX_KEPT = 20
 
 
 def read_file(path: str) -> dict[str, Any]:
-    """The content of an answers file. BadFile if it can't be read, or is a journal."""
+    """The content of an answers file. Raises BadFile if it can't be read, or is a journal."""
     if begins_like_one(path):
         hint = f"`{command('resume', path)}`, which continues it"
         raise BadFile(f"{name_of(path)} is the journal of a debate.", hint=hint)
