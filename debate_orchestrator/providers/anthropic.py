@@ -150,7 +150,7 @@ class Messages(api.ApiModel):
 
 def _unsafe_route(credentials: object, server: servers.ModelServer, url: str, *, insecure: bool) -> str | None:
     """The reason that the tokens of these credentials may not be sent: to `url`, or to the profile's own address, where
-    they are renewed, they would go unencrypted to another machine or through a proxy. None if they may."""
+    they are renewed, they would go unencrypted to another machine or through a proxy. Returns None if they may."""
     for address in dict.fromkeys((url, getattr(credentials, "resolved_base_url", None) or url)):
         if problem := servers.unencrypted(server, address, insecure=insecure):
             return problem

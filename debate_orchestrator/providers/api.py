@@ -157,7 +157,7 @@ class ApiModel(Provider):
         self._key: tuple[object, ...] | None = None
 
     def sdk(self) -> Any:
-        """The SDK's module. ProviderFailed if it is not installed."""
+        """The SDK's module. Raises ProviderFailed if it is not installed."""
         raise NotImplementedError
 
     def connect(self, options: dict[str, Any]) -> Any:
@@ -165,7 +165,7 @@ class ApiModel(Provider):
         raise NotImplementedError
 
     def _new_client(self) -> Any:
-        """A new client. ProviderFailed if a key is missing or would be sent unencrypted."""
+        """A new client. Raises ProviderFailed if a key is missing or would be sent unencrypted."""
         sdk, server = self.sdk(), self.server
         if server.needs_key and not server.has_key and not (server.url is None and server.api.profile):
             raise ProviderFailed(
@@ -341,7 +341,7 @@ async def read_stream(
 
 def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, Any]:
     """Options of the HTTP client for a server: the key goes to that server alone, encrypted, and no redirect is
-    followed. ProviderFailed if a key would go over plain http to another machine."""
+    followed. Raises ProviderFailed if a key would go over plain http to another machine."""
     if problem := servers.unencrypted(server, insecure=insecure):
         raise ProviderFailed(problem)
     url = server.address or ""

@@ -67,7 +67,7 @@ _Line = TypeVar("_Line", bound=ResultLine)
 
 def parse_part(name: str, shape: type[_VendorModel], data: bytes) -> _VendorModel:
     """The response of the server of the model `name`; half a character in one of its texts is replaced, as in a stream.
-    TransientError if it has another shape."""
+    Raises TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")
     if len(text) > LIMITS.max_event_bytes or text.count("[") + text.count("{") > _MAX_RECORDS:
         raise call_errors.broken_reply(name, "an answer about batches that is larger than any list of them")
@@ -80,7 +80,7 @@ def parse_part(name: str, shape: type[_VendorModel], data: bytes) -> _VendorMode
 
 
 def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
-    """The batch of that id. TransientError if the response is none, or is another batch."""
+    """The batch of that id. Raises TransientError if the response is none, or is another batch."""
     batch = parse_part(name, shape, data)
     if batch.id != id:
         raise call_errors.broken_reply(name, "another batch than the one that was asked for")
@@ -88,9 +88,9 @@ def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
 
 
 async def result_lines(name: str, data: bytes, shape: type[_Line], calls: Collection[str]) -> dict[str, _Line]:
-    """The lines of a file of results by the id of each of the batch's `calls`. TransientError for a line of another
-    shape, since it was cut, or what came is an error or the page of a gateway, for a second line of a call, and for
-    more lines than there are calls or a response may have. The event loop has its turn again and again."""
+    """The lines of a file of results by the id of each of the batch's `calls`. Raises TransientError for a line of
+    another shape, since it was cut, or what came is an error or the page of a gateway, for a second line of a call, and
+    for more lines than there are calls or a response may have. The event loop has its turn again and again."""
     lines: dict[str, _Line] = {}
     for n, text in enumerate(io.BytesIO(data)):
         if n >= LIMITS.max_response_lines:

@@ -49,7 +49,7 @@ def excerpt(text: object, max_length: int = _QUOTED, *, end: bool = False) -> st
 
 
 def quote(text: object, max_length: int = _QUOTED, *, end: bool = False) -> str:
-    """An excerpt in quotation marks, as an error tells it. Empty if nothing was said."""
+    """An excerpt in quotation marks, as an error tells it. It is empty if nothing was said."""
     words = excerpt(text, max_length, end=end)
     return words and quoted(words)
 

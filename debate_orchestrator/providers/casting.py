@@ -87,7 +87,7 @@ def make_providers(
     current: CurrentState, pages_folder: str | None = None, permissions: Permissions = NO_PERMISSIONS
 ) -> dict[str, Provider]:
     """The provider of every seat that has one; seats with the same spec share it. Pages that are fetched are kept in
-    `pages_folder`. BadSettings if the cast can't be used."""
+    `pages_folder`. Raises BadSettings if the cast can't be used."""
     cast = current.state.cast
     if problems := cast_problems(cast) or _unencrypted(cast, permissions):
         raise BadSettings(problems)

@@ -37,7 +37,8 @@ class Command(Provider):
         self._permissions = permissions
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """The program's output. TransientError if it fails or takes too long, ProviderFailed if it can't be run."""
+        """The program's output. Raises TransientError if it fails or takes too long, ProviderFailed if it can't be
+        run."""
         run, text = ProgramRun(on_text), document(brief, self._nonce).encode("utf-8", "replace")
         try:
             await run.run(self._words, environment(self._permissions), text, self._limit)

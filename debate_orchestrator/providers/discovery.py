@@ -100,7 +100,7 @@ def judge() -> str:
 
 def default(seat: str, choose_hint: str = "Try: name them in `cast`.", no_model_hint: str = _SPEAKER_HINT) -> str:
     """The model for a seat for which none was named: an Opus-level judge and capable debaters, from the first provider
-    with credentials that serves them. BadSettings, with what does work if there is none."""
+    with credentials that serves them. Raises BadSettings, with what does work, if there is none."""
     if model := _default_if_found(seat):
         return model
     entries_without_default = (

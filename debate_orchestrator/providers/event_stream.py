@@ -19,7 +19,8 @@ _TOO_DEEP = f"an event nested more than {LIMITS.max_nesting} deep"
 
 
 async def limit_body(response: httpx2.Response) -> None:
-    """Bounds a response's body; of an error as much is read as tells the reason. OverLimit if it is compressed."""
+    """Bounds a response's body; of an error as much is read as tells the reason. Raises OverLimit if it is
+    compressed."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     is_packed = response.headers.pop("content-encoding", "identity").strip().lower() not in ("", "identity")
     # A charset may name any codec of Python's, `zip` among them. Without one the body is read as UTF-8.
@@ -47,7 +48,7 @@ async def _reason(stream: httpx2.AsyncByteStream) -> bytes:
 
 
 class _LimitedBody(httpx2.AsyncByteStream):
-    """The body of a response. OverLimit if it goes over the limit."""
+    """The body of a response. Raises OverLimit if it goes over the limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream):
         self._stream = stream
@@ -66,8 +67,8 @@ class _LimitedBody(httpx2.AsyncByteStream):
 
 
 async def events(response: httpx2.Response) -> AsyncIterator[Any]:
-    """The JSON of each event in a stream of server-sent events, up to the event `[DONE]`. OverLimit if there are too
-    many lines, or one event is too large or too deep; ValueError if one is not JSON."""
+    """The JSON of each event in a stream of server-sent events, up to the event `[DONE]`. Raises OverLimit if there are
+    too many lines, or one event is too large or too deep; ValueError if one is not JSON."""
     data: list[bytes] = []
     size = 0
     async for line in _lines(response.aiter_raw()):

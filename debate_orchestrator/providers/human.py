@@ -26,7 +26,7 @@ class Human(Provider):
         self._terminal = asyncio.Lock()
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """The person's reply. ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
+        """The person's reply. Raises ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
         if self.turn_taker is None:
             raise ProviderFailed(f"{brief.turn_id} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
         async with self._terminal if self.turn_taker.one_at_a_time else nullcontext():

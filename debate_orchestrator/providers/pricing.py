@@ -98,7 +98,7 @@ class PriceTable(FrozenModel):
 
 @cache
 def table() -> PriceTable:
-    """The table of this installation. BadFile if it is not valid."""
+    """The table of this installation. Raises BadFile if it is not valid."""
     try:
         return PriceTable.model_validate(read_mapping(_TABLE))
     except ValidationError as error:

@@ -74,9 +74,9 @@ class ProgramRun(asyncio.SubprocessProtocol):
         stderr: bool = True,
     ) -> None:
         """Hands the program a text, and waits until it has ended or has printed too much; then nothing of it is left.
-        Without `stderr`, it has that of this process. TimeoutError if it takes more seconds than that, without those
-        in which this process was stopped; NotRun if it can't be run. Where the program has ended by itself, its output
-        is whole, and a cancellation comes where the task next waits."""
+        Without `stderr`, it has that of this process. Raises TimeoutError if it takes more seconds than that, without
+        those in which this process was stopped; NotRun if it can't be run. Where the program has ended by itself, its
+        output is whole, and a cancellation comes where the task next waits."""
         own_end, child_end = socket.socketpair()
         with own_end:
             with child_end:

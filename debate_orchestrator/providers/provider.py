@@ -105,7 +105,7 @@ class BatchApi(Protocol):
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         """The replies of a batch that has ended, by the id of each of `calls`, which are all those that the batch has.
         An error stands for a call of which the provider says that it has no reply. A call whose reply is not whole is
-        left out. TransientError if the results are not whole, or are those of another batch."""
+        left out. Raises TransientError if the results are not whole, or are those of another batch."""
         ...
 
     async def close(self) -> None:

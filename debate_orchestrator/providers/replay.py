@@ -42,7 +42,8 @@ class Replay(Provider):
         self._remaining = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """The next recorded reply. BadSettings for another topic, ProviderFailed if there is none to that turn."""
+        """The next recorded reply. Raises BadSettings for another topic, ProviderFailed if there is none to that
+        turn."""
         if self._topic not in brief.messages[0].parts[0]:
             hint = "Try: `debate answers --from` prints the answers that it was recorded with."
             raise BadSettings(f"{self._path} is a recording of another debate. {hint}")

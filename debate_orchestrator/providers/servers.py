@@ -38,7 +38,7 @@ class ModelServer(NamedTuple):
     """Whether a call without a key is useless."""
 
     def key(self) -> str | None:
-        """The key, if one is set. ProviderFailed as `key`."""
+        """The key, if one is set. Raises ProviderFailed as `key`."""
         return next((value for name in self.key_variables if (value := key(name))), None)
 
     @property
@@ -60,7 +60,7 @@ def without_secrets(url: str) -> str:
 
 def key(name: str) -> str | None:
     """The key in an environment variable, without hidden characters and the white space about it; None if there is
-    none. ProviderFailed if it has characters that no header of a request can hold."""
+    none. Raises ProviderFailed if it has characters that no header of a request can hold."""
     value = _value(name)
     if not (value.isascii() and value.isprintable()):
         problem = f"The key in {name} can't be sent: it is not one line of printable ASCII characters."
@@ -127,7 +127,8 @@ def spec_problem(spec: str) -> str | None:
 
 
 def _user_problem(server: ModelServer) -> str | None:
-    """The reason that the address in a variable can't be used: it holds a user and a password. None if it can."""
+    """The reason that the address in a variable can't be used: it holds a user and a password. Returns None if it
+    can."""
     if "@" not in (server.address or "").partition("://")[2].partition("/")[0]:
         return None
     hint = f"Try: take them out, and put a key into {' or '.join(server.key_variables)}."
@@ -154,8 +155,8 @@ def _address_problem(url: str) -> str | None:
 
 def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) -> str | None:
     """The reason that no key may be sent to `url`, or else to the server's address: it would go over plain http to
-    another machine, and the user does not permit that (`insecure`). None if it may be sent. The SDK of a vendor may
-    find credentials outside the environment variables, so its address is always checked."""
+    another machine, and the user does not permit that (`insecure`). Returns None if it may be sent. The SDK of a vendor
+    may find credentials outside the environment variables, so its address is always checked."""
     url = url or server.address
     no_key = server.url is not None and not server.has_key
     if url is None or no_key or insecure or url.lower().startswith("https://") or is_loopback(url):
@@ -192,7 +193,7 @@ def opener(url: str) -> OpenerDirector:
 def key_name(url: str) -> str:
     """The environment variable for the key of a server at an address, named after its host and, if given, its port. A
     dot is written `_` and a dash `__`. An IPv6 address is written in full after one more `_`, with `_` for its colons.
-    No two servers share a variable. ValueError if the host may have no key."""
+    No two servers share a variable. Raises ValueError if the host may have no key."""
     if (host_and_port := _host_and_port(url)) is None:
         raise ValueError(f"no plain host in {short_repr(url)}")
     host, port = host_and_port
