@@ -291,7 +291,7 @@ def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Itera
 
 
 def decided_line(debate: DebateState) -> str:
-    """The decision, or that only stand-ins judged, in a line. Empty if there is no verdict."""
+    """The decision, or that only stand-ins judged, in a line. It is empty if there is no verdict."""
     verdict = tally.verdict(debate)
     if verdict is None:
         return ""

@@ -127,7 +127,7 @@ _DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 
 def is_after(dated: str, as_of: str) -> bool:
     """Whether a page of that date (2020-03-04, 2020-03, 2020) is later than the time that a topic names. Of a time in
-    words (`March 2019`) only its year is compared. False if either is not clear."""
+    words (`March 2019`) only its year is compared. Returns False if either is not clear."""
     match, end = _DATE.match(dated.strip()), _DATE.search(as_of)
     if match is None or end is None:
         return False

@@ -27,7 +27,7 @@ _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs
 
 
 def must_be_free(folder: str, reviewer: str) -> None:
-    """BadFile if that reviewer's ballot has been cast: it is never overwritten."""
+    """Raises BadFile if that reviewer's ballot has been cast: it is never overwritten."""
     path = path_of(folder, reviewer)
     if os.path.lexists(path):
         raise BadFile(
@@ -37,7 +37,7 @@ def must_be_free(folder: str, reviewer: str) -> None:
 
 
 def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
-    """Files a ballot without problems and removes the draft that it was; returns its path. BadFile if there is a
+    """Files a ballot without problems and removes the draft that it was; returns its path. Raises BadFile if there is a
     ballot or another draft by that name, or it is too large to be read again."""
     safe_value = redact_all(dict(value))  # the name too, which the file has
     must_be_free(folder, safe_value["reviewer"])
@@ -76,8 +76,8 @@ def _begun(draft: str, reviewer: str) -> BadFile:
 
 
 def take_ballot(folder: str, value: Mapping[str, Any]) -> str:
-    """Files a ballot that was filled in elsewhere, as `file_ballot`. BadFile where that name has a draft: it is of a
-    review that was begun in another way, perhaps by another person."""
+    """Files a ballot that was filled in elsewhere, as `file_ballot`. Raises BadFile where that name has a draft: it is
+    of a review that was begun in another way, perhaps by another person."""
     must_begin(folder, value)
     try:
         return file_ballot(folder, value)
@@ -104,15 +104,15 @@ def begin_draft(folder: str, value: Mapping[str, Any]) -> bool:
 
 
 def must_begin(folder: str, value: Mapping[str, Any]) -> None:
-    """As `begin_draft`; BadFile where that name has a draft or a ballot."""
+    """As `begin_draft`. Raises BadFile where that name has a draft or a ballot."""
     if not begin_draft(folder, value):
         must_be_free(folder, value["reviewer"])
         raise _begun(path_of(folder, value["reviewer"], DRAFT), value["reviewer"])
 
 
 def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
-    """Begins a review by the link, as `begin_draft`. BadFile where so many have begun that no more may by the link:
-    those who have can go on, and all of their ballots are read, with others that the user takes."""
+    """Begins a review by the link, as `begin_draft`. Raises BadFile where so many have begun that no more may by the
+    link: those who have can go on, and all of their ballots are read, with others that the user takes."""
     if not begin_draft(folder, value):
         return False
     # Counted with this one, so that of those who begin at the same time none is over.
@@ -143,8 +143,8 @@ def save_draft(folder: str, value: Mapping[str, Any]) -> str:
 
 
 def read_draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
-    """The answers given before the ballot was left; empty if there are none. BadFile if it belongs to another reviewer,
-    to another journal, or to an earlier state of this one."""
+    """The answers given before the ballot was left; empty if there are none. Raises BadFile if it belongs to another
+    reviewer, to another journal, or to an earlier state of this one."""
     path = path_of(folder, reviewer, DRAFT)
     if is_link(folder) or not os.path.exists(path):
         return {}

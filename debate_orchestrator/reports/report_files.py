@@ -173,9 +173,9 @@ def render_file(report: ReportModel, suffix: str, version: str = __version__) ->
 
 
 def write(report: ReportModel, path: str, notify: Notify = ignore) -> str:
-    """Writes a report as the type of file that the path's suffix names; returns the path. BadFile for another suffix,
-    or if the file there is not a report. A report there is replaced only if its checksum shows that this program wrote
-    every byte of it; otherwise it is kept beside the new one, and `notify` gets a sentence."""
+    """Writes a report as the type of file that the path's suffix names; returns the path. Raises BadFile for another
+    suffix, or if the file there is not a report. A report there is replaced only if its checksum shows that this
+    program wrote every byte of it; otherwise it is kept beside the new one, and `notify` gets a sentence."""
     suffix = os.path.splitext(checked_path(path))[1]
     if path_kept := write_atomic(
         path, render_file(report, suffix), is_ours=lambda existing: _is_unchanged(existing, suffix)
@@ -185,8 +185,8 @@ def write(report: ReportModel, path: str, notify: Notify = ignore) -> str:
 
 
 def write_both(report: ReportModel, path: str, html_path: str, notify: Notify = ignore) -> list[str]:
-    """Writes the report, and the one in HTML beside it; BadFile if the first can't be written. Returns the reasons why
-    the second can't be written: the first is written all the same."""
+    """Writes the report, and the one in HTML beside it. Raises BadFile if the first can't be written. Returns the
+    reasons why the second can't be written: the first is written all the same."""
     write(report, path, notify)
     try:
         write(report, html_path, notify)
@@ -330,12 +330,12 @@ def is_report(path: str) -> bool:
 
 
 def _has_prefix(path: str) -> bool:
-    """Whether a file begins as reports with its suffix do. OSError if it can't be read."""
+    """Whether a file begins as reports with its suffix do. Raises OSError if it can't be read."""
     return read_regular(path, follow=True).startswith(FILE_TYPES[os.path.splitext(path)[1]].prefixes)
 
 
 def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
-    """These reports, each with its bytes. BadFile with every path that is not a report's or can't be read."""
+    """These reports, each with its bytes. Raises BadFile with every path that is not a report's or can't be read."""
     problems, files = list[str](), list[tuple[str, bytes]]()
     for path in paths:
         if os.path.splitext(path)[1] not in FILE_TYPES:

@@ -350,7 +350,7 @@ def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Ent
 
 
 def _read_text(path: str) -> str:
-    """The text of a ballot or a draft; BadFile, with its name without the folder, if it can't be read."""
+    """The text of a ballot or a draft. Raises BadFile, with its name without the folder, if it can't be read."""
     try:
         return read_text(path, MAX_SIZE, follow=False)
     except BadFile as error:
@@ -359,14 +359,14 @@ def _read_text(path: str) -> str:
 
 
 def parse_ballot(text: str, where: str) -> dict[str, Any]:
-    """The content of a ballot or a draft; BadFile, with `where`, if it is no mapping or has too many values."""
+    """The content of a ballot or a draft. Raises BadFile, with `where`, if it is no mapping or has too many values."""
     return parse_mapping_with_lines(text, where, _MAX_NODES)[0]
 
 
 def _ballot_of_file(
     name: str, value: dict[str, Any] | BadFile, form: ReviewForm, entries: Sequence[Entry]
 ) -> ReviewerBallot:
-    """The ballot that a file of that name holds. BadFile if it does not count."""
+    """The ballot that a file of that name holds. Raises BadFile if it does not count."""
     if isinstance(value, BadFile):
         raise value
     ballot = checked_ballot(value, name_of(name), form, entries)
@@ -380,7 +380,7 @@ def _ballot_of_file(
 
 
 def checked_ballot(value: Mapping[str, Any], where: str, form: ReviewForm, entries: Sequence[Entry]) -> ReviewerBallot:
-    """The ballot that a value is; BadFile with everything that is wrong with it, and if it was not cast on the
+    """The ballot that a value is. Raises BadFile with everything that is wrong with it, and if it was not cast on the
     journal as it stands."""
     digest = value.get("journal")
     problems = form.problems(value, f"{where}: ")
