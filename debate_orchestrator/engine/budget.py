@@ -40,7 +40,7 @@ class Budget:
 
     def check(self, turn_id: str, spec: str, turn_brief: Brief, *, batch: bool = False) -> float | None:
         """The expected cost of a call, alone or in a batch; None if its price is unknown. It counts from the moment
-        its `CallIntended` is on record. OverBudget if it would exceed the debate's cap or the shared one."""
+        its `CallIntended` is on record. Raises OverBudget if it would exceed the debate's cap or the shared one."""
         cost = cost_before_call(spec, turn_brief, batch=batch)
         check_max_cost(self._current.state.max_cost, self.committed, turn_id, spec, cost, _RAISE_CAP)
         if self._shared_budget is not None:
@@ -80,7 +80,7 @@ class SharedBudget:
 def check_max_cost(
     max_cost: float | None, committed: Callable[[], float], turn_id: str, spec: str, cost: float | None, hint: str
 ) -> None:
-    """OverBudget if a call of that cost would exceed the cap."""
+    """Raises OverBudget if a call of that cost would exceed the cap."""
     if max_cost is None:
         return
     if cost is None:

@@ -100,7 +100,8 @@ class DebateSession:
 
 
 def create_debate(opened: Opened, files: DebateFiles, follow_up_events: Sequence[Event] = ()) -> DebateSession:
-    """Begins a journal with its first events. BadJournal if there is one, PermanentFailure if it can't be written."""
+    """Begins a journal with its first events. Raises BadJournal if there is one, PermanentFailure if it can't be
+    written."""
     return _record_all(JournalWriter.create(files.journal, opened), files, follow_up_events)
 
 
@@ -177,7 +178,8 @@ def reopening(debate: DebateState) -> list[Event]:
 
 
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
-    """Writes one event that calls no model; the state after it. LockedJournal if the debate runs, else OutOfTurn."""
+    """Writes one event that calls no model; the state after it. Raises LockedJournal if the debate runs, else
+    OutOfTurn."""
     with _record_all(JournalWriter(journal), DebateFiles.of_journal(journal)) as session:
         session.record(make(session.state))
         return session.state
@@ -194,7 +196,7 @@ def seat_providers(
 ) -> dict[str, Provider]:
     """The providers of a debate that goes on, by seat: none for seats of an agent host, and none at all where no turn
     is due. `turn_taker` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
-    journal. BadSettings if the cast can't be used."""
+    journal. Raises BadSettings if the cast can't be used."""
     if not session.state.due:
         return {}
     providers = casting.make_providers(session.current, session.files.evidence, permissions)
@@ -242,7 +244,7 @@ def _rank(failure: BaseException) -> int:
 
 
 def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
-    """What a debate waits for, and what to do: give the host's replies, or seat models. Empty if none is due."""
+    """What a debate waits for, and what to do: give the host's replies, or seat models. It is empty if none is due."""
     seats = dict.fromkeys(turn.role for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST)
     if not seats:
         return "", ""
@@ -256,8 +258,9 @@ def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
 
 def finish(session: DebateSession, notify: Notify = ignore) -> tuple[ReportModel, list[str]]:
     """Writes the report and the page beside it; the report, and why the page could not be written. `notify` gets a
-    sentence for each file that was kept under another name. Paused if turns are due that only an agent host can take,
-    PermanentFailure if the journal was deleted, moved or replaced meanwhile, BadFile if the report can't be written."""
+    sentence for each file that was kept under another name. Raises Paused if turns are due that only an agent host can
+    take, PermanentFailure if the journal was deleted, moved or replaced meanwhile, BadFile if the report can't be
+    written."""
     files = session.files
     if due := ", ".join(turn.id for turn in session.state.due):
         problem, hint = host_work(session.state, files.journal)

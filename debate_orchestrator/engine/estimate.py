@@ -141,7 +141,7 @@ def cost_before_call(spec: str, brief: Brief, *, batch: bool = False) -> float |
 
 def cost_after_call(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float | None:
     """Estimated cost in US dollars of a call whose reply states none: the cost expected before it, or more if the reply
-    was longer, with its thinking. None if the price is unknown."""
+    was longer, with its thinking. Returns None if the price is unknown."""
     input_tokens, output_tokens = expected_tokens(brief)
     usage = reply.usage or Usage(cache_write_5m=input_tokens)
     output = max(output_tokens, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))

@@ -227,7 +227,8 @@ def load(name_or_folder: str) -> Format:
 
 
 def find_problems(name_or_folder: str) -> list[str]:
-    """Every problem in a format, by file and line. BadFormat if there is none; BadFile if format.yaml is not YAML."""
+    """Every problem in a format, by file and line. Raises BadFormat if there is no such format;
+    BadFile if format.yaml is not YAML."""
     # loads the reports, which showing a shipped format need not
 
     format_source = loader.read_source(name_or_folder)

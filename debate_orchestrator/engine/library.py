@@ -244,7 +244,7 @@ def find_risks(source: Settings | Mapping[str, Any] | PathLike) -> tuple[risks.R
 
 
 def consent_if_trusted(trust: bool) -> RequireConsent:
-    """Consent to the risks of a journal if the caller trusts it; BadSettings, with every risk, if not."""
+    """Consent to the risks of a journal if the caller trusts it. Raises BadSettings, with every risk, if not."""
     return lambda journal, risks: _must_be_trusted(journal.path, risks, trust)
 
 

@@ -60,8 +60,8 @@ class ModeratorLimits(NamedTuple):
 async def derive_positions(
     settings: Settings, provider: Provider, notify: Notify, stop: asyncio.Event
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
-    """The position of each side, and every reply that was paid for, the one that was used last. ProviderFailed if no
-    reply can be used; Paused if none came in time or a call would exceed the cap."""
+    """The position of each side, and every reply that was paid for, the one that was used last. Raises ProviderFailed
+    if no reply can be used; Paused if none came in time or a call would exceed the cap."""
     progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     state = SetupState(answers={"topic": settings.topic}, progress=progress)  # needs nothing but positions next
     limits = ModeratorLimits(settings.retry_for, settings.max_cost, notify, stop, _NOTHING_OPENED, _GIVE_POSITIONS)
@@ -78,8 +78,9 @@ async def propose(
     paid_replies: list[Reply],
 ) -> SetupState:
     """The state with the proposal that the setup needs now. Every reply is added to `paid_replies`, those that can't be
-    used too, and one of unknown cost for each call that failed and may have been billed. ProviderFailed if no reply can
-    be used; Paused if none came in time or a call would exceed the cap, which counts what the setup has paid before."""
+    used too, and one of unknown cost for each call that failed and may have been billed. Raises ProviderFailed if no
+    reply can be used; Paused if none came in time or a call would exceed the cap, which counts what the setup has paid
+    before."""
     task = setup_questions.next(state)
     assert isinstance(task, ModeratorTask)
     brief, work = _brief(task, state), _WORK[task.name]

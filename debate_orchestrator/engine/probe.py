@@ -117,7 +117,7 @@ class BallotTask(NamedTuple):
 
 def load() -> list[ProbeCase]:
     """Every debate of prompts/probes: the originals, then each with every probe applied, once to each side if the probe
-    changes one side. BadFile with every mistake in the first file that has any."""
+    changes one side. Raises BadFile with every mistake in the first file that has any."""
     folder = resources.prompts() / "probes"
     probes = [_validate(Probe, name, fields) for name, fields in read_mapping(folder / "probes.yaml").items()]
     files = sorted((folder / "debates").glob("*.yaml"))
@@ -159,7 +159,8 @@ class ProbeRun:
         max_cost: float | None = None,
         permissions: Permissions = NO_PERMISSIONS,
     ):
-        """Reads the ballots that are there. BadFile if one is on other debates, BadJournal if one can't be read."""
+        """Reads the ballots that are there. Raises BadFile if one is on other debates, BadJournal if one can't be
+        read."""
         self.earlier_journals: dict[str, list[Entry]] = {}
         """The ballots that had been asked for before, by the path of their journal."""
         self._judges, self._shared_budget = judges, SharedBudget(max_cost)
@@ -311,7 +312,7 @@ class ProbeRun:
 
 
 def _checked_debate(task: BallotTask, events: Sequence[Event]) -> DebateState:
-    """The debate of a ballot's journal. BadFile unless it begins with the ballot's speeches and its judge
+    """The debate of a ballot's journal. Raises BadFile unless it begins with the ballot's speeches and its judge
     is still the one that the user named."""
     debate, (opened, speeches) = stored_state(task.path, events), make_opened(task.case, task.judge)
     random_fields = debate.opened.model_dump(include={"seed", "nonce", "version"})

@@ -124,7 +124,8 @@ def opened_from_journal(
 ) -> OpenedAndSpeeches:
     """The first event of a judging by `judges` of the debate in the journal at `path`, whose speeches are replayed from
     there later; those of a format without judges follow at once. `vote_settings` are keys of an answers file on how
-    judges vote, where that changes. BadJournal for a debate that is not finished, BadSettings with every problem."""
+    judges vote, where that changes. Raises BadJournal for a debate that is not finished, BadSettings with every
+    problem."""
     debate = stored_state(path, [entry.event for entry in entries])
     old, digest = debate.opened, entries[-1].hash
     if debate.due:

@@ -83,7 +83,7 @@ def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool, *, new: b
 
 
 def must_be_callable(cast: Mapping[str, tuple[str, ...]], *, people: bool = False) -> None:
-    """BadSettings, with every problem, if a cast can't be called from here."""
+    """Raises BadSettings, with every problem, if a cast can't be called from here."""
     if problems := call_problems(cast, people=people):
         raise BadSettings(problems)
 
@@ -135,7 +135,7 @@ def with_positions_of(settings: Settings, opened: Opened) -> Settings:
 
 def without_model(settings: Settings) -> tuple[Settings, str]:
     """The settings with positions that were given, or made without a model, and an empty spec; or as they are, and the
-    spec of the model that derives them. BadSettings if there are none and no model can be called."""
+    spec of the model that derives them. Raises BadSettings if there are none and no model can be called."""
     if settings.positions:
         return settings, ""
     positions, spec = _positions_or_model(settings)
@@ -152,7 +152,8 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
 
 
 def estimate_before_positions(settings: Settings) -> str:
-    """The estimate of a debate whose positions a model derives first, or empty. BadSettings for bad context files."""
+    """The estimate of a debate whose positions a model derives first, or empty. Raises BadSettings for bad context
+    files."""
     if not (spec := positions_by(settings)):
         return ""
     expected = estimate_debate(make_opened(with_placeholders(settings)))
@@ -183,8 +184,8 @@ def make_opened(
     seed: int | None = None,
 ) -> Opened:
     """The event that opens a debate with these settings. `loaded` is the format and its own templates, and `seed` is
-    the debate's, if they are known already. BadSettings if positions are still to be derived, or with every context
-    file that can't be read."""
+    the debate's, if they are known already. Raises BadSettings if positions are still to be derived, or with every
+    context file that can't be read."""
     if not settings.positions:
         raise BadSettings("positions: they are not derived yet. Derive them with `debate ask`, or write them out.")
     context = _context(settings.context)

@@ -159,7 +159,7 @@ class _TurnRun:
     # The call
 
     async def _reply(self, turn_brief: Brief) -> Reply | None:
-        """The reply to a brief: each call is on record, and made again if it fails. None if the debate ends."""
+        """The reply to a brief: each call is on record, and made again if it fails. Returns None if the debate ends."""
         retries = Retries(self._debate.retry_for)
         while not self._stop.is_set() and await self._begin(turn_brief):
             try:
@@ -178,8 +178,8 @@ class _TurnRun:
         return None
 
     async def _begin(self, turn_brief: Brief) -> bool:
-        """Waits for the provider to have room, reserves the expected cost and writes `CallIntended`. False if the loop
-        was told to stop meanwhile; OverBudget if the cap would be exceeded."""
+        """Waits for the provider to have room, reserves the expected cost and writes `CallIntended`. Returns False if
+        the loop was told to stop meanwhile. Raises OverBudget if the cap would be exceeded."""
         if not await self._provider.acquire(turn_brief, self._stop):
             return False
         try:
@@ -320,8 +320,8 @@ def record_event(
     queue_if_disk_full: bool = False,
 ) -> bool:
     """Writes an event to the journal and folds it into the state; False if it is on record already. With
-    `queue_if_disk_full`, the journal keeps it in memory if the disk is full. OutOfTurn if the event does not fit,
-    JournalWriteError if it can't be written. In both cases journal and state are unchanged."""
+    `queue_if_disk_full`, the journal keeps it in memory if the disk is full. Raises OutOfTurn if the event does not
+    fit, JournalWriteError if it can't be written. In both cases journal and state are unchanged."""
     if not would_change(current.state, event):
         return False
     event_written = journal.append(event, queue_if_disk_full=queue_if_disk_full).event

@@ -51,7 +51,7 @@ def current_issues(debate: DebateState) -> list[str]:
 
 def in_new_order(questions: Sequence[str], words: Sequence[str]) -> list[str]:
     """The list meant by ids of issues that stay (`I3`, or `I3,I1`) and new questions, in order. A new question has
-    three words at least, so that nothing mistyped becomes one. BadSettings with everything that is wrong."""
+    three words at least, so that nothing mistyped becomes one. Raises BadSettings with everything that is wrong."""
     order, problems = list[str](), list[str]()
     for argument in words:
         parts = [part for part in re.split(r"[,\s]+", argument.strip()) if part]
