@@ -156,7 +156,8 @@ class Stepper:
         return self.session.state
 
     def reattach(self, session: DebateSession) -> None:
-        """Continues with the same debate, its journal reopened. BadJournal if it lacks lines that this step left."""
+        """Continues with the same debate, its journal reopened. Raises BadJournal if it lacks lines that this step
+        left."""
         before, now = self.session.journal.entries, session.journal.entries
         if len(now) < len(before) or now[len(before) - 1].hash != before[-1].hash:  # each hash covers all lines before
             problem = f"{session.files.journal} was replaced or cut while this step waited."
@@ -237,7 +238,8 @@ class Stepper:
         return len(self.state.replies) > before
 
     def _take(self, turn_id: str, text: str, *, queue_if_disk_full: bool = False) -> None:
-        """Takes a reply. BadReply or OutOfTurn if it can't be taken, JournalWriteError if it can't be written now."""
+        """Takes a reply. Raises BadReply or OutOfTurn if it can't be taken, JournalWriteError if it can't be written
+        now."""
         turn = schedule.turn(self.state, turn_id)
         if turn.seat in self.providers:
             raise OutOfTurn(f"{turn_id}: this seat is filled by {self.providers[turn.seat].name}, not by the host.")

@@ -74,7 +74,8 @@ class TurnsFolder:
         return problem or None
 
     def collect(self, turn_files: TurnFiles, brief: str) -> str | None:
-        """The reply to exactly this brief; None if there is none yet, or not all of it. BadReply if it is not text."""
+        """The reply to exactly this brief; None if there is none yet, or not all of it. Raises BadReply if it is not
+        text."""
         if not self._has_brief(turn_files, brief) or not os.path.lexists(turn_files.reply):
             return None
         if is_being_written(turn_files.reply):
@@ -105,7 +106,7 @@ class TurnsFolder:
         return [*problems[:-1], f"{problems[-1]} It was kept as {path}: correct it and save it as {turn_files.reply}."]
 
     def new_file(self, turn_id: str) -> tuple[str, BinaryIO]:
-        """A new file, with its path, for a reply that is in no other. BadFile or OSError if it can't be made."""
+        """A new file, with its path, for a reply that is in no other. Raises BadFile or OSError if it can't be made."""
         stem = turn_id if _PLAIN_NAME.fullmatch(turn_id) else "unnamed"
         make_folder(self.folder)
         for n in itertools.count(1):
