@@ -49,7 +49,7 @@ class BatchFile:
     """The batches of a folder, which one process has locked (`folder.lock`)."""
 
     def __init__(self, folder: str):
-        """Opens or begins the file. BadFile if it can't be used."""
+        """Opens or begins the file. Raises BadFile if it can't be used."""
         self.path = os.path.join(folder, BATCHES)
         self._batches: dict[str, Batch] = {}
         self._batch_by_call: dict[str, Batch] = {}
@@ -134,8 +134,8 @@ class BatchFile:
             self._pending_lines.pop(0)
 
     def _append(self, line: dict[str, Any]) -> None:
-        """Writes a line. JournalWriteError if the disk does not take it, or if another program replaced the file or
-        wrote to it: a later run would not find the line, or not what the other program wrote."""
+        """Writes a line. Raises JournalWriteError if the disk does not take it, or if another program replaced the file
+        or wrote to it: a later run would not find the line, or not what the other program wrote."""
         name = name_of(self.path)
         with write_errors(name):
             is_ours = is_in_place(self.path, self._handle) and os.fstat(self._handle).st_size == self._size

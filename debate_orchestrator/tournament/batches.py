@@ -100,8 +100,8 @@ class Batches:
         self, call: str, model: str, body: dict[str, Any], stop: asyncio.Event, code: str | None = None
     ) -> Reply:
         """The reply to a call, from the batch that holds it or from the next one, with the code that it was asked for
-        there. TransientError if the batch does not answer it; ReplyPending if `stop` is set while it is in a batch,
-        and Paused if it is in none yet; BadFile if the record has the call under another model."""
+        there. Raises TransientError if the batch does not answer it; ReplyPending if `stop` is set while it is in a
+        batch, and Paused if it is in none yet; BadFile if the record has the call under another model."""
         batch = self._file.batch_of(call)
         if batch and batch.model != model:
             problem = f"{BATCHES} has a call to {model} in a batch of {short_repr(batch.model)}."
@@ -164,8 +164,8 @@ class Batches:
                 future.set_result(batch)
 
     async def _create(self, api: BatchApi, model: str, calls: Sequence[str]) -> Batch:
-        """Creates a batch of those calls that are still awaited. ReplyPending if it may have been created without an
-        answer; any other error says that it was not created."""
+        """Creates a batch of those calls that are still awaited. Raises ReplyPending if it may have been created
+        without an answer; any other error says that it was not created."""
         uploaded: dict[str, dict[str, Any]] = {}
         file = ""
 
@@ -206,8 +206,8 @@ class Batches:
         return self._results[batch.name]
 
     async def _take_results(self, batch: Batch) -> Results:
-        """Waits for the end of a batch and returns its results; ReplyPending if no result can be fetched now. A call
-        whose answer stays incomplete through all retries has no result. A complete answer is kept even if a later
+        """Waits for the end of a batch and returns its results. Raises ReplyPending if no result can be fetched now. A
+        call whose answer stays incomplete through all retries has no result. A complete answer is kept even if a later
         attempt does not return it."""
         if batch.id is None:
             raise self._pending(batch, ())
@@ -278,8 +278,8 @@ async def _unless_stopped(future: asyncio.Future[_Result], stop: asyncio.Event) 
 
 
 async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
-    """The result of a request about a batch, which is made again for a while if it fails. TransientError after that.
-    Such a request costs nothing, and is in no journal."""
+    """The result of a request about a batch, which is made again for a while if it fails. Raises TransientError after
+    that. Such a request costs nothing, and is in no journal."""
     retries = Retries(LIMITS.retry_for)
     while True:
         try:

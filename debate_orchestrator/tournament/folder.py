@@ -73,9 +73,9 @@ class Tournament(NamedTuple):
         return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic_id])
 
     def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event], name: str = "") -> None:
-        """BadFile unless events are of this debate: they begin with its opening, regardless of its random values,
-        and no model from outside the tournament was put into a seat. `name` says where they were read, other than in
-        the folder."""
+        """Raises BadFile unless events are of this debate: they begin with its opening, regardless of its random
+        values, and no model from outside the tournament was put into a seat. `name` says where they were read, other
+        than in the folder."""
         # A journal holds no secrets, also none that this process has learned since the spec was checked.
         opened, expected = events[0], self.make_opened(scheduled).with_text(redactor())
         random_fields = {"nonce", "version", "prompts"}
@@ -112,8 +112,8 @@ class FileJournals:
 
 
 def is_begun(path: str) -> bool:
-    """Whether a file holds a complete line: a crash may have left less of its first. BadJournal for a link, a pipe and
-    what else can't be read."""
+    """Whether a file holds a complete line: a crash may have left less of its first. Raises BadJournal for a link, a
+    pipe and what else can't be read."""
     if not os.path.lexists(path):
         return False
     try:
@@ -128,8 +128,8 @@ def is_begun(path: str) -> bool:
 def lock(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator[None]:
     """Keeps a tournament's folder for this process, which runs it or changes its schedule: a second one would hold the
     cap for its own calls alone. With `shared`, others may keep it so too, since workers share the cap. With `is_new`
-    the folder may be new or empty. The lock ends with the process. BadFile if another process has it, or the folder
-    can't be used."""
+    the folder may be new or empty. The lock ends with the process. Raises BadFile if another process has it, or the
+    folder can't be used."""
     must_hold_no_link(folder)
     if not os.path.lexists(os.path.join(folder, SPEC)):
         if not is_new:
@@ -156,7 +156,8 @@ def lock(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator
 
 def create(folder: str, spec: TournamentSpec) -> Tournament:
     """The tournament of a spec in a folder, which is new or empty, or holds the same tournament. A new cap and new
-    limits take the place of those before. BadSettings with everything else that differs; BadFile for another folder."""
+    limits take the place of those before. Raises BadSettings with everything else that differs; BadFile for another
+    folder."""
     if os.path.lexists(os.path.join(folder, SPEC)):
         before = load(folder).spec
         rehearsed, rehearses = (
@@ -186,8 +187,8 @@ def create(folder: str, spec: TournamentSpec) -> Tournament:
 
 def default_folder(spec: TournamentSpec) -> str:
     """The folder of a tournament for which the user named none: its tag, which may come from someone else's file, and
-    for a rehearsal one beside it, so that the place of the real debates stays free. BadFile for a link, and for a
-    folder whose files are read as instructions."""
+    for a rehearsal one beside it, so that the place of the real debates stays free. Raises BadFile for a link, and for
+    a folder whose files are read as instructions."""
     folder = f"{spec.tag}{'-rehearsed' if model_spec.is_rehearsal(spec.whole_cast) else ''}"
     if is_link(folder):
         problem = f"The folder would be {folder}, as the tag says, and that is a symbolic link."
@@ -204,7 +205,7 @@ def holds_instructions(folder: str) -> bool:
 
 
 def must_be_new(folder: str) -> None:
-    """BadFile unless a folder is not there, or holds nothing but hidden files."""
+    """Raises BadFile unless a folder is not there, or holds nothing but hidden files."""
     try:
         files = sorted(name for name in os.listdir(folder) if not name.startswith("."))
     except FileNotFoundError:
@@ -229,7 +230,7 @@ def linked_parts(folder: str) -> list[str]:
 
 def add_model(tournament: Tournament, model: TournamentModel) -> Tournament:
     """The tournament with one more model, which meets all others; what was scheduled before stays as it is.
-    BadSettings if the model is there already, can't take part, or is one too many."""
+    Raises BadSettings if the model is there already, can't take part, or is one too many."""
     spec = tournament.spec
     if model.name in [model_there.name for model_there in spec.models]:
         raise BadSettings(f"models: {model.name} takes part already.")
@@ -243,7 +244,8 @@ def add_model(tournament: Tournament, model: TournamentModel) -> Tournament:
 
 
 def load(folder: str) -> Tournament:
-    """The tournament in a folder. BadFile if there is none, it was changed by hand, or a part of it is a link."""
+    """The tournament in a folder. Raises BadFile if there is none, it was changed by hand, or a part of it is a
+    link."""
     must_hold_no_link(folder)
     path = os.path.join(folder, SPEC)
     if not os.path.exists(path):
@@ -265,7 +267,8 @@ def spec_data(spec: TournamentSpec) -> dict[str, Any]:
 
 
 def spec_from_data(data: Any, name: str) -> TournamentSpec:
-    """The spec that `spec_data` made; `name` says where it was read. BadFile with every problem if it can't be used."""
+    """The spec that `spec_data` made; `name` says where it was read. Raises BadFile with every problem if it can't be
+    used."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         schema = data.get("schema") if isinstance(data, dict) else data
         problem = f"{name} has schema {short_repr(schema)}, and this program reads {SCHEMA}."

@@ -308,7 +308,7 @@ class _Collector:
         self._problem_cases.setdefault(kind, []).append(case)
 
     def _name(self, row: _JudgeRow, key: str) -> str:
-        """A text or a number as text; empty for anything else. BadFile for one that is too long."""
+        """A text or a number as text; empty for anything else. Raises BadFile for one that is too long."""
         text = _text(row.values.get(key))
         rows.check_name(key, text, self._file_name)
         return text

@@ -55,7 +55,7 @@ class ScheduledDebate(JournaledModel):
 
 
 def make_schedule(spec: TournamentSpec) -> tuple[ScheduledDebate, ...]:
-    """Every debate, in the order in which they are begun. BadSettings if there are too many."""
+    """Every debate, in the order in which they are begun. Raises BadSettings if there are too many."""
     debates: list[ScheduledDebate] = []
     draw = JudgeDraw(spec)
     for pairs in pairs_by_addition(spec):

@@ -193,7 +193,8 @@ class Gate:
         self._max_delay = max(retry_for, _MAX_BACKOFF)
 
     async def acquire(self, call: Amounts, turn: str, stop: asyncio.Event) -> bool:
-        """Waits for room for the call, and takes it; False if `stop` is set first. Paused if that takes too long."""
+        """Waits for room for the call, and takes it; False if `stop` is set first. Raises Paused if that takes too
+        long."""
         async with self._order:
             while not stop.is_set():
                 seconds, cause = max(limiter.blocked_for() for limiter in self._limiters)
@@ -213,7 +214,7 @@ class Gate:
         self._limiters[-1].on_response(status, headers)
 
     def end_call(self, call: Amounts, usage: Usage | None) -> None:
-        """Gives the room of a call back, and sets right what was expected. None if that is unknown."""
+        """Gives the room of a call back, and sets right what was expected; None if it is unknown."""
         for limiter in self._limiters:
             limiter.end_call()
             if usage is not None and usage.output:

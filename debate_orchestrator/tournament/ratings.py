@@ -135,8 +135,8 @@ class _Votes(NamedTuple):
 
 def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
     """The fit to the votes on these debates; None without a vote between known models. Needs the extra `tournament`.
-    BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all; and if a single
-    fit takes more than `_MAX_WORK`. Where all draws would, fewer are taken."""
+    Raises BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all; and if a
+    single fit takes more than `_MAX_WORK`. Where all draws would, fewer are taken."""
     try:
         import numpy as np
         import scipy.optimize  # type: ignore[import-untyped]  # noqa: F401
@@ -302,7 +302,7 @@ class _Model:
 
 
 def _best(data: _Votes, model: _Model) -> Floats:
-    """The most likely parameters for all votes. BadFile where that fit alone is too much work."""
+    """The most likely parameters for all votes. Raises BadFile where that fit alone is too much work."""
     try:
         return model.fit(data.counts(), 0.0)
     except _TooMuchWork:

@@ -168,7 +168,7 @@ class Rows:
 
 
 def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:
-    """BadFile for too many votes in a debate or dimensions in the tournament, or a ballot that stands twice."""
+    """Raises BadFile for too many votes in a debate or dimensions in the tournament, or a ballot that stands twice."""
     votes: Counter[str] = Counter()
     keys: set[tuple[object, ...]] = set()
     dimensions: set[str] = set()
@@ -191,7 +191,7 @@ def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:
 
 
 def check_name(what: str, name: str, file_name: str) -> None:
-    """BadFile if a name is longer than is allowed: many rows and tables repeat it."""
+    """Raises BadFile if a name is longer than is allowed: many rows and tables repeat it."""
     if len(name) > MAX_NAME_LENGTH:
         size = f"{len(name):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
         raise BadFile(f"{file_name}: the {what} {short_repr(name)} has {size}.")

@@ -113,8 +113,8 @@ class JournalStore(Protocol):
     """The storage for journals of debates: files, or a database that machines share."""
 
     def open(self, debate_id: str, make_opened: Callable[[], Opened]) -> AbstractAsyncContextManager[JournalWriter]:
-        """The one writer of a journal, which is begun with `make_opened` if there is none. LockedJournal if another
-        process has it; BadJournal if it can't be read."""
+        """The one writer of a journal, which is begun with `make_opened` if there is none. Raises LockedJournal if
+        another process has it; BadJournal if it can't be read."""
         ...
 
     def pages_folder(self, debate_id: str) -> str | None:

@@ -59,7 +59,7 @@ _Amount = Annotated[int | None, Field(ge=1, le=MAX_COUNT, strict=True)]
 
 
 class RateLimits(FrozenModel):
-    """The limits of a provider. None if a limit is not known; then the limit that its responses state counts."""
+    """The limits of a provider, each None if it is not known; then the limit that its responses state counts."""
 
     requests: _Amount = None
     input_tokens: _Amount = None
@@ -141,8 +141,8 @@ def spec_from_values(
     data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False
 ) -> TournamentSpec:
     """The spec that the values of a `tournament.json` make, with stand-ins for all models if it is to `rehearse`. The
-    values come from a user's file, or from a folder that anyone may have made. BadSettings with every problem, after
-    those that are known already."""
+    values come from a user's file, or from a folder that anyone may have made. Raises BadSettings with every problem,
+    after those that are known already."""
     if data.get("models") is None:
         problems, data = [*problems, "models: the list is missing."], {**data, "models": []}
     spec, spec_problems = validate(TournamentSpec, data, lambda keys: key_path(keys) or "spec")
@@ -163,7 +163,7 @@ def spec_from_values(
 
 
 def model_of(line: Any) -> TournamentModel:
-    """The model that a line of a spec names. BadSettings with every problem."""
+    """The model that a line of a spec names. Raises BadSettings with every problem."""
     data = as_model(line)
     if not isinstance(data, dict):
         raise BadSettings(f"models: {short_repr(line)} must be a model spec, or a mapping with name and spec.")

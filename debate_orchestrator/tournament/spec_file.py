@@ -63,8 +63,8 @@ def sample() -> str:
 
 
 def parse_spec(content: Mapping[str, Any], folder: str = "", *, rehearse: bool = False) -> TournamentSpec:
-    """The spec that the values of a file make; paths in it are relative to `folder`. BadSettings with every problem.
-    With `rehearse` a stand-in takes the place of every model."""
+    """The spec that the values of a file make; paths in it are relative to `folder`. Raises BadSettings with every
+    problem. With `rehearse` a stand-in takes the place of every model."""
     problems = list(first_few((_unknown_key(key) for key in content if key not in KEYS), "spec"))
     loaded_format, templates, prompts = _format(content.get("format", DEFAULT_FORMAT), folder, problems)
     topics, topic_problems = read_topics(content.get("topics"), folder)
@@ -165,7 +165,7 @@ def read_topics(rows_or_path: Any, folder: str) -> tuple[tuple[Topic, ...], list
 
 
 def _topic_rows(path: str) -> Any:
-    """The rows of a file. BadFile if it can't be read or parsed."""
+    """The rows of a file. Raises BadFile if it can't be read or parsed."""
     text = read_text(path, MAX_SIZE)
     try:
         if path.endswith(".csv"):

@@ -101,7 +101,7 @@ class Coordinator:
         self.numbers = RunCounts(len(tournament.schedule), max_cost=tournament.spec.max_cost, workers=0)
 
     async def upload(self, statuses: dict[str, DebateStatus]) -> None:
-        """Uploads the spec, and every journal that the database lacks or has less of. BadFile, with no journal
+        """Uploads the spec, and every journal that the database lacks or has less of. Raises BadFile, with no journal
         uploaded, if the folder lacks models that the database has, has another journal of a debate, or has one that
         holds a secret of this environment."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):

@@ -168,8 +168,8 @@ async def fetch_rows(connection: AsyncConnection, query: str, **values: object) 
 
 
 def first_row(kind: type[Result], rows: Sequence[Sequence[Any]], name: str) -> Result:
-    """The first of some rows, as a named tuple of its columns, which others may have written. BadFile if there is none,
-    or a column can't be read; `name` says which row it is."""
+    """The first of some rows, as a named tuple of its columns, which others may have written. Raises BadFile if there
+    is none, or a column can't be read; `name` says which row it is."""
     try:
         adapter: TypeAdapter[Result] = _adapter(cast(Any, kind))
         return adapter.validate_python(tuple(rows[0]) if rows else ())
@@ -188,8 +188,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 @asynccontextmanager
 async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterator[Database]:
-    """The database at an address, with its tables. BadSettings if the address or the tables are wrong, Paused if the
-    database can't be reached."""
+    """The database at an address, with its tables. Raises BadSettings if the address or the tables are wrong, Paused if
+    the database can't be reached."""
     must_be_installed()
     address, conninfo = url, _conninfo(url)
     await _prepare(conninfo, address)
@@ -214,14 +214,14 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
 
 
 def must_be_installed() -> None:
-    """BadSettings without the extra `cluster`."""
+    """Raises BadSettings without the extra `cluster`."""
     if any(find_spec(name) is None for name in ("procrastinate", "psycopg", "psycopg_pool")):
         problem = "Tournaments on many machines need the extra `cluster`, which is not installed."
         raise BadSettings(problem, hint='pip install "debate-orchestrator[cluster]"')
 
 
 def check_address(url: str) -> dict[str, str]:
-    """The parts of an address, by libpq's names. BadSettings if it can't be read or holds a password:
+    """The parts of an address, by libpq's names. Raises BadSettings if it can't be read or holds a password:
     an address is shown, and is visible in command lines. The error quotes nothing of it."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
@@ -256,7 +256,7 @@ def _conninfo(url: str) -> str:
 
 
 async def _prepare(conninfo: str, address: str) -> None:
-    """Creates the tables, unless they are there. BadSettings if those that are there are of another version."""
+    """Creates the tables, unless they are there. Raises BadSettings if those that are there are of another version."""
     from psycopg import AsyncConnection, Error, OperationalError
 
     try:

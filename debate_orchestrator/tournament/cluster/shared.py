@@ -84,7 +84,7 @@ class DatabaseJournal(JournalWriter):
     """A journal in the database, as one worker reads and writes it."""
 
     def __init__(self, database: Database, tournament: str, debate_id: str, lines: Sequence[tuple[int, bytes]]):
-        """BadJournal if the lines are damaged or one is missing: lines would be appended after a hole."""
+        """Raises BadJournal if the lines are damaged or one is missing: lines would be appended after a hole."""
         self._set_up(f"{database.address}: {debate_id}", now)
         self._database, self._tournament, self._debate_id = database, tournament, debate_id
         self.entries = parse(self.path, b"".join(bytes(line) for _, line in lines)).entries if lines else []
@@ -102,7 +102,7 @@ class DatabaseJournal(JournalWriter):
         self._waiting.append(new)
 
     async def wait_until_handed_over(self) -> None:
-        """Returns when all that was appended is in the database. LockedJournal if another worker continues the
+        """Returns when all that was appended is in the database. Raises LockedJournal if another worker continues the
         debate, PermanentFailure if the database refuses a line."""
         async with self._writing:
             if self._failure is not None:
@@ -138,9 +138,9 @@ class DatabaseJournal(JournalWriter):
 async def append_lines(
     connection: AsyncConnection, tournament: str, debate_id: str, line_count: int, lines: Sequence[bytes], name: str
 ) -> None:
-    """Writes lines after the first `line_count` ones of a journal with this `name`, in a transaction. LockedJournal,
-    which must end the transaction, if others are in their places. Lines that an earlier attempt wrote without its
-    answer coming through count as written."""
+    """Writes lines after the first `line_count` ones of a journal with this `name`, in a transaction. Raises
+    LockedJournal, which must end the transaction, if others are in their places. Lines that an earlier attempt wrote
+    without its answer coming through count as written."""
     numbers = list(range(line_count + 1, line_count + len(lines) + 1))
     values = {"id": tournament, "debate": debate_id, "numbers": numbers, "lines": list(lines)}
     await connection.execute(_APPEND.encode(), values)
@@ -190,7 +190,7 @@ class ClusterBudget:
         return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
 
     async def begin(self, call: UUID, debate_id: str, turn: str, model: str, price: float | None) -> None:
-        """Counts a call that is about to be made. OverBudget if it would exceed the cap."""
+        """Counts a call that is about to be made. Raises OverBudget if it would exceed the cap."""
         values = {"id": call, "tournament": self._tournament, "debate": debate_id, "price": price or 0.0}
 
         async def admit() -> None:

@@ -128,8 +128,8 @@ class Worker:
             job.cancel()
 
     async def work(self, *, until_done: bool = False) -> None:
-        """Works until it is stopped, or with `until_done` until no debate is left that it can run. BadSettings if at
-        the beginning there are only tournaments that it can't run."""
+        """Works until it is stopped, or with `until_done` until no debate is left that it can run. Raises BadSettings
+        if at the beginning there are only tournaments that it can't run."""
         heartbeats = self._begin_task(self._send_heartbeats())
         try:
             await self._serve(until_done=until_done)
@@ -289,7 +289,7 @@ class Worker:
         await self._database.retried_until_reached(lambda: self._database.execute(_RECORD_STATUS, **params, **values))
 
     async def _pass(self, tournament: str) -> _Pass | None:
-        """The run of a tournament's latest pass. None if this worker may not or can't run it any more."""
+        """The run of a tournament's latest pass. Returns None if this worker may not or can't run it any more."""
         query = "SELECT round, retry_failed FROM tournaments WHERE id = %(id)s"
         rows = await self._database.retried_until_reached(lambda: self._database.rows(query, id=tournament))
         if not rows:
