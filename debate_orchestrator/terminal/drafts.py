@@ -40,7 +40,8 @@ class Drafts:
         return os.path.join(self.folder, f"{brief.turn_id}.{brief.digest[:_DIGEST_DIGITS]}.{_SUFFIXES[brief.wants]}")
 
     def read_speech(self, brief: Brief) -> str:
-        """The speech begun in answer to exactly this brief, or empty. BadFile for one that is not text: it stays."""
+        """The speech begun in answer to exactly this brief, or empty. Raises BadFile for one that is not text: it
+        stays."""
         path = self.path_of(brief)
         return read_text(path, MAX_SIZE, follow=False) if os.path.lexists(path) else ""
 
@@ -53,7 +54,7 @@ class Drafts:
             Path(self.path_of(brief)).unlink(missing_ok=True)
 
     def read_form(self, brief: Brief) -> TypedAnswers:
-        """The answers typed into the form for exactly this brief. BadFile for a draft that is not a form."""
+        """The answers typed into the form for exactly this brief. Raises BadFile for a draft that is not a form."""
         try:
             form = strict_json(self.read_speech(brief) or "[]")
             return {tuple(map(str, field_path)): str(text) for field_path, text in form}

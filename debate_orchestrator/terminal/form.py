@@ -286,7 +286,7 @@ class ReviewBallotForm(Form):
         return self.ballot()
 
     async def _read_debate(self) -> bool:
-        """Shows the debate; the vote before is final from then on. False if the question before is wanted."""
+        """Shows the debate; the vote before is final from then on. Returns False if the question before is wanted."""
         wording = self.texts.questions[READ_KEY]
         question = Question(
             wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), can_go_back=True

@@ -152,7 +152,8 @@ class CastQuestions:
                 conversation.prompter.show(*error.problems)
 
     def _spec(self, seat: str, answer: str, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
-        """The model that an answer names for a seat. BadSettings if it can't fill it beside those `chosen_before`."""
+        """The model that an answer names for a seat. Raises BadSettings if it can't fill it beside those
+        `chosen_before`."""
         best = models.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
         spec = model_spec.stand_in(best) if answer == model_spec.REHEARSE else self._check_spec(seat, answer)
         if problem := host_problem({**chosen_before, seat: [*chosen_before.get(seat, ()), spec]}):
