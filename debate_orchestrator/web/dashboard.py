@@ -326,7 +326,7 @@ def _has_consented(form_data: Mapping[str, str], risks: tuple[Risk, ...]) -> boo
 
 
 def expected_judging(path: str, judges: list[str]) -> str:
-    """The estimate for judging a debate again, in a sentence. BadSettings if the judges can't be used."""
+    """The estimate for judging a debate again, in a sentence. Raises BadSettings if the judges can't be used."""
     start.must_be_callable({JUDGE: tuple(judges)})
     judging = rejudge.rejudging_from_file(path, judges)
     return estimate_debate(judging.opened, judging.speeches).sentence()

@@ -92,8 +92,8 @@ def without_address(file: str) -> str:
 
 
 def journal_of(name: str) -> str:
-    """The journal of the debate of that name; BadFile if there is none in this folder, whatever the name says. No
-    other file of the folder is looked at: anyone can ask too."""
+    """The journal of the debate of that name. Raises BadFile if there is none in this folder, whatever the name says.
+    No other file of the folder is looked at: anyone can ask too."""
     path = f"{name}{JOURNAL}"
     if not has_address(name) or os.path.basename(path) != path or not os.path.isfile(path) or is_link(path):
         raise BadFile("There is no such debate in this folder.", hint="go back to the list")
@@ -134,7 +134,8 @@ def file_version(path: str) -> tuple[int, int]:
 
 
 def version(path: str) -> tuple[object, ...]:
-    """The state of a journal and its ballots, of which the pages of an idle debate are made. OSError without one."""
+    """The state of a journal and its ballots, of which the pages of an idle debate are made. Raises OSError without
+    one."""
     ballots: list[object] = []
     with suppress(OSError):
         ballots_folder = DebateFiles.of_journal(path).ballots

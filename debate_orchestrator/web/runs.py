@@ -283,7 +283,7 @@ class FormSubmissions:
     async def begin(self, form_key: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
         """Calls `begin` and returns its result. If the same `form_key` and `form` came before, and that call did not
         fail, returns its result instead. An empty key is never the same. `begin` continues if the request is cancelled.
-        Paused if the server ends first."""
+        Raises Paused if the server ends first."""
         key = repr((form_key or secrets.token_hex(16), form))
         task = self._tasks.get(key)
         if task is None:

@@ -152,7 +152,7 @@ def _offer(name: str, content: Mapping[str, Any], problems: list[str]) -> Offer 
 
 
 def _trial_settings(answers: Mapping[str, Any]) -> Settings:
-    """The settings of a debate with these answers. BadSettings if it could not be opened."""
+    """The settings of a debate with these answers. Raises BadSettings if it could not be opened."""
     format = format_check.load(answers["format"])
     trial = {"topic": "Is this a topic?", "positions": {side: f"Position {side}." for side in format.sides}}
     stand_in = model_spec.REHEARSE

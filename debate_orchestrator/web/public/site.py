@@ -137,7 +137,7 @@ class TopicScreener:
     standard input, accepts with exit code 0 and refuses with 1; the first line that it prints is the reason."""
 
     def __init__(self, command: str):
-        """BadSettings where the command line names no program; an empty one accepts every topic."""
+        """Raises BadSettings where the command line names no program; an empty one accepts every topic."""
         try:
             self._command = shlex.split(command)
         except ValueError as error:
@@ -192,7 +192,7 @@ class Site:
     """The debates of the working folder that visitors have started."""
 
     def __init__(self, rules: SiteRules, log: Log):
-        """`log` gets what the owner should know, a line each. BadSettings where the moderation can't be used."""
+        """`log` gets what the owner should know, a line each. Raises BadSettings where the moderation can't be used."""
         self.rules, self.log = rules, log
         self.limits = VisitorLimits(rules, earlier_costs())
         self._topic_screener = TopicScreener(rules.moderation)
