@@ -46,7 +46,7 @@ def settings_with_consent(
     arguments: argparse.Namespace, default_model: Callable[[str], str] = lambda seat: HOST
 ) -> Settings:
     """The settings that the flags of `flags.add_answers` make, with the user's consent to those of a file.
-    `default_model` gives the model of a seat that has none. BadSettings with every problem, also for a setup
+    `default_model` gives the model of a seat that has none. Raises BadSettings with every problem, also for a setup
     conversation that is not finished."""
     answers, flags = read_answers(arguments), settings_from_flags(arguments)
     if arguments.answers:
@@ -137,7 +137,7 @@ def _read_answers(path: str | None) -> dict[str, Any]:
 
 
 def _read_file(path: str) -> dict[str, Any]:
-    """As `read_file`; BadFile for a report too."""
+    """As `read_file`. Raises BadFile for a report too."""
     must_be_no_report(path)
     return read_file(path)
 

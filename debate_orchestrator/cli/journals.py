@@ -24,7 +24,8 @@ Unfinished = Callable[[DebateState], bool]
 def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
     """The path of a journal: a report stands for its journal, None for the newest one here, with `unfinished` for the
     newest unfinished one if there is one; which one is printed. With `transcripts` a .md file that is no report is
-    taken as it is. BadFile without a debate here, or for a name of several lines; BadJournal without such a file."""
+    taken as it is. Raises BadFile without a debate here, or for a name of several lines; BadJournal without such a
+    file."""
     path = _newest(unfinished) if path is None else path
     if len(f"{path}.".splitlines()) > 1:  # what follows the line break could pass for the program's words
         raise BadFile(f"{short_repr(path)} has a line break in its name.", hint="give it another name")

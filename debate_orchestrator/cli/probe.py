@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
-    """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
+    """Returns if this user made all ballots that were there, or counts them nevertheless. Raises BadFile otherwise."""
     sources = [consent.source_of_journal(path, entries) for path, entries in run.earlier_journals.items()]
     made_elsewhere = [source for source in sources if consent.unapproved_risks(source, _BALLOT)]
     if made_elsewhere and not trusted:
@@ -117,7 +117,7 @@ def _list(cases: Sequence[ProbeCase], *, as_json: bool) -> int:
 
 
 def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
-    """The judges, the number of repeats and the cap. BadSettings with everything that is wrong."""
+    """The judges, the number of repeats and the cap. Raises BadSettings with everything that is wrong."""
     judges, times, max_cost = list(dict.fromkeys(arguments.judge or ())), arguments.times or "1", None
     reachable = tuple(spec for spec in judges if model_spec.speaker(spec) not in ("host", "recording", "person"))
     problems = [

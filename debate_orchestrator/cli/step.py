@@ -117,7 +117,8 @@ def _take(
 
 
 def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
-    """The changed list of issues and cap. BadSettings if a person has a seat, or for a cap that can't be kept."""
+    """The changed list of issues and cap. Raises BadSettings if a person has a seat, or for a cap that can't be
+    kept."""
     cast_left = {seat: specs for seat, specs in debate.cast.items() if seat in schedule.seats_left(debate)}
     people = [seat for seat, specs in cast_left.items() if model_spec.HUMAN in specs]
     if debate.due and people:

@@ -121,7 +121,8 @@ def _read_flags(arguments: argparse.Namespace) -> None:
 
 
 def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int:
-    """Runs the debates that are left, and writes their reports. Paused or PermanentFailure if debates are left."""
+    """Runs the debates that are left, and writes their reports. Raises Paused or PermanentFailure if debates are
+    left."""
     from debate_orchestrator.tournament.run import TournamentRun
 
     if arguments.cluster is not None:
@@ -160,7 +161,8 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
 
 
 def _must_be_callable(spec: TournamentSpec, arguments: argparse.Namespace) -> None:
-    """BadSettings where a key or a library is missing in this process, which calls the models unless workers do."""
+    """Raises BadSettings where a key or a library is missing in this process, which calls the models unless workers
+    do."""
     if arguments.cluster is None and (
         missing := casting.key_problems(spec.whole_cast, flags.permissions_of(arguments))
     ):
