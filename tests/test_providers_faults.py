@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from leap import Leap, leaped
 
-from debate_orchestrator.providers import call_errors, event_stream, limits
+from debate_orchestrator.providers import call_errors, event_stream
 from debate_orchestrator.providers.api import http_options
 from debate_orchestrator.providers.call_errors import (
     cause,
@@ -76,10 +76,9 @@ def test_what_a_server_said_holds_no_key(before: str, key: str, after: str) -> N
 
 
 @pytest.fixture
-def leaping(monkeypatch: pytest.MonkeyPatch) -> Iterator[asyncio.Runner]:
-    """An event loop that leaps over every wait; its time is that of clocks for answers, too."""
+def leaping() -> Iterator[asyncio.Runner]:
+    """An event loop that leaps over every wait."""
     with asyncio.Runner(loop_factory=Leap) as runner:
-        monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=runner.get_loop().time))
         yield runner
 
 

@@ -17,7 +17,6 @@ from messages_server import Server
 from started import started
 
 from debate_orchestrator.core.events import CallFailed
-from debate_orchestrator.providers import limits
 from debate_orchestrator.providers.limits import LIMITS, SilenceClock
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.running_time import running_timeout
@@ -78,24 +77,57 @@ def test_a_machine_that_is_always_late_does_not_wait_for_ever() -> None:
         assert runner.run(wait()) < 60
 
 
-def test_a_stop_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does it count in the time that a reply may take in all."""
+def test_a_stop_is_no_silence() -> None:
+    """Nor does it count in the time that a reply may take in all, whose end is not told right after a stop either."""
 
-    async def listen(clock: SilenceClock) -> None:
-        async with clock.listening():
-            for _ in range(3):
-                await stopped(5_000)
-                await asyncio.sleep(0.99)
-                clock.check()
-                clock.restart_silence()
-            await asyncio.sleep(1_000)
+    async def listen(clock: SilenceClock, *, stops: int) -> float:
+        begun = leaped()
+        with pytest.raises(TimeoutError):
+            async with clock.listening():
+                for _ in range(stops):
+                    await stopped(5_000)
+                    clock.check()
+                    clock.restart_silence()
+                    await asyncio.sleep(0.5)
+                    clock.check()
+                    clock.restart_silence()
+                await asyncio.sleep(1_000)
+        return leaped() - begun
 
     with asyncio.Runner(loop_factory=Leap) as runner:
-        monkeypatch.setattr(limits, "time", type("Clock", (), {"monotonic": runner.get_loop().time}))
         clock = SilenceClock(LIMITS.retry_for)
+        runner.run(listen(clock, stops=3))
+        assert clock.timeout_reason() == "silence for 300 s"
+        short = SilenceClock(LIMITS.retry_for, LIMITS._replace(total_seconds=0.02))
+        assert runner.run(listen(short, stops=1)) == pytest.approx(5_001, abs=0.1)
+        assert short.timeout_reason().startswith("no end after 2 s")
+
+
+def test_a_task_may_take_long_to_end_after_its_time() -> None:
+    """It is told once, also where the process is stopped meanwhile or the clock is asked; a limit below 0 is over at
+    once."""
+    errors = list[object]()
+
+    async def end_slowly(seconds: float) -> float:
+        loop, begun = asyncio.get_running_loop(), leaped()
+        loop.set_exception_handler(lambda _, context: errors.append(context))
         with pytest.raises(TimeoutError):
-            runner.run(listen(clock))
-    assert clock.timeout_reason() == "silence for 300 s"
+            async with running_timeout(seconds) as time_left:
+                try:
+                    await asyncio.sleep(1_000)
+                finally:
+                    ended = leaped() - begun
+                    for _ in range(3):
+                        await stopped(10)
+                        time_left.is_over()
+                        time_left.reschedule(0.5)
+                        await asyncio.sleep(3)
+        return ended
+
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        assert runner.run(end_slowly(2)) == pytest.approx(2, abs=0.001)
+        assert runner.run(end_slowly(-2)) == pytest.approx(0, abs=0.001)
+    assert not errors
 
 
 @pytest.mark.slow

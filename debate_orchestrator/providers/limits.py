@@ -7,7 +7,6 @@ thinking; not every server heeds it, so a stream is closed where its visible tex
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
@@ -146,24 +145,21 @@ class SilenceClock:
         """Seconds from one word to the next. Pings and the like are not words."""
         self._total = limits.total_seconds * max(1.0, share)
         self._retry_for = retry_for
-        self._began: float | None = None
-        self._stopped_before = 0.0
-        """Seconds in which the process was stopped during earlier requests."""
+        self._elapsed_before = 0.0
+        """Seconds of the earlier requests of the reply."""
         self._heard_any = False
         self._timeout: RunningTimeout | None = None
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """Raises TimeoutError inside after too long a silence or reply, which begins with the first of its requests."""
-        self._began = time.monotonic() if self._began is None else self._began
         self._heard_any = False
         async with running_timeout(self._left(self.first_token_seconds)) as timeout:
             self._timeout = timeout
             try:
                 yield
             finally:
-                self._stopped_before += timeout.stopped_seconds
-                self._timeout = None
+                self._elapsed_before, self._timeout = self._elapsed(), None
 
     def check(self) -> None:
         """Raises TimeoutError once the time is over: the event loop can't between events parsed without a pause."""
@@ -180,10 +176,7 @@ class SilenceClock:
         return min(seconds, self._total - self._elapsed())
 
     def _elapsed(self) -> float:
-        if self._began is None:
-            return 0.0
-        stopped = self._timeout.stopped_seconds if self._timeout is not None else 0.0
-        return time.monotonic() - self._began - self._stopped_before - stopped
+        return self._elapsed_before + (self._timeout.elapsed() if self._timeout is not None else 0.0)
 
     def timeout_reason(self) -> str:
         """The time limit that was exceeded."""

@@ -130,7 +130,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
             if not self._ended.is_set():
                 self._send_signal(transport, signal.SIGTERM)
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(GRACE_SECONDS):
+                    async with running_timeout(GRACE_SECONDS):
                         await self._ended.wait()
         finally:
             self._send_signal(transport, signal.SIGKILL)

@@ -8,6 +8,7 @@ over finds another line in the place of its own, and writes nothing more.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,6 +32,7 @@ from debate_orchestrator.util.errors import (
     LockedJournal,
     PermanentFailure,
 )
+from debate_orchestrator.util.running_time import running_timeout
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -59,7 +61,7 @@ class DatabaseJournals:
         await database.retried_until_reached(lambda: database.execute(_BEGIN, **names))
         lines = await database.retried_until_reached(lambda: database.rows(_READ, **names))
         journal = DatabaseJournal(database, self._tournament, debate_id, lines)
-        timeout: float | None = None
+        timeout = math.inf
         try:
             if not journal.entries:
                 journal.append(make_opened())
@@ -71,7 +73,7 @@ class DatabaseJournals:
         finally:
             try:
                 with suppress(TimeoutError, LockedJournal, PermanentFailure):  # told where the answers are named
-                    async with asyncio.timeout(timeout):
+                    async with running_timeout(timeout):
                         await journal.wait_until_handed_over()
             finally:
                 journal.close()

@@ -38,6 +38,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.running_time import running_timeout
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import debate_list
 from debate_orchestrator.web.public.queue import StartQueue
@@ -150,19 +151,18 @@ class TopicScreener:
         """The reason that a topic is refused; empty if it is accepted. Raises ModerationFailed."""
         if not self._command:
             return ""
-        deadline = asyncio.get_running_loop().time() + MODERATION_SECONDS
         try:
-            async with asyncio.timeout_at(deadline):
+            async with running_timeout(MODERATION_SECONDS) as waiting:
                 await self._slots.acquire()
             try:
-                return await self._ask(json.dumps(request).encode(), deadline)
+                return await self._ask(json.dumps(request).encode(), MODERATION_SECONDS - waiting.elapsed())
             finally:
                 self._slots.release()
         except TimeoutError:
             raise ModerationFailed(f"moderation: no answer within {MODERATION_SECONDS:g} s.") from None
 
-    async def _ask(self, request: bytes, deadline: float) -> str:
-        run, seconds = ProgramRun(), deadline - asyncio.get_running_loop().time()
+    async def _ask(self, request: bytes, seconds: float) -> str:
+        run = ProgramRun()
         try:
             await run.run(self._command, environment(), request, seconds, stderr=False)
         except NotRun as failure:
