@@ -136,12 +136,24 @@ def test_what_is_no_cast() -> None:
     several = {"c": "x", "a": ["x", "y"], "b": [["x"]], "judge": ["x", 5], "rapporteur": []}
     shipped = loader.load("adversarial")
     assert len(refused(shipped, cast={"a": None, "judge": [5]})) == 2
-    for who in ([], ["x", "y"], None, 5):
+    for who in ([], ["x", "y"], 5):
         (problem,) = refused(shipped, cast={"rapporteur": who}, issues=False, brief=False)
         assert problem.startswith("cast.rapporteur: [")
     assert [one.partition(":")[0] for one in refused(shipped, cast=several)] == [
         "cast", "cast.a", "cast.b", "cast.judge", "cast.rapporteur",
     ]  # fmt: skip
+
+
+def test_blank_answers_are_one_problem() -> None:
+    """What was left blank is named in one sentence, and the other problems beside it; null is an answer where it means
+    that there is none."""
+    blank = {"topic": None, "rounds": None, "issues": None, "positions": {"a": "x", "b": None}, "cast": {"judge": None}}
+    assert refused(RULES, **blank, strictness="stern", max_cost=None, quorum=None, context=None, format=None) == [
+        "topic, rounds, issues, positions.b, cast.judge: these are blank. Try: fill them in, or remove the line of a "
+        "setting to take its default.",
+        "strictness: 'stern' is not lenient or strict.",
+    ]
+    assert refused(RULES, topic=None) == ["topic: this is blank. Try: fill it in."]
 
 
 def test_what_is_no_choice() -> None:

@@ -57,6 +57,10 @@ def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
         "strictness",
         "cast",
     ]
+    (here / "bad.yaml").write_text("topic: Do we?\nrounds: 99\ncast: {a: foo, b: host}\n")
+    assert "cast: a: 'foo' is not a model spec" in debate("open", "--answers", "bad.yaml").err
+    ran = debate("run", "Do we?", "--a", "foo", "--rounds", "99")
+    assert "foo' is not a model spec" in ran.err and "rounds: 99 is not" in ran.err and ran.err.count("\n") == 2
 
 
 def test_the_sample_is_good_as_it_is(debate: Run, here: Path) -> None:

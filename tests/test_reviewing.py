@@ -58,6 +58,13 @@ def test_all_complaints_come_at_once() -> None:
     for key in ("reviewer", "date", "before", "'extra'", "rounds.1.scores.a.argument_quality", "rounds.2.winner"):
         assert [one for one in said if one.startswith(f"ada.yaml: {key}:")], key
     assert "ada.yaml: rounds.1.scores.a.argument_quality: 11 is not a number from 1 to 10." in said
+    partly = ballot_for(ASKED, why=None, date="soon")
+    partly["rounds"][1]["scores"]["a"]["argument_quality"] = partly["rounds"][2]["scores"] = None
+    partly["rounds"][1]["scores"]["b"] = dict.fromkeys(partly["rounds"][1]["scores"]["b"])
+    assert ASKED.problems(partly)[0] == (
+        "why, rounds.1.scores.a.argument_quality, rounds.1.scores.b, rounds.2.scores: these are blank. "
+        "Try: fill them in."
+    )
 
 
 @for_each(["", "a\nb", "x" * (MAX_NAME_LENGTH + 1), "ada\u202e"])
@@ -192,13 +199,14 @@ def test_no_name_has_the_file_of_another(name: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_an_empty_form_lacks_its_answers_alone(name: str, tmp_path: Path) -> None:
-    """The form of every format is YAML in which everything is there and nothing is answered."""
+    """The form of every format is YAML in which everything is there and nothing is answered, as one sentence says."""
     asked = review_form(entries_of(name))
     (tmp_path / "mine.yaml").write_text(form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), encoding="utf-8")
-    *said, last = asked.problems(read_mapping(tmp_path / "mine.yaml"))
+    form = read_mapping(tmp_path / "mine.yaml")
+    (said,) = asked.problems(form, "mine.yaml: ")
 
-    assert said and all(": null is not " in one for one in said)
-    assert ": null is not " in last or (len(said), last) == (20, "the reply: there are more problems than these 20.")
+    blank = ", ".join(["reviewer", *(["rounds"] if asked.rounds else []), "final", "why"])
+    assert said == f"mine.yaml: {blank}: these are blank. Try: fill them in."
 
 
 def test_a_form_filled_in_will_do() -> None:

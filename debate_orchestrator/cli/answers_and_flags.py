@@ -15,7 +15,14 @@ from debate_orchestrator.cli.flags import settings_from_flags
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.phases import DEBATING_SEATS
-from debate_orchestrator.core.settings import DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_ORIGIN, Settings
+from debate_orchestrator.core.settings import (
+    DEFAULT_FORMAT,
+    MAX_COST,
+    SETTINGS_WITH_ORIGIN,
+    Settings,
+    named_models,
+    seats_of_cast,
+)
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats import loader
@@ -86,15 +93,17 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
     if flags and isinstance(origins, dict | None):
         keys_from_flags = [key for key in flags if key in SETTINGS_WITH_ORIGIN]
         values["sources"] = (origins or {}) | dict.fromkeys(keys_from_flags, "flag")
+    cast = values.get("cast")
+    models = {seat: named_models(entry) for seat, entry in cast.items()} if isinstance(cast, dict) else {}
+    model_problems = casting.cast_problems({seat: models[seat] for seat in seats_of_cast(format) if seat in models})
+    # With a problem of a named model, that the other seats have no default is not told.
+    model_of_seat = (lambda seat: HOST) if model_problems else default_model
     try:
-        settings = make_settings(values, format, REPORT, default_model, _locations_of_keys(arguments.answers))
+        settings = make_settings(values, format, REPORT, model_of_seat, _locations_of_keys(arguments.answers))
     except BadSettings as error:
-        cast_flags = {
-            seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in flags.get("cast", {}).items()
-        }
-        raise BadSettings(problems + (casting.cast_problems(cast_flags) or error.problems)) from None
+        raise BadSettings([*problems, *error.problems, *model_problems]) from None
     if problems:
-        raise BadSettings(problems)
+        raise BadSettings([*problems, *model_problems])
     return settings
 
 

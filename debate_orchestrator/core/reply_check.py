@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from debate_orchestrator.core.shape import (
@@ -21,7 +21,7 @@ from debate_orchestrator.core.shape import (
     fields_asked,
     present_fields,
 )
-from debate_orchestrator.util.errors import first_few, join_names, short_repr
+from debate_orchestrator.util.errors import blank_problem, first_few, join_names, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words
 
@@ -53,10 +53,42 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
                 yield _excess(path, words, "word", field.requested_max_words)
 
 
-def check(shape: Mapping[str, Field], value: Any, context: ShapeContext, where: str = "") -> list[str]:
+class _Blank(str):
+    """The problem of a field that is null and needs a value; `path` says where it is."""
+
+    def __new__(cls, problem: str, path: str) -> _Blank:
+        blank = super().__new__(cls, problem)
+        blank.path = path
+        return blank
+
+    path: str
+
+
+def check(
+    shape: Mapping[str, Field], value: Any, context: ShapeContext, where: str = "", *, is_form: bool = False
+) -> list[str]:
     """The problems of `value` as a reply of this shape, of many the `first_few`; empty if it fits. Each names its field
-    by a path, in which the items of a list count from 1: `rows[1].claim`."""
-    return list(first_few(_record(shape, value, where, context), _name_of_record(where)))
+    by a path, in which the items of a list count from 1: `rows[1].claim`. In a form, which a person fills in, the
+    fields that were left blank are one problem."""
+    problems = _record(shape, value, where, context)
+    if is_form:
+        found = list(problems)
+        blank_paths = [problem.path.removeprefix(where) for problem in found if isinstance(problem, _Blank)]
+        names = _names_of_blanks(value, blank_paths)
+        together = [blank_problem(names, where)] if names else []
+        problems = iter([*together, *(problem for problem in found if not isinstance(problem, _Blank))])
+    return list(first_few(problems, _name_of_record(where)))
+
+
+def _names_of_blanks(value: Any, paths: Container[str], path: str = "") -> list[str]:
+    """The blank fields at these paths; a record with nothing but blank fields is named in their place."""
+    if not isinstance(value, Mapping):
+        return [path] if path in paths else []
+    parts = {f"{path}.{key}".lstrip("."): item for key, item in value.items()}
+    names = {part: _names_of_blanks(item, paths, part) for part, item in parts.items()}
+    if path and parts and all(names[part] == [part] for part in parts):
+        return [path]
+    return [name for part_names in names.values() for name in part_names]
 
 
 def _name_of_record(where: str) -> str:
@@ -269,4 +301,5 @@ def _mismatch(where: str, value: Any, expected: str) -> str:
         text = f"an object with the keys {keys}" if keys else "an empty object"
     else:
         text = "null" if value is None else short_repr(value)
-    return f"{where}: {text} is not {expected}."
+    problem = f"{where}: {text} is not {expected}."
+    return _Blank(problem, where) if value is None else problem

@@ -142,7 +142,7 @@ class ReviewForm:
         if only:
             shape = {name: field for name, field in shape.items() if name in only}
             values = {name: item for name, item in values.items() if name in only}
-        problems_found = reply_check.check(shape, values, self.shape_context, where)
+        problems_found = reply_check.check(shape, values, self.shape_context, where, is_form=True)
         name, day = values.get("reviewer"), values.get("date")
         if isinstance(name, str) and (problem := name_problem(name, f"{where}reviewer")):
             problems_found.append(problem)

@@ -28,13 +28,15 @@ from debate_orchestrator.core.settings import (
     value_problem,
 )
 from debate_orchestrator.util import sanitize
-from debate_orchestrator.util.errors import BadSettings, first_few, short_repr, suggest, with_hint
+from debate_orchestrator.util.errors import BadSettings, blank_problem, first_few, short_repr, suggest, with_hint
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, is_rehearsal, is_stand_in, specs_of
 from debate_orchestrator.util.numbers import plain_number
 
 KEYS = (*(info.alias or name for name, info in Settings.model_fields.items()), "setup")
 """The keys of an answers file; `setup` is the conversation that `debate ask` keeps there."""
+_NULL_IS_UNSET = ("cast", "context", "format", "max_cost", "quorum")
+"""Settings for which null is the same as to leave them out."""
 AUTO = "auto"
 """As many rounds as there is new ground for, up to the most that the format allows."""
 _SAMPLE_COLUMN = 27
@@ -154,12 +156,16 @@ def make_settings(
     problem."""
     problems = unknown_keys(answers, location_of)
     values = {key: value for key, value in answers.items() if key in KEYS and key != "setup"}
-    if "topic" not in values:
+    values = {key: value for key, value in values.items() if value is not None or key not in _NULL_IS_UNSET}
+    if blank_names := _fill_blanks(values, format):
+        or_else = "" if blank_names == ["topic"] else ", or remove the line of a setting to take its default"
+        problems.append(blank_problem(blank_names, or_else=or_else))
+    if "topic" not in answers:
         problems.append(with_hint("topic: no topic is given.", "give `topic`"))
     for name, declared in SETTINGS.items():
         if declared.format_default is not None:
             values.setdefault(name, declared.format_default(format))
-    values |= {"format": format_of(answers, format.name), "output": answers.get("output", default_output)}
+    values |= {"format": format_of(answers, format.name), "output": values.get("output", default_output)}
     words = {"strictness": format.rubric.strictness, "first": format.sides, "positions": (AUTO,), "rounds": (AUTO,)}
     values |= {
         name: as_word(values[name], words_of_setting) for name, words_of_setting in words.items() if name in values
@@ -173,8 +179,8 @@ def make_settings(
     values["rounds"] = parse_rounds(values["rounds"], 999) or values["rounds"]
     if isinstance(values["issues"], list):
         values["issues"] = tuple(values["issues"])
-    context = values.get("context")
-    values["context"] = [context] if isinstance(context, str) else () if context is None else context
+    context = values.get("context", ())
+    values["context"] = [context] if isinstance(context, str) else context
     chosen_names = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     needed = set(format.active_seats(chosen_names)) - {RAPPORTEUR}  # who follows the others
     seat_problems: list[str] = []
@@ -187,6 +193,20 @@ def make_settings(
         origins = {key: origins.get(key, "file" if key in answers else "default") for key in SETTINGS_WITH_ORIGIN}
     values["sources"] = origins
     return _validate(values, format, problems, seat_problems)
+
+
+def _fill_blanks(values: dict[str, Any], format: Format) -> list[str]:
+    """The names of what was left blank. Defaults and placeholders take its place, so that the other problems are found
+    too."""
+    names = [name for name, value in values.items() if value is None and name in SETTINGS]
+    for name in names:
+        del values[name]
+    for name in ("positions", "cast"):
+        if isinstance(parts := values.get(name), dict):
+            blank_seats = [seat for seat in seats_of_cast(format) if parts.get(seat, "") is None]
+            values[name] = {**parts, **{seat: f"({seat})" for seat in blank_seats}}
+            names += [f"{name}.{seat}" for seat in blank_seats]
+    return names
 
 
 def as_word(value: Any, words: Container[str]) -> Any:

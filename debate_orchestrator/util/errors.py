@@ -51,6 +51,12 @@ def with_hint(problem: str, hint: str) -> str:
     return f"{problem} Try: {hint.removesuffix('.')}." if hint else problem
 
 
+def blank_problem(names: Collection[str], where: str = "", or_else: str = "") -> str:
+    """The problem of fields that were left blank, all in one sentence."""
+    are, them = ("this is", "it") if len(names) == 1 else ("these are", "them")
+    return with_hint(f"{where}{join_names(names)}: {are} blank.", f"fill {them} in{or_else}")
+
+
 def short_repr(value: object, max_length: int = 60) -> str:
     """`value` for a message: cut to about `max_length` characters, the unprintable and invisible ones escaped."""
     text = UNSEEN.sub(lambda match: ascii(match[0])[1:-1], repr(value))
