@@ -25,6 +25,7 @@ from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import OverBudget, TransientError
+from debate_orchestrator.util.numbers import plural
 
 OPUS = "anthropic:claude-opus-5-5"
 DERIVED = json.dumps({"kind": "technical", "a": "Tabs it is.", "b": "Spaces it is."})
@@ -121,7 +122,7 @@ def test_an_error_names_calls_that_may_have_been_billed(debate: Run, server: Ser
     server.problem = lambda request, n: {"text": DERIVED, "after": 3, "then": "end"}
     ran = debate("run", *SETUP, "--retry-for=1")
     assert ran.code == 3
-    assert f"{len(server.requests)} failed call" in ran.err and "may have been billed." in ran.err
+    assert f"{plural(len(server.requests), 'call')} of anthropic:n may have been billed." in ran.err
 
 
 def test_a_moderator_of_its_own(debate: Run, server: Server) -> None:
@@ -199,7 +200,7 @@ def price() -> float:
 def test_a_cap_is_checked_before_each_attempt(price: float, counted: bool) -> None:
     """A reply that can't be used has taken what the second call would need, whether its tokens were counted or not."""
     provider = Derives(["No.", DERIVED], price if counted else None)
-    with pytest.raises(OverBudget, match=r"max_cost: Deriving the two positions .* \$\d.* spent"):
+    with pytest.raises(OverBudget, match=r"max_cost: Deriving the two positions .* \$\d.* spent(?s:.*)\n1 call of "):
         derived(provider, price * 1.5)
     assert len(provider.briefs) == 1
 
@@ -213,7 +214,7 @@ def test_a_failed_call_counts_in_the_cap(price: float, came: Reply | None) -> No
     """A call that may have been billed has taken what the next one would need; no other has."""
     billed, refused = TransientError("cut.", maybe_billed=True, partial=came), TransientError("overloaded.")
     provider, kept = Derives([billed, DERIVED], price), list[Reply]()
-    with pytest.raises(OverBudget, match=r"with \$\d.* spent"):
+    with pytest.raises(OverBudget, match=r"with \$\d.* spent(?s:.*)\n1 call of .* may have been billed\."):
         derived(provider, price * 1.5, kept=kept)
     (failed,) = kept
     assert (failed.text, failed.cost, failed.spec, failed.called) == (came.text if came else "", None, OPUS, True)
@@ -227,6 +228,8 @@ def test_a_failed_call_counts_in_the_cap(price: float, came: Reply | None) -> No
 def test_a_call_that_is_given_up_is_kept(price: float) -> None:
     """A second Ctrl-C cancels a call that may have been billed: what had come of it is kept."""
     kept = list[Reply]()
-    with pytest.raises(asyncio.CancelledError):
-        derived(Derives([asyncio.CancelledError()], None), None, kept=kept)
+    with pytest.raises(asyncio.CancelledError) as raised:
+        derived(Derives(["No.", asyncio.CancelledError()], None), None, kept=kept)
+    assert raised.value.__notes__ == [f"2 calls of {OPUS} may have been billed."]
+    del kept[0]
     assert [(one.cost, one.estimated_cost, one.called) for one in kept] == [(None, pytest.approx(price), True)]

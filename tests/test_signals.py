@@ -195,6 +195,21 @@ def test_one_interrupt_awaits_the_positions(usable: bool, server: Server) -> Non
         assert not Path(J).exists()
 
 
+@pytest.mark.parametrize("sign", SIGNALS)
+def test_positions_that_are_given_up_may_be_billed(sign: signal.Signals, server: Server) -> None:
+    """No journal names the call, so the last line does, also with --quiet."""
+    server.held = 1
+    with started("run", *DERIVING, "--quiet") as process:
+        asked(server, 1)
+        process.signal(sign)
+        if sign == signal.SIGINT:
+            process.hear("Stopping: waiting for running calls")
+            process.signal(sign)
+        ended = process.end(within=30)
+    assert ended.code == 130 and "Traceback" not in ended.err
+    assert "no debate was opened, and nothing is saved. 1 call of anthropic:m may have been billed." in ended.err
+
+
 def test_an_interrupted_wait_says_what_is_saved(here: Path, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that is interrupted while it waits for replies has lost nothing, and says so."""
     assert debate("open", *STATED, "--a=host", "--b=host", "--judge=host", "--output=r.md").code == 0

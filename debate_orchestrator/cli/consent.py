@@ -126,13 +126,17 @@ def new_debate(
     """Begins the journal of a debate to whose settings the user has consented, and remembers that. The answer of a
     model that derives the positions is written without any await in between: an interrupt comes before it, or after it
     is saved. With `stop`, which the `opening` watches, the first Ctrl-C waits for the answer."""
-    created: list[DebateSession] = []
+    created, billed = list[DebateSession](), list[str]()
 
     async def create() -> None:
         if isinstance(opening, Opened):
             created.append(create_debate(opening, files, follow_up_events(opening)))
         else:
-            created.append(await create_paid_debate(opening, files, follow_up_events))
+            try:
+                created.append(await create_paid_debate(opening, files, follow_up_events))
+            except asyncio.CancelledError as cancelled:
+                billed.extend(getattr(cancelled, "__notes__", ()))
+                raise
         _remember_debate(created[0].journal, created[0].state.opened.cast)
 
     interrupted: KeyboardInterrupt | None = None
@@ -144,7 +148,7 @@ def new_debate(
         if not isinstance(opening, Opened):
             opening.close()  # where the interrupt came before it began
     if not created:
-        raise Interrupted("no debate was opened, and nothing is saved.") from None
+        raise Interrupted(" ".join(["no debate was opened, and nothing is saved.", *billed])) from None
     with _with_saved_named(created[0]) as session:
         if interrupted is not None:
             raise interrupted

@@ -24,7 +24,15 @@ from debate_orchestrator.providers.provider import Provider, call_provider
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import ModeratorTask, SetupProgress, SetupState
 from debate_orchestrator.util import coroutines, model_spec
-from debate_orchestrator.util.errors import BadReply, BadSettings, ExternalError, Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import (
+    BadReply,
+    BadSettings,
+    ExternalError,
+    OverBudget,
+    Paused,
+    ProviderFailed,
+    TransientError,
+)
 from debate_orchestrator.util.messages import Notify
 from debate_orchestrator.util.numbers import plural
 
@@ -80,7 +88,7 @@ async def propose(
     """The state with the proposal that the setup needs now. Every reply is added to `paid_replies`, those that can't be
     used too, and one of unknown cost for each call that failed and may have been billed. Raises ProviderFailed if no
     reply can be used; Paused if none came in time or a call would exceed the cap, which counts what the setup has paid
-    before."""
+    before. The error says how many of the calls may have been billed, in its notes if it is no ExternalError."""
     task = setup_questions.next(state)
     assert isinstance(task, ModeratorTask)
     brief, work = _brief(task, state), _WORK[task.name]
@@ -103,6 +111,7 @@ async def propose(
         }
         paid_replies.append(as_stored(reply.model_copy(update=update)))
 
+    paid_before = len(paid_replies)
     try:
         for attempt in range(1, _ATTEMPTS + 1):
             reply = await _reply(brief, provider, limits, must_be_within_budget, keep)
@@ -111,7 +120,16 @@ async def propose(
             except (BadReply, BadSettings) as error:
                 if attempt == _ATTEMPTS or limits.stop.is_set():
                     summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
-                    raise ProviderFailed([*error.problems, summary, *limits.hints()]) from error
+                    raise ProviderFailed([*error.problems, summary]) from error
+    except BaseException as error:
+        billed_count = sum(reply.called for reply in paid_replies[paid_before:])
+        billed = [f"{plural(billed_count, 'call')} of {provider.name} may have been billed."] if billed_count else []
+        if isinstance(error, ExternalError):
+            error.add(*billed, *([] if isinstance(error, OverBudget) else limits.hints()))
+        else:
+            for sentence in billed:
+                error.add_note(sentence)
+        raise
     finally:
         try:
             await provider.close()
@@ -146,7 +164,7 @@ async def _reply(
 ) -> Reply:
     """The reply to a call that is made again while it fails. `keep` gets it, and before it what had come of each call
     that failed and may have been billed."""
-    retries, failed_count = Retries(limits.retry_for), 0
+    retries = Retries(limits.retry_for)
     while True:
         must_be_within_budget()
         pieces: list[str] = []
@@ -157,7 +175,6 @@ async def _reply(
         except ExternalError as failure:
             if (broken_off := _broken_off(failure)) is not None:
                 keep(broken_off)
-                failed_count += 1
             wait = retries.next_wait(failure)
             if wait is not None and not limits.stop.is_set():
                 limits.notify(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
@@ -165,8 +182,7 @@ async def _reply(
                     await asyncio.wait_for(limits.stop.wait(), wait)
             if wait is None or limits.stop.is_set():
                 kind = Paused if isinstance(failure, TransientError) else type(failure)
-                billed = [f"{plural(failed_count, 'failed call')} may have been billed."] if failed_count else []
-                raise kind([*failure.problems, *billed, *limits.hints()]) from failure
+                raise kind(failure.problems) from failure
         except BaseException:  # the call is given up
             keep(_of_unknown_cost("".join(pieces)))
             raise
