@@ -259,7 +259,6 @@ class Turn(FrozenModel):
 
     @property
     def speaking(self) -> bool:
-        """Whether a side speaks in it."""
         return self.role not in (JUDGE, CLERK, RAPPORTEUR)
 
 

@@ -136,11 +136,6 @@ def max_turns(debate: DebateState) -> int:
     return sum(len(seats) for slot in stages for seats in slot)
 
 
-def due_names(debate: DebateState) -> str:
-    """The turns that are due, for a message."""
-    return ", ".join(turn.id for turn in debate.due) or "none, the debate is complete"
-
-
 def turn(debate: DebateState, turn_id: str) -> Turn:
     """The turn with that id, due or taken. Raises OutOfTurn if the schedule has none so far."""
     if turn_id in debate.turns:
@@ -150,7 +145,8 @@ def turn(debate: DebateState, turn_id: str) -> Turn:
 
 def not_due(debate: DebateState, turn_id: str) -> OutOfTurn:
     """The error for a turn that is not due. Its id may be any text."""
-    return OutOfTurn(f"{quoted(turn_id)} is not due. Due now: {due_names(debate)}.")
+    due = ", ".join(turn.id for turn in debate.due) or "none, the debate is complete"
+    return OutOfTurn(f"{quoted(turn_id)} is not due. Due now: {due}.")
 
 
 def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) -> str | None:

@@ -96,7 +96,6 @@ class Field(FrozenModel):
 
     @property
     def may_be_null(self) -> bool:
-        """Whether null may be its value."""
         return bool(self.only_if or self.unless or self.optional) and empty_value(self) is None
 
     @property

@@ -239,10 +239,6 @@ def has_no_usable_ballot(debate: DebateState, round: int) -> bool:
     return round in debate.judged_rounds and debate.judged_rounds[round].result is None
 
 
-def has_vote_planned(debate: DebateState, round: int) -> bool:
-    return round in debate.plan.voting_turn_ids
-
-
 def results(debate: DebateState) -> list[RoundResult]:
     return [judged for n in range(1, debate.rounds + 1) if (judged := result(debate, n)) is not None]
 

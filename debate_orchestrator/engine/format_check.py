@@ -194,15 +194,11 @@ def _reply_text(debate: DebateState, turn: Turn, scenario: Scenario) -> str:
     text = " ".join([text] * (1 + (turn.phase.min_words or 0) // len(text.split())))
     if debate.shape(turn) is not None:
         text = rehearse.reply_for(debate, turn, _EVENTFUL if scenario.eventful else {})
-    elif turn.speaking and (scenario.eventful or scenario.concedes) and not _has_spoken(debate):
+    elif turn.speaking and not any(earlier.speaking for earlier in schedule.turns_taken(debate)):
         lines = debate.format.lines
-        text = f"{text}\n\n{lines.concede if scenario.concedes else lines.decline}"
+        if scenario.eventful or scenario.concedes:
+            text = f"{text}\n\n{lines.concede if scenario.concedes else lines.decline}"
     return text
-
-
-def _has_spoken(debate: DebateState) -> bool:
-    """Whether a side has spoken."""
-    return any(turn.speaking for turn in schedule.turns_taken(debate))
 
 
 def _keys_at_fault(format: Format, turn: Turn) -> Keys:

@@ -45,8 +45,6 @@ PathLike = str | os.PathLike[str]
 
 
 class DebateResult(NamedTuple):
-    """A debate that has ended."""
-
     files: DebateFiles
     """The paths of its journal, its report and the report as a page."""
     state: DebateState

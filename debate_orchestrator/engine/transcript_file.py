@@ -49,8 +49,6 @@ _OWN_REPORT = re.compile(r"\s*# Debate (?:Report|Transcript)\s*\n")
 
 
 class TranscriptSpeech(FrozenModel):
-    """One speech, verbatim."""
-
     side: str
     """`a` argues for the topic, `b` against it."""
     round: int

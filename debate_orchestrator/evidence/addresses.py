@@ -155,7 +155,6 @@ _ISATAP = 0x0000_5EFE
 
 
 def public(ip: IP) -> bool:
-    """Whether an address is public."""
     if ip.version == 6 and (ip not in _PUBLIC_IPV6 or ip.scope_id is not None):
         return False
     if ip.version == 6 and int(ip) >> 32 & 0xFCFF_FFFF == _ISATAP:

@@ -133,15 +133,10 @@ class QuoteCheck(FrozenModel):
     """The passage of the page, for a near match."""
 
 
-def libraries_missing() -> bool:
-    """Whether libraries that checking needs are not installed."""
-    return any(find_spec(name) is None for name in _NEEDED)
-
-
 async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> QuoteCheck:
     """Whether the page at `url` holds `quote`. The page is kept in `folder`, if one is given. No address or page
     raises: all that goes wrong is an outcome. Raises BadFile if the folder can't be written."""
-    if libraries_missing():
+    if any(find_spec(name) is None for name in _NEEDED):
         return _outcome(url, "not checked", f"checking needs {EXTRA}")
     if why := match.why_unusable(quote):
         return _outcome(url, "not found", why)

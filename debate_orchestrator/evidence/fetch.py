@@ -210,7 +210,7 @@ class Fetcher:
     ):
         self._resolver, self._allowed, self._ports = resolver, allowed, ports
         self._tls = tls
-        self._seconds, self._largest = seconds, max_bytes
+        self._seconds, self._max_bytes = seconds, max_bytes
         self._request_slots = asyncio.Semaphore(MAX_REQUESTS)
         self._host_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots: dict[str, RobotsRules | Blocked] = {}
@@ -224,7 +224,9 @@ class Fetcher:
         async with self._host_locks[address.host], self._request_slots:
             try:
                 async with running_timeout(self._seconds):
-                    (*earlier, final), response = await self._follow(address, _ACCEPT, self._largest, obey_robots=True)
+                    (*earlier, final), response = await self._follow(
+                        address, _ACCEPT, self._max_bytes, obey_robots=True
+                    )
             except TimeoutError:
                 raise Unreachable(f"timed out after {self._seconds:g} s", str(address)) from None
         if response.status != 200:

@@ -233,8 +233,5 @@ def in_one_case(text: str) -> str:
 
 def _passage(searched: SearchedText, spans: Iterable[tuple[int, int]]) -> str:
     """The text at these places, on one line and of limited length."""
-    return " [...] ".join(_shortened(" ".join(searched.text[start:end].split())) for start, end in spans)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 2 * MAX_LENGTH else f"{text[: 2 * MAX_LENGTH]} ..."
+    lines, maximum = (" ".join(searched.text[start:end].split()) for start, end in spans), 2 * MAX_LENGTH
+    return " [...] ".join(line if len(line) <= maximum else f"{line[:maximum]} ..." for line in lines)

@@ -51,7 +51,6 @@ class FormQuestion(NamedTuple):
     """The names of the parts of its place in the shape."""
 
     def options(self, shape_context: ShapeContext) -> tuple[str, ...]:
-        """The choices."""
         match self.field.kind:
             case "choice" | "choices":
                 return self.field.options or shape_context.sides

@@ -97,7 +97,8 @@ class _Normalizer:
         """Counts a change, and words it if it is one of the first; `what` has braces for the values."""
         self.changed += 1
         if len(self.changes) < MAX_CHANGES:
-            self.changes.append(f"{where or 'the reply'}: {what.format(*map(_quoted, values))}")
+            quoted = ("null" if value is None else short_repr(value) for value in values)
+            self.changes.append(f"{where or 'the reply'}: {what.format(*quoted)}")
 
     def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
         if not isinstance(value, dict):
@@ -241,10 +242,6 @@ def _means_nothing(field: Field, value: Any) -> bool:
             return value is False
         return not phrase(value) or plain_phrase(value) in _NO_OPTION
     return isinstance(value, str) and phrase(value) in _NOTHING
-
-
-def _quoted(value: Any) -> str:
-    return "null" if value is None else short_repr(value)
 
 
 def _number(value: Any, minimum: float | None, maximum: float | None, *, integer: bool = False) -> float | None:

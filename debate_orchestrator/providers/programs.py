@@ -45,7 +45,6 @@ _STDERR_KEPT = 64 * 1024
 class NotRun(Exception):
     def __init__(self, error: OSError | ValueError):
         self.error = error
-        """Why."""
         super().__init__(str(error))
 
 

@@ -108,9 +108,7 @@ class BatchApi(Protocol):
         left out. Raises TransientError if the results are not whole, or are those of another batch."""
         ...
 
-    async def close(self) -> None:
-        """As `Provider.close`."""
-        ...
+    async def close(self) -> None: ...
 
 
 class UnshownReply(Exception):

@@ -146,7 +146,6 @@ class Filler:
         """`preferred_values` has the choices and flags that are made, by their fields; a text has up to `words`."""
         self._context, self._preferred_values, self._words = shape_context, preferred_values, words
         self._value_count = 0
-        """Values so far."""
 
     def reply(self, shape: Mapping[str, Field], seed_text: str) -> dict[str, Any]:
         """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except

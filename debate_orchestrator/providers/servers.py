@@ -43,7 +43,6 @@ class ModelServer(NamedTuple):
 
     @property
     def has_key(self) -> bool:
-        """Whether a key is set."""
         return any(map(is_set, self.key_variables))
 
     @property

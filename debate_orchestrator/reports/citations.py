@@ -26,7 +26,6 @@ def evidence(debate: DebateState) -> EvidenceReport | None:
 
 
 def _citations(debate: DebateState) -> Iterator[Citation]:
-    """In the order of the debate."""
     checks, ratings = _checks(debate), _ratings(debate)
     for turn in schedule.turns_taken(debate):
         reply_event = debate.replies[turn.id]
@@ -90,7 +89,6 @@ def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]
 
 
 def has_clerk(debate: DebateState) -> bool:
-    """Whether a clerk has a turn in this debate."""
     return any(CLERK in slot.phase.seats for slot in debate.plan.slots)
 
 

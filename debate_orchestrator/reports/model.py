@@ -337,7 +337,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
     return RoundReport(
         number=n,
         completed=result is not None
-        or (not tally.has_vote_planned(debate, n) and all(turn.round != n for turn in debate.due)),
+        or (n not in debate.plan.voting_turn_ids and all(turn.round != n for turn in debate.due)),
         ballots_counted=result.ballots if result else None,
         scores=result.scores if result else {},
         winner=result.winner if result else None,

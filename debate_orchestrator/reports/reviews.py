@@ -123,7 +123,6 @@ class ReviewForm:
 
     @property
     def has_scores(self) -> bool:
-        """Whether anything is scored."""
         return any("scores" in shape for shape in (*self.rounds.values(), self.final))
 
     def scale(self, criterion: str) -> str:

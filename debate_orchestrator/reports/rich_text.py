@@ -235,12 +235,11 @@ class FieldText:
             others = [phrase(f"{title_of(name)}: ", text) for name, text in zip(rest[1:], others, strict=False)]
         between = " " if str(record[rest[0]]).rstrip().endswith((".", "!", "?")) else ": "
         whole = join(": ", [part for part in (join(", ", about), join(between, [first, join(" ", others)])) if part])
-        more = [self._after_texts(name, shape[name], text) for name, text in zip(rest, phrases, strict=True)][texts:]
+        more = [
+            phrase(f"{title_of(name).lower()} " if shape[name].kind == "number" else "", text, _UNITS.get(name, ""))
+            for name, text in zip(rest[texts:], phrases[texts:], strict=True)
+        ]
         return phrase(whole, " (", join("; ", more), ")") if more else whole
-
-    def _after_texts(self, name: str, field: Field, value: Phrase) -> Phrase:
-        """A field after the texts of its record; a number with its title."""
-        return phrase(f"{title_of(name).lower()} " if field.kind == "number" else "", value, _UNITS.get(name, ""))
 
     def _plain(self, field: Field, value: Any) -> Phrase:
         """A value that others follow on its line: markup left open in it must not reach into them."""

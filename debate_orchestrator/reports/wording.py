@@ -95,7 +95,6 @@ def votes_sentence(verdict: Verdict) -> str:
 
 
 def is_labelled(votes: Sequence[Vote]) -> bool:
-    """Whether these votes are for labels."""
     return any(parsed_ballot.label is not None for vote in votes for parsed_ballot in vote.parsed_ballots)
 
 
@@ -206,7 +205,6 @@ def ended_early(debate: DebateState) -> str | None:
 
 NO_JUDGE = "No winner: only stand-ins judged."
 FILLER = "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."
-"""Of a rehearsal."""
 
 
 def filler_in_place(text: str) -> str:

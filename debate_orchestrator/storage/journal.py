@@ -283,9 +283,9 @@ class JournalWriter:
             self.notify(sentence)
 
     def _check_unchanged(self) -> None:
-        """Fences this writer off from a file that is not as it left it, and trims the tail that a crash left. An editor
-        or a sync tool, which heeds no lock, may have replaced or changed the file: a line would break the chain, or be
-        lost."""
+        """Raises PermanentFailure unless the file is as this writer left it, and trims the tail that a crash left. An
+        editor or a sync tool, which heeds no lock, may have replaced or changed the file: a line would break the chain,
+        or be lost."""
         self.must_be_in_place()
         size = os.fstat(self._handle).st_size
         if size < self._size or b"\n" in os.pread(self._handle, size - self._size, self._size):

@@ -18,11 +18,7 @@ from debate_orchestrator.terminal.live import LiveView
 TICK_SECONDS = 1 / 20
 """Seconds between two paints."""
 _KEY = re.compile(r"\x1b.*|.", re.DOTALL)
-
-
-def split_keys(data: bytes) -> list[str]:
-    """The keys in what a terminal sent: characters, and everything from an escape on as one, which means nothing."""
-    return _KEY.findall(data.decode("utf-8", "ignore"))
+"""A key in what a terminal sent: a character, or everything from an escape on, which means nothing."""
 
 
 def in_foreground(descriptor: int) -> bool:
@@ -133,7 +129,7 @@ class TerminalControl:
             data = b""
         if not data:  # the terminal is closed
             asyncio.get_running_loop().remove_reader(self._descriptor)
-        for key in split_keys(data):
+        for key in _KEY.findall(data.decode("utf-8", "ignore")):
             self._press(key)
 
     def _stop(self) -> None:

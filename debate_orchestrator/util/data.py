@@ -162,7 +162,7 @@ def system_owned(path: str | os.PathLike[str]) -> bool:
 
 
 def strict_json(text: str, *, half_characters: bool = False) -> Any:
-    """`text` as JSON, or ValueError: no NaN or Infinity, no key twice, no bottomless nesting, no number too long to be
+    """`text` as JSON, or ValueError: no NaN or Infinity, no key twice, no deep nesting, no number too long to be
     one, no half characters unless they are allowed (the standard reader takes most of these without a word)."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,8 +10,7 @@ Notify = Callable[[str], None]
 """Receives a sentence for the user."""
 
 
-def ignore(*arguments: object) -> None:
-    """Does nothing."""
+def ignore(*arguments: object) -> None: ...
 
 
 def and_joined(names: Sequence[str]) -> str:

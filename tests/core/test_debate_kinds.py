@@ -59,7 +59,7 @@ def test_votes_after_each_round_take_place_where_asked_for(setup: dict[str, bool
     """A phase with the option `each round` is on the agenda where the setup asks for it."""
     debate = play_debate(2, rules=make_format(round=[SPEECH, EACH]), **setup)
     assert [turn for turn in ids(debate) if ".vote." in turn] == votes
-    assert [tally.has_vote_planned(debate, n) for n in (1, 2)] == [bool(votes)] * 2
+    assert [n in debate.plan.voting_turn_ids for n in (1, 2)] == [bool(votes)] * 2
     assert len(tally.results(debate)) == len(votes)
 
 

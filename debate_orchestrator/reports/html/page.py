@@ -43,7 +43,7 @@ def render(report: ReportModel) -> str:
         "spoken": lambda turn: writer.speech(turn.text),
         "gist": partial(gist, quotes=quotes, scales=report.judging.scales),
         "excerpt": excerpt,
-        "claims_of": partial(_claims_of, report),
+        "claims_of": lambda turn: [f"C{n}" for n, row in enumerate(report.dissent or (), 1) if turn.id in row.turns],
         "links": {link.turn: link for link in report.links},
         "before": BEFORE,
         "after": AFTER,
@@ -101,10 +101,6 @@ def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[s
         yield "taken up in", more
 
 
-def _claims_of(report: ReportModel, turn: TurnReport) -> list[str]:
-    return [f"C{n}" for n, row in enumerate(report.dissent or (), start=1) if turn.id in row.turns]
-
-
 @cache
 def _environment() -> Environment:
     filters = {
@@ -123,7 +119,6 @@ def _environment() -> Environment:
 
 @cache
 def style() -> Markup:
-    """The style of every page."""
     return Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8"))
 
 
