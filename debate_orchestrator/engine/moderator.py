@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from debate_orchestrator.core.reply import Reply
@@ -111,31 +111,40 @@ async def propose(
         }
         paid_replies.append(as_stored(reply.model_copy(update=update)))
 
-    paid_before = len(paid_replies)
     try:
-        for attempt in range(1, _ATTEMPTS + 1):
-            reply = await _reply(brief, provider, limits, must_be_within_budget, keep)
-            try:
-                return setup_questions.with_proposal(state, task.name, parse_structured(brief.turn_id, reply.text))
-            except (BadReply, BadSettings) as error:
-                if attempt == _ATTEMPTS or limits.stop.is_set():
-                    summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
-                    raise ProviderFailed([*error.problems, summary]) from error
-    except BaseException as error:
-        billed_count = sum(reply.called for reply in paid_replies[paid_before:])
-        billed = [f"{plural(billed_count, 'call')} of {provider.name} may have been billed."] if billed_count else []
-        if isinstance(error, ExternalError):
-            error.add(*billed, *([] if isinstance(error, OverBudget) else limits.hints()))
-        else:
-            for sentence in billed:
-                error.add_note(sentence)
-        raise
+        with _with_billed_told(provider.name, limits, paid_replies):
+            for attempt in range(1, _ATTEMPTS + 1):
+                reply = await _reply(brief, provider, limits, must_be_within_budget, keep)
+                try:
+                    return setup_questions.with_proposal(state, task.name, parse_structured(brief.turn_id, reply.text))
+                except (BadReply, BadSettings) as error:
+                    if attempt == _ATTEMPTS or limits.stop.is_set():
+                        summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
+                        raise ProviderFailed([*error.problems, summary]) from error
     finally:
         try:
             await provider.close()
         except asyncio.CancelledError:
             coroutines.cancel_later()  # what was paid comes first
     raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+@contextmanager
+def _with_billed_told(spec: str, limits: ModeratorLimits, paid_replies: list[Reply]) -> Iterator[None]:
+    """Adds to an error how many calls of a block may have been billed, and what to do; the number to its notes if it is
+    no ExternalError."""
+    paid_before = len(paid_replies)
+    try:
+        yield
+    except BaseException as error:
+        billed_count = sum(reply.called for reply in paid_replies[paid_before:])
+        billed = [f"{plural(billed_count, 'call')} of {spec} may have been billed."] if billed_count else []
+        if isinstance(error, ExternalError):
+            error.add(*billed, *([] if isinstance(error, OverBudget) else limits.hints()))
+        else:
+            for sentence in billed:
+                error.add_note(sentence)
+        raise
 
 
 def _brief(task: ModeratorTask, state: SetupState) -> Brief:
