@@ -135,6 +135,8 @@ _AT_ESCAPES = 8
 """Characters that are waited for after an escape in a stream, which takes long to read: one or two words."""
 _PART = 2_000
 """Characters of a long secret that are searched for as one."""
+_CUT_OFF = 16
+"""Characters of a secret that are redacted at the end of a text that is cut off; of a short one, half of them."""
 _MAX_HELD = 20_000
 """Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
 
@@ -274,15 +276,16 @@ class Redactor:
         return self(text[:held_from]), text[held_from:]
 
     def cut(self, text: str) -> str:
-        """`text`, which is cut off: if it ends with a half of a secret, or with more of it, that is redacted too."""
+        """`text`, which is cut off: if it ends with 16 characters of a secret, half of it, or more, that is redacted
+        too."""
         text = self(text)
         end_from = max(0, len(text) - _MAX_HELD)
-        halves = (
+        known_places = (
             end_from + beginning.place
             for beginning in (self._unfinished(text[end_from:]) if self._forms else ())
-            if beginning.whole <= 2 * beginning.length
+            if beginning.length >= min(beginning.whole / 2, _CUT_OFF)
         )
-        place = min(halves, default=None)
+        place = min(known_places, default=None)
         return text if place is None else text[:place] + KEY
 
 
