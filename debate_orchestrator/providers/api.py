@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from functools import partial
 from http.cookiejar import DefaultCookiePolicy
 from importlib import import_module
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.fold import CurrentState
@@ -44,7 +44,6 @@ _NEEDED_HEADERS = {
 }  # fmt: skip
 _TRANSPORTS = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
 _Hook = Callable[[Any], Awaitable[None]]
-_Result = TypeVar("_Result")
 
 
 class ApiReply:

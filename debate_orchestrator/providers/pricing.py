@@ -128,11 +128,6 @@ def use_prices(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
         _declared.reset(token)
 
 
-def in_table(spec: str) -> bool:
-    """Whether the model that a spec names has a price of this installation, or costs nothing."""
-    return is_free(model_spec.real_spec(spec)) or _table_price(spec) is not None
-
-
 def models(kind: str) -> tuple[str, ...]:
     """The models with known prices that specs of this kind name directly."""
     return tuple(table().vendors.get(kind, ()))

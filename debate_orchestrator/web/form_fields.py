@@ -14,8 +14,6 @@ from debate_orchestrator.util.errors import BadReply
 
 _PREFIX = "field/"
 """The prefix of the names of these fields, so that no other field of the form is taken for one."""
-NAME = rf"{_PREFIX}.{{1,200}}"
-"""A regular expression of these names."""
 
 
 class ReplyField(NamedTuple):
