@@ -128,9 +128,9 @@ def test_what_is_not_drawn_parts_no_marks(undrawn: str) -> None:
     assert sanitize.few_combining_marks(f"e{marks}{undrawn}x") == f"e{marks}{undrawn}x"
 
 
-@pytest.mark.parametrize("drawn_as_a_space", "\u115f\u1160\u2800\u3164\uffa0\u3000\U0001d159\u200b")
+@pytest.mark.parametrize("drawn_as_a_space", " \n\x1b\u115f\u1160\u2800\u3164\uffa0\u3000\U0001d159\u200b")
 def test_an_address_has_no_gaps(drawn_as_a_space: str) -> None:
     """What is not seen in an address is encoded in it, so that what follows does not look like other words."""
-    url = f"https://example.org/wiki/Ångström{drawn_as_a_space};verified"
     encoded = urllib.parse.quote(drawn_as_a_space)
-    assert sanitize.visible_address(url) == f"https://example.org/wiki/Ångström{encoded};verified"
+    for page in ("https://example.org/wiki/Ångström", "https://example.org/page"):
+        assert sanitize.visible_address(f"{page}{drawn_as_a_space};verified") == f"{page}{encoded};verified"

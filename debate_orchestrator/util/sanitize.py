@@ -25,15 +25,14 @@ HIDDEN = (
 JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 UNSEEN = re.compile(f"[{HIDDEN}]|{JOINER}")
 """A character that is not seen."""
-NOT_READ = re.compile(f"{UNSEEN.pattern}|[\u2400-\u2421\u2800\ufffc\ufffd]")
+NOT_READ = re.compile(f"{UNSEEN.pattern}|[\u2400-\u2421\u2800\ufffc\ufffd\U0001d159]")
 """Characters that a reader passes over in a word, although `str.isprintable` is true of them: a character that is not
-seen, what is in place of another (the pictures, U+FFFD, U+FFFC), and the Braille blank."""
+seen, what is in place of another (the pictures, U+FFFD, U+FFFC), the Braille blank and the null notehead of music."""
 _HIDING = re.compile(f"[{HIDDEN}]++((?=[ \t]*+\n))?")
 """A whole run of characters that hide or reorder text, with a group that matches at the end of a line. Such runs may be
 long: each is matched once."""
-_DRAWN_AS_SPACE = "\u115f\u1160\u3164\uffa0\u2800\U0001d159"
 _FILLERS = str.maketrans(dict.fromkeys("\u115f\u1160\u3164\uffa0", " "))
-"""Characters that are drawn as a space."""
+"""The fillers of Korean, which are drawn as a space."""
 _IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
 # Unicode never assigns these, and XML forbids U+FFFE and U+FFFF.
 NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
@@ -102,13 +101,11 @@ def quoted(text: str) -> str:
 def visible_address(url: str) -> str:
     """An address with what is not seen in it, or is drawn as a space, in percent encoding: no word after it looks like
     one that is not part of it."""
-    if url.isascii():
-        return url
     return "".join(char if _is_seen(char) else urllib.parse.quote(char, errors="replace") for char in url)
 
 
 def _is_seen(char: str) -> bool:
-    return not (char in _DRAWN_AS_SPACE or char.isspace() or NOT_READ.match(char)) and sanitize(char) == char
+    return not (char.isspace() or NOT_READ.match(char)) and sanitize(char) == char
 
 
 @lru_cache(maxsize=4096)
