@@ -17,10 +17,20 @@ from speakers import Speaker, take_turns
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import EarlierDebate, Event, Opened, QuestionAsked, Reassigned, Rejected, Spoke
+from debate_orchestrator.core.events import (
+    ContextFile,
+    EarlierDebate,
+    Event,
+    Opened,
+    QuestionAsked,
+    Reassigned,
+    Rejected,
+    Spoke,
+)
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.engine.transcript_file import parse
@@ -28,6 +38,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import casting
 from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.compare import has_speeches_of
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.provenance import conflicts_of_interest, earlier_debate_report, public_speakers
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -282,6 +293,31 @@ def test_speeches_beside_and_after_a_concession_are_kept(tmp_path: Path) -> None
         assert [text for _, text in speeches(judging)] == texts
         assert [turn.id for turn in judging.due] == ["final.verdict.judge"]
         assert tally.conceding_side(judging) == conceding[0]
+        earlier, judged = (build_report(entries(made)) for made in (events, [opened, *spoken]))
+        assert has_speeches_of(judged, earlier)
+        first_turn, *_, last_turn = judged.turns
+        exchanged = {first_turn.id: {"text": last_turn.text}, last_turn.id: {"text": first_turn.text}}
+        turns = [turn.model_copy(update=exchanged.get(turn.id, {})) for turn in judged.turns]
+        for other in (turns, turns[:-1], [*judged.turns, last_turn]):
+            assert not has_speeches_of(judged.model_copy(update={"turns": tuple(other)}), earlier)
+
+
+def test_a_judging_of_fields_and_quotes_has_their_speeches() -> None:
+    """Judges of an unjudged debate read its fields as text, and its tags of quotes as quotation marks."""
+    format = loader.load("conversation")
+    argument = format.round[0]
+    opening = argument.model_copy(update={"name": "opening", "template": "argument", "reply": "claim"})
+    shapes = {"claim": {"claim": Field(kind="text", about="x"), "sources": Field(kind="list", about="x")}}
+    changes = {"before": (opening,), "shapes": shapes, "quotes": loader.load("question").quotes}
+    first = conversation_opened(format.model_copy(update=changes), rounds=1)
+    first = first.model_copy(update={"context": (ContextFile(name="p.md", text="The cat sat on the mat."),)})
+    said = "It says <quote>the cat sat on the mat</quote>, and <quote>the dog sat on the cat</quote>."
+    script = {f"start.opening.{side}": {"claim": "So it is.", "sources": ["one", "two"]} for side in "ab"}
+    debate, _ = play(fold([first]), script | {f"1.argument.{side}": said for side in "ab"})
+    events = [first, *debate.replies.values()]
+    opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW)
+    assert "“" in spoken[-1].reply.text and "Sources:" in spoken[0].reply.text
+    assert has_speeches_of(*(build_report(entries(made)) for made in ([opened, *spoken], events)))
 
 
 def test_questions_from_the_floor_of_an_unjudged_debate_are_kept() -> None:

@@ -6,6 +6,7 @@ is shown with its sides exchanged back.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,11 +14,14 @@ from pydantic import Field
 
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import NO_DECISION
+from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote
+from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.reports import sections, wording
 from debate_orchestrator.reports.decision_brief import split_first_sentence
 from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import FINAL
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import named_by, winner_word
@@ -150,15 +154,31 @@ def _state(run: ComparedDebate, runs: Sequence[ComparedDebate], numbers: Mapping
 
 
 def has_speeches_of(report: ReportModel, earlier: ReportModel) -> bool:
-    """Whether a debate that is judged again has the speeches of that one: one by one the same words, refusals and
-    concessions, on the same topic and positions."""
-    return (report.topic, report.positions, _speeches(report)) == (earlier.topic, earlier.positions, _speeches(earlier))
+    """Whether a debate that is judged again has the speeches of that one, on the same topic and positions: one by one
+    the same words, refusals and concessions of the same side. Their order counts, save that of speeches that were made
+    at once: in the judging of a debate without judges, who concedes comes last. Its rounds are numbered anew."""
+    speeches, earlier_speeches = list(_speeches(report)), list(_speeches(earlier))
+    stages = [turn.stage for turn in earlier.turns if _is_speech(earlier, turn)]
+    by_stage, earlier_by_stage = (Counter(zip(stages, said, strict=False)) for said in (speeches, earlier_speeches))
+    return (report.topic, report.positions, len(speeches), by_stage) == (
+        earlier.topic,
+        earlier.positions,
+        len(earlier_speeches),
+        earlier_by_stage,
+    )
 
 
-def _speeches(report: ReportModel) -> list[tuple[object, ...]]:
-    """The sides' speeches in order: the seat, the text or the fields, and what the speech gives up."""
-    speeches = (turn for turn in report.turns if turn.seat in report.positions and not turn.is_vote)
-    return [(turn.seat, turn.round, turn.text, turn.fields, turn.declined, turn.concedes) for turn in speeches]
+def _speeches(report: ReportModel) -> Iterator[tuple[object, ...]]:
+    """The seat of each speech, its text as judges of a debate without judges read it, and what it gives up."""
+    for turn in report.turns:
+        if _is_speech(report, turn):
+            text = turn.text if turn.fields is None else as_text(turn.shape, turn.fields)
+            heard = with_quotation_marks(text or "", report.rules.checked_tags)
+            yield turn.seat, heard, turn.declined, turn.concedes
+
+
+def _is_speech(report: ReportModel, turn: TurnReport) -> bool:
+    return turn.seat in report.positions and not turn.is_vote
 
 
 def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:

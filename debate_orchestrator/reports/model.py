@@ -190,7 +190,8 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     shown_turns = [turn for turn in schedule.turns_taken(debate) if not rapporteur.is_hidden_advice(debate, turn)]
     judging, votes = _judging(debate), _votes(debate)
     ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
-    turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in shown_turns}
+    stages = {turn.id: number for number, stage in enumerate(debate.stages) for turn in stage}
+    turns = {turn.id: _turn(debate, turn, stages[turn.id], ballots.get(turn.id)) for turn in shown_turns}
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
     before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
     final_ballots = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
@@ -276,7 +277,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
     }
 
 
-def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
+def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> TurnReport:
     """One turn that is taken: what was said in it, as others heard it."""
     reply_event, shape = debate.replies[turn.id], debate.shape(turn) or {}
     entry = transcript_entries.entry(debate, turn)
@@ -291,6 +292,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         kind="ballot" if is_vote else "record" if is_record else "speech" if side else "finding",
         seat=turn.seat,
         round=turn.round,
+        stage=stage,
         phase=turn.phase.name,
         heading=debate.format.heading_of(turn),
         tag=debate.format.tag_of(turn),
@@ -425,15 +427,14 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
         return None
     label = wording.label_of(verdict)
     scored = any(round_report.scores for round_report in rounds) or any(vote.scores for vote in judging.votes)
+    share = None if verdict.probability is None else verdict.probability / judging.scales.full_probability
     values: dict[str, Any] = {
         "decided": wording.decision_text(verdict, judging.scales),
         "totals": verdict.totals if scored else {},
         "rounds_won": verdict.rounds_won if any(round_report.result for round_report in rounds) else {},
         "label": label,
         "score": verdict.score if label is not None or not judging.labelled else None,
-        "win_probability": None
-        if verdict.probability is None
-        else verdict.probability / judging.scales.full_probability,
+        "win_probability": share,
     }
     return VerdictReport(**{**dict(verdict), **values})
 
@@ -441,10 +442,8 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
 def _disputed_claims(record: Mapping[str, Any], sides: Sequence[str]) -> Iterator[DisputedClaim]:
     for row in record["rows"]:
         positions = {side: row[side] for side in sides if side in row}
-        turns = tuple(row.get("turns", ()))
-        yield DisputedClaim(
-            claim=row.get("claim", ""), positions=positions, status=row.get("status") or "", turns=turns
-        )
+        claim, status, turns = row.get("claim", ""), row.get("status") or "", tuple(row.get("turns", ()))
+        yield DisputedClaim(claim=claim, positions=positions, status=status, turns=turns)
 
 
 def _questions(final_ballots: Iterable[TurnReport]) -> list[str]:

@@ -76,6 +76,8 @@ class TurnReport(Part):
     """The seat that took it."""
     round: int | None = None
     """Counted from 1; null outside the rounds."""
+    stage: int = Field(default=0, exclude=True)
+    """The same number for turns that are taken at once."""
     phase: str = ""
     """The short name of the phase, as in the id."""
     heading: str
