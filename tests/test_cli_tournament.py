@@ -44,6 +44,9 @@ def test_from_new_to_all_journals(debate: Run) -> None:
     ran = [debate("tournament", "new"), debate("tournament", "plan", "tournament.yaml")]
     assert "`debate tournament run tournament.yaml --rehearse`" in ran[0].err  # a folder beside that of the real one
     assert "`debate tournament run tournament.yaml --to demo`" in ran[1].err
+    assert "`debate tournament plan 'a b.yaml'`" in debate("tournament", "new", "a b.yaml").err
+    tried = debate("tournament", "plan", "a b.yaml", "--rounds=2", "--tag=xy", "--max-cost=9", "--rehearse").err
+    assert "`debate tournament run 'a b.yaml' --tag xy --rounds 2 --max-cost 9 --rehearse`" in tried
     run = debate("tournament", "run", "tournament.yaml", "--to", "demo", "--rehearse")
     again = debate("tournament", "resume", "demo", "--json")
 

@@ -50,26 +50,20 @@ def test_a_map_keeps_its_keys(debate: Run) -> None:
     assert json.loads(Path("t/tournament.json").read_text())["imported"]["map"]["turn"] == "turn"
 
 
-def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
-    """Without a winner, the mean of the dimensions decides; a dimension without a number on a side is left out of
-    both, and never becomes a number."""
-    printed = import_rows(
-        debate,
-        [
-            row("d1", "a", "b", "", **judged(7, 6, 7, 6)),
-            row("d2", "a", "b", "", **judged(7, 6, 6, 7)),
-            row("d3", "a", "b", "", **judged("n/a", 6, 5, 6)),
-            row("d4", "a", "b", "", **judged(9, "lots", 5, 6)),
-            row("d5", "a", "b", "", **judged("", "", "nan", "inf")),
-            row("d6", "a", "b", "con", **judged(9, 1, 9, 1)),
-        ],
-        SCORES,
-    )
+def test_scores_decide_where_no_column_has_the_winner(debate: Run) -> None:
+    """Without a column of winners, the mean of the dimensions decides; a dimension without a number on a side is left
+    out of both, and never becomes a number."""
+    points = [(7, 6, 7, 6), (7, 6, 6, 7), ("n/a", 6, 5, 6), (9, "lots", 5, 6), ("", "", "nan", "inf")]
+    write_rows([row(f"d{n}", "a", "b", "", **judged(*of_row)) for n, of_row in enumerate(points, start=1)], SCORES)
+    columns = json.loads(Path("map.yaml").read_text(encoding="utf-8"))
+    del columns["winner"]
+    Path("map.yaml").write_text(json.dumps(columns), encoding="utf-8")
+    printed = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t", "--json").json
 
-    assert [one["winner"] for one in table("debates")] == ["pro", "tie", "con", "con", "", "con"]
+    assert [one["winner"] for one in table("debates")] == ["pro", "tie", "con", "con", ""]
     assert table("winner_counts") == [
         {"winner": "pro", "count": "1"},
-        {"winner": "con", "count": "3"},
+        {"winner": "con", "count": "2"},
         {"winner": "tie", "count": "1"},
         {"winner": "no decision", "count": "1"},
     ]
@@ -117,13 +111,17 @@ def test_unreadable_winners_are_said(debate: Run) -> None:
 
 
 def test_an_abstention_is_no_vote(debate: Run) -> None:
-    """A ballot that says so is none, whatever its scores, and neither is one whose winner can be read in two ways."""
-    words = ("abstain", "Invalid", "no decision", "con", "pro")
+    """A ballot that says so is none, whatever its scores; nor is one that names no winner, or one whose winner can be
+    read in two ways."""
+    words = ("abstain", "Invalid", "no decision", "con", "pro", "", "none", "nan")
     printed = import_rows(
         debate, [row(f"d{n}", "con", "b", word, **judged(9, 1, 9, 1)) for n, word in enumerate(words)], SCORES
     )
 
-    assert [one["winner"] for one in table("debates")] == ["", "", "", "", "pro"]
+    assert [one["winner"] for one in table("debates")] == ["", "", "", "", "pro", "", "", ""]
+    assert "Ballots that name no winner, which are no votes whatever their scores: 3 (the first: line 7)" in notes(
+        printed
+    )
     assert "which are no votes whatever their scores: 3 (the first: line 2)" in notes(printed)
     assert "a word for one side and the model of another, taken as missing: 1 (the first: 'con', line 5)" in notes(
         printed

@@ -41,12 +41,13 @@ def test_the_same_spec_makes_the_same_schedule() -> None:
 
 def test_swapped_sides_and_both_orders() -> None:
     """With swapped sides every pair meets both ways round on every topic, and `first: both` has each of these debates
-    in both orders."""
+    in both orders, if there are two."""
     held = make_schedule(contests.spec(2, first="both"))
     met = Counter((one.topic_id, one.pro, one.con, one.first) for one in held)
 
     assert len(held) == 3 * 2 * 2 * 2 and set(met.values()) == {1}
     assert {(topic, con, pro, first) for topic, pro, con, first in met} == set(met)
+    assert len(make_schedule(contests.spec(2, first="both", format="question"))) == 3 * 2 * 2  # both speak at once
 
 
 def test_balanced_sides_alternate() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -28,6 +29,7 @@ from debate_orchestrator.formats import loader, scaffold
 from debate_orchestrator.providers.anthropic import Messages
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
+from debate_orchestrator.tournament import rows as rows_module
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.plan import ScheduledDebate
@@ -315,7 +317,8 @@ def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
     taken_over = [_by("four", event) if event.turn_id == "2.rebuttal.a" else event for event in spoken[1:]]
     Path("x").mkdir()
     write_journal(Path("x/1.journal.jsonl"), [*given_away, _by("five", ballot), _by("five", record)])
-    write_journal(Path("x/2.journal.jsonl"), [spoken[0], *taken_over, ballot, record])
+    other = spoken[0].model_copy(update={"nonce": "f" * 16})  # another debate, and no copy of the first
+    write_journal(Path("x/2.journal.jsonl"), [other, *taken_over, ballot, record])
     read = read_rows("x")
 
     assert [(row.pro, row.con) for row in read.debates] == [("one", "two"), (None, "two")]
@@ -334,7 +337,7 @@ def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
     opened = first.model_copy(update={"format": loader.load("conversation")})
     speeches = [_by(spec, event) for spec, event in zip(("one", "two"), _speeches(opened), strict=True)]
     write_journal(Path("x/c.journal.jsonl"), [opened, *speeches])
-    for name in ("first", "second"):
+    for name in ("first", "again"):  # the order of time is not that of their names
         source = "x/c.journal.jsonl"
         judging, spoken = rejudge.opened_from_journal(read(source).entries, source, (name,))
         state, _ = play(fold([judging, *spoken]), {"final.verdict.judge": {"winner": "b"}})
@@ -343,12 +346,36 @@ def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
     rows = read_rows("x")
 
     assert [(row.pro, row.con, row.winner) for row in rows.debates] == [("one", "two", "con")]
-    assert {(row.judge, row.repeat) for row in rows.ballots} == {("first", 0), ("second", 1)}
+    assert {(row.judge, row.repeat) for row in rows.ballots} == {("first", 0), ("again", 1)}
 
 
 def _speeches(opened: Opened) -> list[Spoke]:
     turns = ("1.argument.a", "1.argument.b")
     return [Spoke(turn_id=turn, reply=Reply(text=f"In {turn}.", brief_digest="0" * 64, spec="x")) for turn in turns]
+
+
+def test_journals_of_one_name_are_debates_of_their_own(debate: Run, here: Path) -> None:
+    """Debates go by their paths in the folder, whatever bytes are in these, so that no two are taken for one. A copy
+    of a journal counts once, also if it was continued: the complete one, or else the longest."""
+    names = (b"x/alice/run", b"x/bob/run", b"x/bob/\xff\xfe")
+    for n, folder_name in enumerate(map(os.fsdecode, names)):
+        Path(folder_name).mkdir(parents=True)
+        events = play_events(rounds=1, cast={"a": ("one",), "b": (f"m{n}",), "judge": ("three",)})
+        write_journal(Path(folder_name, "debate.journal.jsonl"), events)
+    lines = Path("x/alice/run/debate.journal.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("x/0.journal.jsonl").write_text("".join(lines[:-2]), encoding="utf-8")  # of which the others are continuations
+    Path("x/1.journal.jsonl").write_text("".join(lines[:-1]), encoding="utf-8")
+    rows = read_rows("x")
+
+    ids = ["alice/run/debate", "bob/run/debate", "bob/\\xff\\xfe/debate"]
+    assert [(row.id, row.con) for row in rows.debates] == list(zip(ids, ("m0", "m1", "m2"), strict=True))
+    assert Counter(row.debate for row in rows.ballots) == dict.fromkeys(ids, 2)
+    copies = [note for note in rows.notes if "is a copy of x/alice/run/debate.journal.jsonl." in note]
+    assert len(copies) == 2 and debate("tournament", "report", "x").code == 0
+    lines = rows_module.dump(rows).splitlines()
+    for text in ("\n".join([*lines, lines[0]]), "\n".join(lines[1:])):
+        with pytest.raises(BadFile, match=r"2 debates have the id 'alice/run|ballots on the debate 'alice/run"):
+            rows_module.load(text, "rows.jsonl")
 
 
 def test_votes_on_other_speeches_are_no_repeats(debate: Run) -> None:
@@ -370,9 +397,7 @@ def test_votes_on_other_speeches_are_no_repeats(debate: Run) -> None:
     write_journal(again, forged)
     rows = read_rows("x")
     assert {row.repeat for row in rows.ballots} == {0}
-    assert (
-        "1 journals judge again a debate that is not in this folder, or other speeches, and are left out." in rows.notes
-    )
+    assert "1 judging left out: the debate it judges is not in this folder, or has other speeches." in rows.notes
 
 
 def _by(spec: str, event: Any) -> Any:

@@ -122,6 +122,11 @@ class Format(FrozenModel):
         """The debaters, in the order of the format."""
         return tuple(seat for seat in self.seats if seat not in (JUDGE, CLERK, RAPPORTEUR))
 
+    @property
+    def sides_speak_at_once(self) -> bool:
+        """Whether both sides speak at once in every phase that they share, so that neither is first."""
+        return all(phase.order == "at once" for phase in self.phases() if set(self.sides) <= set(phase.seats))
+
     def active_seats(self, chosen_phases: Collection[str] = ()) -> tuple[str, ...]:
         """The seats that take a turn, and so must be filled, in a debate with these optional phases. Without any, the
         rapporteur is among them only where it takes a turn besides the list of issues and the decision brief."""

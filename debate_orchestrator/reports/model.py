@@ -195,7 +195,6 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
     before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
     final_ballots = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
-    on_the_debate = [turn for turn in final_ballots if turn.fields and not turn.mirrored]
     records = [turn for turn in turns.values() if turn.kind == "record"]
     briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
     elsewhere = (*final_ballots, *records, *briefs)
@@ -219,8 +218,8 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         issues=decision_brief.issues_report(debate),
         decision_brief=decision_brief.decision_brief_report(debate),
         dissent=tuple(_disputed_claims(record.fields or {}, debate.format.sides)) if record else None,
-        questions=tuple(_questions(on_the_debate)),
-        follow_up=tuple(_follow_up(on_the_debate)),
+        questions=tuple(_questions(final_ballots)),
+        follow_up=tuple(_follow_up(final_ballots)),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
         turns=(*before, *in_rounds, *after, *final_ballots, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
@@ -447,13 +446,14 @@ def _disputed_claims(record: Mapping[str, Any], sides: Sequence[str]) -> Iterato
 
 
 def _questions(final_ballots: Iterable[TurnReport]) -> list[str]:
-    question_lists = ((turn.fields or {}).get("unresolved_questions", []) for turn in final_ballots)
+    fields = (turn.fields or {} for turn in final_ballots if not turn.mirrored)
+    question_lists = (ballot.get("unresolved_questions", []) for ballot in fields)
     return list(dict.fromkeys(question for questions in question_lists for question in questions))
 
 
 def _follow_up(final_ballots: Iterable[TurnReport]) -> Iterator[FollowUp]:
     for turn in final_ballots:
-        if text := (turn.fields or {}).get("follow_up"):
+        if not turn.mirrored and (text := (turn.fields or {}).get("follow_up")):
             yield FollowUp(judge=turn.seat, turn=turn.id, text=text)
 
 

@@ -62,7 +62,7 @@ class ColumnMap(FrozenModel):
     first: str | None = None
     """The first speaker: pro or con."""
     winner: str | None = None
-    """pro, con, tie, or a side's model."""
+    """pro, con, tie, or a side's model. Without this column, the scores decide."""
     scores: dict[str, tuple[str, str]] = Field(default={}, max_length=rows.MAX_DIMENSIONS)
     """Dimension to the columns of pro's and con's points."""
     round: str | None = Field(default=None, alias="turn")
@@ -233,7 +233,8 @@ def _debatebench(lines: Iterable[tuple[int, Any]], file_name: str) -> Iterator[_
             pro, con = (_value_at(judge, f"{side}.scores") for side in rows.SIDES)
             has_both_scores = isinstance(pro, dict) and isinstance(con, dict)
             scores = {name: (pro[name], con.get(name)) for name in pro} if has_both_scores else {}
-            values = {**debate, "judge": judge.get("judge_id"), "winner": judge.get("winner")}
+            values = {**debate, "judge": judge.get("judge_id")}
+            values |= {"winner": judge["winner"]} if "winner" in judge else {}
             yield _JudgeRow(number, values, scores, usage)
 
 
@@ -390,6 +391,9 @@ class _Collector:
             kind = "Winners that are neither pro, con, tie nor a side's model, taken as missing"
             self._note(kind, _case(value, row.line))
             return None
+        if "winner" in row.values:
+            self._note("Ballots that name no winner, which are no votes whatever their scores", f"line {row.line}")
+            return None
         by_scores = rows.winner_by_scores(scores.values())
         if by_scores is None:
             self._note("Missing votes", f"line {row.line}")
@@ -399,7 +403,8 @@ class _Collector:
         """All of it. Raises BadFile if no winner at all could be read."""
         notes = [f"{kind}: {len(cases):,} (the first: {cases[0]})." for kind, cases in self._problem_cases.items()]
         if not any(ballot.winner for ballot in self._ballots.values()):
-            raise BadFile([f"{self._file_name}: no row has a winner that can be read.", *notes])
+            hint = "map the column that has it as `winner`; without `winner` in the map, the scores decide"
+            raise BadFile([*notes, f"{self._file_name}: no row has a winner that can be read."], hint=hint)
         ballots = rows.mark_flipped(_with_final_ballots_marked(self._ballots))
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
         for ballot in ballots:

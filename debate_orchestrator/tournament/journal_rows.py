@@ -61,7 +61,8 @@ def read_rows(folder: str) -> Rows:
         raise BadFile(problem, hint="name the folder that `debate tournament run` or `import` wrote")
     if not journals:
         raise BadFile(f"{name_of(folder)} holds no debate yet.", hint="`debate tournament run` first")
-    debates_read, problems = _read_all(journals, Path(folder, DEBATES))
+    inner = Path(folder, DEBATES)
+    debates_read, problems = _read_all(journals, inner if inner.is_dir() else Path(folder))
     if not debates_read:
         raise BadFile([*problems[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
     notes = [f"A journal is left out: {problem}" for problem in problems]
@@ -118,22 +119,23 @@ def _journals(folder: str) -> list[str]:
     return sorted(str(Path(path)) for path in paths)
 
 
-def _read_all(paths: Sequence[str], debates_folder: Path) -> tuple[list[_Debate], list[str]]:
-    """Every journal that can be read, and a sentence on each that can't. A tournament's are in `debates_folder`."""
+def _read_all(paths: Sequence[str], folder: Path) -> tuple[list[_Debate], list[str]]:
+    """Every journal that can be read, in the order in which they were begun, and a sentence on each that can't. Each is
+    named by its path in `folder`, since journals of several folders may have one name."""
     debates: list[_Debate] = []
     problems: list[str] = []
-    stems = Counter(Path(path).name.removesuffix(JOURNAL) for path in paths)
     for path in paths:
-        name = Path(path).name.removesuffix(JOURNAL)
-        # In a folder of folders, every report may have the same name.
-        if stems[name] > 1 and Path(path).parent != debates_folder:
-            name = f"{Path(path).parent.name}/{name}"
+        name = Path(path).relative_to(folder).as_posix().removesuffix(JOURNAL)
+        name = os.fsencode(name).decode(errors="backslashreplace")
+        if len(name) > rows.MAX_NAME_LENGTH:
+            problems.append(f"{name_of(path)}: its path has more than {rows.MAX_NAME_LENGTH:,} characters.")
+            continue
         try:
             entries = read(path, follow=False).entries
             debates.append(_Debate(name, path, build_report(entries, journal=path), entries))
         except BadJournal as error:
             problems += error.problems
-    return debates, problems
+    return sorted(debates, key=lambda debate: (debate.entries[0].at, debate.name)), problems
 
 
 def _imported_notes(imported: Any, folder: str) -> list[str]:
@@ -164,16 +166,28 @@ def _scheduled_debates(tournament: Tournament | None, debates: Sequence[_Debate]
 
 
 def _without_copies(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
-    """Each journal once, and a sentence on each copy of one."""
-    first = {debate.report.journal.last_hash: debate for debate in reversed(debates)}
-    copies = [debate for debate in debates if first[debate.report.journal.last_hash] is not debate]
-    notes = [f"A journal is left out: {name_of(debate.path)} is a copy of another." for debate in copies]
-    return list(first.values())[::-1], notes
+    """One journal of each debate, and a sentence on each other, which is a copy: copies begin with the same line, and
+    any of them may have been continued. A complete one is taken before others, and then the longest."""
+    copies_by_debate: dict[str, list[_Debate]] = {}
+    for debate in debates:
+        copies_by_debate.setdefault(debate.entries[0].hash, []).append(debate)
+    kept = [
+        max(copies, key=lambda copy: (copy.report.status == "complete", len(copy.entries)))
+        for copies in copies_by_debate.values()
+    ]
+    notes = [
+        f"A journal is left out: {name_of(copy.path)} is a copy of {name_of(debate.path)}."
+        for debate, copies in zip(kept, copies_by_debate.values(), strict=True)
+        for copy in copies
+        if copy is not debate
+    ]
+    return kept, notes
 
 
 def _names(tournament: Tournament | None, debates: Sequence[_Debate]) -> dict[str, str]:
     """Every real model spec of these debates to its name: the one that the tournament gives it, or the spec as reports
-    show it, with a number if it is a program that was run with other arguments too."""
+    show it, with a number if it is a program that was run with other arguments too. Programs are numbered in the order
+    in which their debates were begun, so that debates that are added later change no name."""
     models = (*tournament.spec.judges.pool, *tournament.spec.models) if tournament else ()
     names = {model_spec.real_spec(model.spec): model.name for model in models}
     casts = (spec for debate in debates for specs in _cast(debate).values() for spec in specs)
@@ -252,7 +266,8 @@ def _debate_row(
     """The row of a debate; `judging` is the journal of its verdict, which is its own unless it had no judge."""
     report = debate.report
     verdict = None if judging.report.only_stand_ins_judged else judging.report.verdict
-    page = DebateFiles.of_journal(debate.path).html
+    html = DebateFiles.of_journal(debate.path).html
+    page = os.path.relpath(html, folder)
     return DebateRow(
         id=debate.name,
         created=debate.entries[0].at,
@@ -266,7 +281,7 @@ def _debate_row(
         complete=report.status == "complete",
         rehearsed=report.run.rehearsed,
         usage_by_role=_usage_by_role(debate),
-        page=os.path.relpath(page, folder) if is_unchanged(page) else "",
+        page=page if page.isprintable() and is_unchanged(html) else "",  # a name may hold bytes that are no text
     )
 
 
@@ -367,9 +382,9 @@ def _judge_names(debate: _Debate, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _with_sources(rejudged: Sequence[_Debate], run_debates: Sequence[_Debate]) -> list[tuple[_Debate, _Debate | None]]:
-    """Each journal in which a debate is judged again, with that debate: the one of this folder that it names, if it has
-    the same speeches."""
-    by_hash = {debate.report.journal.last_hash: debate for debate in run_debates}
+    """Each journal in which a debate is judged again, with that debate: the one of this folder that it names by a line,
+    the last one when it was judged, if it has the same speeches."""
+    by_hash = {entry.hash: debate for debate in run_debates for entry in debate.entries}
     named = ((debate, by_hash.get(_earlier_digest(debate))) for debate in rejudged)
     return [
         (debate, source if source and has_speeches_of(debate.report, source.report) else None)
@@ -378,7 +393,8 @@ def _with_sources(rejudged: Sequence[_Debate], run_debates: Sequence[_Debate]) -
 
 
 def _judgings(sources: Iterable[tuple[_Debate, _Debate | None]]) -> dict[str, _Debate]:
-    """The name of each debate that had no judge of its own to its first judging that decided it."""
+    """The name of each debate that had no judge of its own to the judging that decided it: of those that did, the one
+    that was begun first."""
     judgings: dict[str, _Debate] = {}
     for debate, source in sources:
         decided = debate.report.status == "complete" and debate.report.verdict and not debate.report.run.rehearsed
@@ -413,4 +429,4 @@ def _missing_notes(
         yield f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that can be read yet."
     lost = sum(source is None for _, source in sources)
     if lost:
-        yield f"{lost} journals judge again a debate that is not in this folder, or other speeches, and are left out."
+        yield f"{plural(lost, 'judging')} left out: the debate it judges is not in this folder, or has other speeches."

@@ -110,12 +110,17 @@ def first_speakers(
 ) -> list[Literal["pro", "con"]]:
     orders: list[Literal["pro", "con"]] = ["pro", "con"]
     if spec.first == "both":
-        return orders
+        return orders if _both_orders(spec) else orders[:1]
     if spec.first == "random":
         return [orders[number("first", spec, topic.id, pro, con, repetition) % 2]]
     if spec.first == "balanced":
         return [orders[(number("first", spec, *sorted((pro, con))) + topic_index + repetition) % 2]]
     return [spec.first]
+
+
+def _both_orders(spec: TournamentSpec) -> bool:
+    """Whether each debate is held in both orders. Where both sides speak at once there is one."""
+    return spec.first == "both" and not spec.loaded_format.sides_speak_at_once
 
 
 class JudgeDraw:

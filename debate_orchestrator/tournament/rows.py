@@ -144,12 +144,19 @@ def _redacted(row: _Row) -> _Row:
 
 class Rows:
     """The rows of one tournament, in the order of (created, id), and sentences on what weakens them. They hold no
-    secrets: pictures are made of them, of which none could be taken out."""
+    secrets: pictures are made of them, of which none could be taken out. Raises BadFile if two debates have one id, or
+    a ballot is on none of the debates."""
 
     def __init__(self, debates: Iterable[DebateRow], ballots: Iterable[BallotRow], notes: Sequence[str] = ()):
         self.debates = sorted(map(_redacted, debates), key=lambda debate: (debate.created, debate.id))
         self.ballots = list(map(_redacted, ballots))
         self.notes = tuple(map(redact, notes))
+        ids = Counter(debate.id for debate in self.debates)
+        if (repeated := ids.most_common(1)) and repeated[0][1] > 1:
+            problem = f"{repeated[0][1]:,} debates have the id {short_repr(repeated[0][0])}."
+            raise BadFile(problem, hint="give each debate an id of its own")
+        if unknown := {ballot.debate for ballot in self.ballots} - ids.keys():
+            raise BadFile(f"There are ballots on the debate {short_repr(min(unknown))}, but no such debate.")
 
     @cached_property
     def votes_by_debate(self) -> dict[str, list[BallotRow]]:
@@ -275,7 +282,7 @@ def dump(rows: Rows) -> str:
 
 
 def load(text: str, file_name: str, notes: Sequence[str] = ()) -> Rows:
-    """The rows that `dump` wrote. Raises BadFile with the first line that is none, or names an unknown debate."""
+    """The rows that `dump` wrote. Raises BadFile with the first line that is none, and as `Rows` does."""
     debates: list[DebateRow] = []
     ballots: list[BallotRow] = []
     for number, line in enumerate(text.rstrip("\n").split("\n"), start=1):
@@ -287,9 +294,5 @@ def load(text: str, file_name: str, notes: Sequence[str] = ()) -> Rows:
         except ValidationError as error:
             problem = f"{file_name}:{number}: not a row of a tournament ({error.errors()[0]['msg']})."
             raise BadFile(problem, hint="import the data again") from None
-    debate_ids = {debate.id for debate in debates}
-    if len(debate_ids) < len(debates) or any(ballot.debate not in debate_ids for ballot in ballots):
-        problem = f"{file_name}: a debate occurs twice, or a ballot belongs to none."
-        raise BadFile(problem, hint="import the data again")
     check_sizes(ballots, file_name)
     return Rows(debates, ballots, notes)

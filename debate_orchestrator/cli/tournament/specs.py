@@ -156,10 +156,9 @@ def new(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament.spec_file import sample
 
     write_new(arguments.file, sample())
-    name = shlex.quote(arguments.file)
     print_result(f"{arguments.file} is written.")
-    print_status(f"What it takes: `{command('tournament plan', name)}`.")
-    print_status(f"To rehearse it without a model: `{command('tournament run', name)} --rehearse`.")
+    print_status(f"What it takes: `{command('tournament plan', arguments.file)}`.")
+    print_status(f"To rehearse it without a model: `{command('tournament run', arguments.file)} --rehearse`.")
     return 0
 
 
@@ -188,7 +187,7 @@ def plan(arguments: argparse.Namespace) -> int:
         plain = [scheduled.model_dump(mode="json") for scheduled in schedule]
         print_json({**_estimate_json(expected), "notes": price_notes(spec), "schedule": plain})
         return 0
-    for line in _schedule_lines(schedule, arguments.to):
+    for line in _schedule_lines(spec, schedule, arguments.to):
         print_result(line)
     print_result("")
     for line in _estimate_lines(spec, schedule, expected):
@@ -197,7 +196,10 @@ def plan(arguments: argparse.Namespace) -> int:
         print_status(f"Note: {note}")
     batch = " --batch" if arguments.batch else ""
     to = "DIR" if holds_instructions(spec.tag) else shlex.quote(spec.tag)
-    print_status(f"Run it: `{command('tournament run', arguments.spec)} --to {to}{batch}`.")
+    where = " --rehearse" if arguments.rehearse else f" --to {to}"
+    given = [(name, value) for name in (*_FLAGS, "max_cost") if (value := getattr(arguments, name)) is not None]
+    overrides = "".join(f" --{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in given)
+    print_status(f"Run it: `{command('tournament run', arguments.spec)}{overrides}{where}{batch}`.")
     return 0
 
 
@@ -225,11 +227,12 @@ def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
     }
 
 
-def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> Iterator[str]:
+def _schedule_lines(spec: TournamentSpec, schedule: Sequence[ScheduledDebate], file: str | None) -> Iterator[str]:
     """The first debates of a schedule, and where the others are."""
     for scheduled in schedule[:_SHOWN]:
         judges = f"; judges {', '.join(scheduled.judges)}" if scheduled.judges else ""
-        yield f"{scheduled.id}: {scheduled.pro} (pro) against {scheduled.con} (con), {scheduled.first} first{judges}"
+        order = "both at once" if spec.loaded_format.sides_speak_at_once else f"{scheduled.first} first"
+        yield f"{scheduled.id}: {scheduled.pro} (pro) against {scheduled.con} (con), {order}{judges}"
     if file:
         yield f"{len(schedule):,} debates; the whole schedule is in {file}."
     elif len(schedule) > _SHOWN:
