@@ -38,6 +38,7 @@ PLACES = {
         "web/tournaments.py",
     ),
     "uvicorn": ("web/server.py",),
+    "h11": ("web/server.py",),
     "PIL": ("web/card.py",),
     "procrastinate": ("tournament/cluster/database.py",),
     "psycopg": (

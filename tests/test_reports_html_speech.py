@@ -38,8 +38,14 @@ def runs(text: str) -> list[str]:
 
 
 def block(text: str) -> str:
-    """A speech as it is on a page."""
-    return str(writer.speech(text))
+    """A speech as it is on a page, within the block that has a bar beside it."""
+    return without_bar(str(writer.speech(text)))
+
+
+def without_bar(made: str) -> str:
+    begin, end = '<div class="words">\n', "</div>\n"
+    assert made.startswith(begin) and made.endswith(end)
+    return made[len(begin) : -len(end)]
 
 
 def must_be_harmless(text: str) -> None:
@@ -104,7 +110,7 @@ def test_quotes_that_were_looked_up_have_quotation_marks() -> None:
         "It says <v_quote>so *it* is</v_quote>, not <u_quote>no</u_quote>, &lt;v_quote>end"
     )
 
-    assert made == "<p>It says “so <em>it</em> is”, not “no”, &lt;v_quote&gt;end</p>\n"
+    assert without_bar(made) == "<p>It says “so <em>it</em> is”, not “no”, &lt;v_quote&gt;end</p>\n"
 
 
 def test_the_name_of_a_code_block_stands_within_it() -> None:

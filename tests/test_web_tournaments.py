@@ -138,7 +138,8 @@ def test_the_desk_alone_shows_them(dashboard: Visitor) -> None:
 
 
 def test_a_debate_that_was_held_is_read(here: Path) -> None:
-    """From the list of tournaments to the report of one of its debates, and to the whole report."""
+    """From the list of tournaments to the report of one of its debates, and to the whole report; and what is added in a
+    folder within its folder is seen at once."""
     contests.run_tournament(contests.tournament("held", topics=1))
     with visiting() as dashboard:
         assert "/tournaments/held" in dashboard.get("/tournaments").text
@@ -146,6 +147,12 @@ def test_a_debate_that_was_held_is_read(here: Path) -> None:
         (first, *_) = re.findall(r'href="(/dashboard/[^"]+/held/debates/[^"]+)"', page)
         assert "Motion 0 holds." in dashboard.text(first)
         assert "rehearsed" in plain(page) and "rehearse" in dashboard.text("/tournaments/held/report")
+
+        added = Path("held/debates/more/added.journal.jsonl")
+        added.parent.mkdir()
+        added.write_text("no journal", encoding="utf-8")
+        for address in ("/tournaments/held", "/tournaments/held/report"):
+            assert "A journal is left out" in dashboard.text(address)
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def read_rows(folder: str) -> Rows:
     path = os.path.join(folder, rows.ROWS)
     if isinstance(spec, dict) and IMPORTED in spec:
         return rows.load(read_text(path, MAX_FILE_SIZE), name_of(path), _imported_notes(spec[IMPORTED], folder))
-    journals = _journals(folder)
+    journals = journal_paths(folder)
     if spec is None and not journals:
         problem = f"{name_of(folder)} is not a tournament: it holds neither {SPEC} nor journals."
         raise BadFile(problem, hint="name the folder that `debate tournament run` or `import` wrote")
@@ -100,7 +100,7 @@ def title(folder: str) -> str:
     return tag if isinstance(tag, str) and tag.strip() else os.path.basename(os.path.realpath(folder))
 
 
-def _journals(folder: str) -> list[str]:
+def journal_paths(folder: str) -> list[str]:
     """The journals of a tournament, or of any folder of debates, at any depth. Links to folders are not followed."""
     if not os.path.isdir(folder):
         is_file = os.path.exists(folder)

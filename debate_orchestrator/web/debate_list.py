@@ -46,7 +46,7 @@ class ListedDebate(NamedTuple):
     outcome: str
     cost: str
     recommendation: str = ""
-    """The first sentence of the decision brief; empty where there is none, or it is filler."""
+    """The first sentence of the recommendation, as a quote; empty where there is none, or it is filler."""
     badges: tuple[str, ...] = ()
     """Its special traits: that it was judged again, or that stand-ins spoke."""
     complete: bool = False
@@ -203,7 +203,9 @@ def _recommendation(debate: DebateState) -> str:
     if not debate.complete or is_whole_rehearsal(debate):
         return ""
     brief = decision_brief.decision_brief_report(debate)
-    return decision_brief.split_first_sentence(brief.do)[0] if brief else ""
+    if brief is None:
+        return ""
+    return decision_brief.recommendation(brief.sure, decision_brief.split_first_sentence(brief.do)[0])
 
 
 def search(words: str) -> tuple[list[SearchHit], bool]:

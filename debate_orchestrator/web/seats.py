@@ -234,7 +234,7 @@ def _task(awaited_turn: AwaitedTurn) -> str:
     short = awaited_turn.debate.shape(awaited_turn.turn) is None
     pieces = person_turns.task(awaited_turn.debate, awaited_turn.brief, short=short)
     return html.join_html(
-        html.speech(re.sub(r"(?m)^# Your (seat|task).*$", "", piece).strip())
+        html.paragraphs(re.sub(r"(?m)^# Your (seat|task).*$", "", piece).strip())
         if isinstance(piece, str)
         else html.quoted_document(piece.heading, piece.body, piece.notes)
         for piece in pieces

@@ -14,9 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.folder import DEBATES, SPEC, linked_parts
-from debate_orchestrator.tournament.journal_rows import read_rows, title
+from debate_orchestrator.tournament.journal_rows import journal_paths, read_rows, title
 from debate_orchestrator.tournament.ratings import MIN_GAMES, elo, rate
 from debate_orchestrator.tournament.report import render_page
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Winner, panel_winner
@@ -184,15 +184,10 @@ _State = tuple[tuple[str, int, int], ...]
 
 
 def _folder_state(folder: str) -> _State:
-    files = [os.path.join(folder, name) for name in (SPEC, ROWS)]
-    debates_folder = os.path.join(folder, DEBATES)
-    if os.path.isdir(debates_folder):
-        files += sorted(
-            os.path.join(debates_folder, name)
-            for name in os.listdir(debates_folder)
-            if name.endswith((JOURNAL, ".html"))
-        )
-    return tuple((path, *debates.file_version(path)) for path in files if os.path.lexists(path))
+    journals = journal_paths(folder)
+    paths = [*(os.path.join(folder, name) for name in (SPEC, ROWS)), *journals]
+    paths += [DebateFiles.of_journal(path).html for path in journals]
+    return tuple((path, *debates.file_version(path)) for path in paths if os.path.lexists(path))
 
 
 @lru_cache(maxsize=8)

@@ -178,8 +178,7 @@ class _Renderer(RendererHTML):
 def quoted_document(heading: str, text: str, notes: Iterable[str] = ()) -> Markup:
     """A text of others below its heading, both hostile, and below it notes of the program."""
     below = Markup().join(Markup("<p>{}</p>\n").format(literal_html(note)) for note in notes)
-    quoted = Markup("<h3>{}</h3>\n<blockquote>{}</blockquote>\n").format(literal_html(heading), speech(text))
-    return quoted + below
+    return Markup("<h3>{}</h3>\n{}").format(literal_html(heading), speech(text)) + below
 
 
 def join_html(parts: Iterable[Markup]) -> Markup:
@@ -188,6 +187,12 @@ def join_html(parts: Iterable[Markup]) -> Markup:
 
 
 def speech(text: str) -> Markup:
+    """A text of others, in the element beside which pages draw a bar: what has no bar beside it is the program's."""
+    return Markup('<div class="words">\n{}</div>\n').format(paragraphs(text))
+
+
+def paragraphs(text: str) -> Markup:
+    """A text in markdown, as paragraphs and other blocks."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     tokens = layout.of_speech(safe_text)
     if not tokens:

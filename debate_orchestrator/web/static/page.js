@@ -49,6 +49,7 @@ if (debate) {
       article.className = `speech writing ${side}`;
       const title = document.createElement("h3");
       const words = document.createElement("div");
+      words.className = "words";
       title.textContent = heading;
       article.append(title, words);
       debate.append(article);
