@@ -235,11 +235,25 @@ def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     assert kinds(output="Rust-or-Go.md") == kinds(output="crush.report.md") == kinds(output="agent/x.md") == []
 
 
-def test_a_working_folder_of_instructions(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a folder whose every file agents read as instructions, so they read any report."""
-    (here / "commands").mkdir()
-    monkeypatch.chdir("commands")
+@pytest.mark.parametrize(
+    "folder",
+    (
+        *("commands", ".claude/commands/sub", ".opencode/agent", ".github/instructions", ".GitHub/prompts"),
+        *(".kiro/steering/a", ".clinerules", ".junie/a", ".roo/rules"),
+    ),
+)
+def test_a_working_folder_of_instructions(here: Path, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder whose every file agents read as instructions, or below it, they read any report; also one beside a
+    journal in the folder above. Other folders in a hidden one hold projects."""
+    (here / folder / "of").mkdir(parents=True)
+    monkeypatch.chdir(folder)
     assert kinds(output="x.md") == [("output", "output")]
+    monkeypatch.chdir("of")
+    assert risks.of_journal_name("../x.journal.jsonl")
+    for project in (".worktrees/x", ".worktrees/prompting", ".claude/worktrees/prompts"):
+        (here / project / "docs").mkdir(parents=True)
+        monkeypatch.chdir(here / project)
+        assert kinds(output="x.md") == kinds(output="docs/x.md") == [] == [*risks.of_journal_name("x.journal.jsonl")]
 
 
 def test_a_journal_that_names_such_a_report(debate: Run, here: Path) -> None:

@@ -47,6 +47,12 @@ and with `_VARIANT`."""
 _VARIANT = re.compile(r"(\.(local|override))?\.md\Z", re.IGNORECASE)
 _INSTRUCTION_FOLDERS = frozenset({"agents", "commands", "output-styles", "rules", "skills"})
 """Folders whose every file agents read as instructions."""
+_FOLDERS_IN_HIDDEN = _INSTRUCTION_FOLDERS | frozenset(
+    {"agent", "chatmodes", "command", "instructions", "memories", "modes", "prompts", "steering", "workflows"}
+)
+"""The same right in a hidden folder, whichever agent that is of: `.github/prompts`, `.kiro/steering`."""
+_HIDDEN_FOLDERS = frozenset({".clinerules", ".junie"})
+"""Hidden folders that are such themselves."""
 
 
 _SERIOUS: tuple[Kind, ...] = ("server", "program")
@@ -256,8 +262,15 @@ def is_read_as_instructions(path: str) -> bool:
     (README.md): its name is in capitals, or one of those that are known, or it is in a folder of such files."""
     folder, name = os.path.split(_real(path))
     stem, here = _VARIANT.sub("", name), os.getcwd()
-    folders = {*os.path.relpath(folder, here).casefold().split(os.sep), os.path.basename(here).casefold()}
-    return stem.isupper() or stem.casefold() in _INSTRUCTIONS or not _INSTRUCTION_FOLDERS.isdisjoint(folders)
+    names = folder.casefold().split(os.sep)
+    nearest = {*os.path.relpath(folder, here).casefold().split(os.sep), os.path.basename(here).casefold(), names[-1]}
+    return (
+        stem.isupper()
+        or stem.casefold() in _INSTRUCTIONS
+        or not _INSTRUCTION_FOLDERS.isdisjoint(nearest)
+        or not _HIDDEN_FOLDERS.isdisjoint(names)
+        or any(above.startswith(".") and name in _FOLDERS_IN_HIDDEN for above, name in itertools.pairwise(names))
+    )
 
 
 def _outside(path: str) -> str:
