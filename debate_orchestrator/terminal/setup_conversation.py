@@ -245,7 +245,7 @@ class SetupConversation(SetupBase):
         ask = self.setup_questions.question(self.state, key)
         self.state = self.setup_questions.mark_asked(self.state, ask)
         question = self._question(ask)
-        answer = self.ask_question(_kind(key), question)
+        answer = self.ask_question("position" if key.startswith("position_") else key, question)
         if answer == _EDIT and _EDIT in dict(question.choices):
             self._edit(key)
             return
@@ -408,11 +408,6 @@ class SetupConversation(SetupBase):
 
 def _earlier(current_answer: str) -> tuple[str, ...]:
     return (one_line(current_answer),) if current_answer else ()
-
-
-def _kind(key: str) -> str:
-    """The name under which a question is explained, and its answers remembered."""
-    return "position" if key.startswith("position_") else key
 
 
 def _summary(value: object) -> str:
