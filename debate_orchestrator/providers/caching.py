@@ -43,7 +43,9 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
     stage writes if a later stage is sure to read it or, where the cache is shared, for the other calls of its stage. In
     a debate with a seat whose turns outlast the cache's short TTL, such as a person or a host, it writes for an hour.
     That costs twice as much, which two later reads pay for."""
-    has_slow_seat, stages = _has_slow_seat(debate), _stages(debate)
+    entries = [provider_entry(spec) for seat in debate.active_seats for spec in debate.cast[seat]]
+    has_slow_seat = any(entry is not None and (entry.seconds or 0) > pricing.table().cache.ttl for entry in entries)
+    stages = _stages(debate)
     plans: dict[str, CachePlan] = {}
     writers: dict[Hashable, str] = {}
     for n, stage in enumerate(stages):
@@ -63,12 +65,6 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
             # Unless the cache is shared, the calls of a stage start together, and none can read what another writes.
             plans |= {turn: CachePlan(reads=first if shared else earlier_writer) for turn in others}
     return plans
-
-
-def _has_slow_seat(debate: DebateState) -> bool:
-    """Whether a seat usually takes longer for a turn than a cache keeps what is written for minutes."""
-    entries = [provider_entry(spec) for seat in debate.active_seats for spec in debate.cast[seat]]
-    return any(entry is not None and (entry.seconds or 0) > pricing.table().cache.ttl for entry in entries)
 
 
 def _stages(debate: DebateState) -> list[list[_Call]]:
