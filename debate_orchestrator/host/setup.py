@@ -59,11 +59,6 @@ HasConsented = Callable[[tuple[Risk, ...]], bool]
 """Whether the user has consented to these risks of a file."""
 
 
-def has_no_risks(risks: tuple[Risk, ...]) -> bool:
-    """Whether there is nothing to consent to: the answer where no one can be asked."""
-    return not risks
-
-
 def ask(
     path: str,
     answers: Mapping[str, str | bytes],
@@ -71,7 +66,7 @@ def ask(
     notify: Notify = ignore,
     wait: float = 0.0,
     *,
-    has_consented: HasConsented = has_no_risks,
+    has_consented: HasConsented = lambda risks: not risks,
 ) -> AskResult:
     """Takes `answers` (key to answer; a moderator's turn to its reply as bytes, or to the reply's file) into the
     answers file at `path`, and says what comes next. A bad answer is a problem; the others are taken. Waits up to that
