@@ -127,7 +127,7 @@ def template_environment(
 @cache
 def _environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
-        "quote_line": lambda text: Markup(markup.quote_line(text)),
+        "quote_line": lambda text: Markup(f"> {line}" if (line := markup.prose(text)) else ""),
         "literal": lambda text: Markup(markup.literal(text)),
         "prose": lambda text: Markup(markup.prose(text)),
         "decimals": decimals,

@@ -207,12 +207,6 @@ def _with_spans(line: str) -> str:
     return "".join([*parts, _escape_signs(line[end:])])
 
 
-def quote_line(text: str) -> str:
-    """A text on one line as a block quote; empty if the text is empty."""
-    line = prose(text)
-    return f"> {line}" if line else ""
-
-
 def anchor(heading: str, counts: dict[str, int]) -> str:
     """The fragment that GitHub gives to a heading; `counts` counts the same ones before it."""
     slug = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

@@ -87,11 +87,6 @@ def address(url: str) -> Phrase:
     return (Span(visible_address(url), "address"),)
 
 
-def cited_page(url: str, title: str) -> Phrase:
-    """A page that a search found: its title, linked if it is one of the web, and the host that it leads to."""
-    return (Span(title, "cited", target=url),)
-
-
 class PhraseTable(NamedTuple):
     """Phrases in rows as long as the headers."""
 

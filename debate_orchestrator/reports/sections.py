@@ -21,9 +21,9 @@ from debate_orchestrator.reports.rich_text import (
     FieldText,
     Phrase,
     PhraseTable,
+    Span,
     address,
     cite,
-    cited_page,
     join,
     literal,
     phrase,
@@ -89,7 +89,11 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "listed_last": lambda turn: writer.field_items(
             fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
-        "parsed_ballot": lambda turn: _parsed_ballot(report, turn),
+        "parsed_ballot": lambda turn: (
+            wording.ballot_line(turn.parsed_ballot, report.judging.scales)
+            if turn.parsed_ballot
+            else "not counted yet"  # a mirrored pair counts once both are in
+        ),
         "looked_up": lambda turn: writer.items(looked_up(turn.quotes)),
         "cited": lambda turn: writer.line(cited_pages(turn.pages)),
     }
@@ -141,7 +145,7 @@ def cited_pages(pages: Sequence[FoundPage]) -> Phrase:
     if not quoted:
         return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
     others = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
-    links = join(", ", [cited_page(page.url, page.title) for page in quoted])
+    links = join(", ", [(Span(page.title, "cited", target=page.url),) for page in quoted])
     return phrase("Pages cited from a search: ", links, f"{others}.")
 
 
@@ -232,11 +236,6 @@ def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
             final_ballot = phrase(final_ballot, ", by another model")
         rows.append((prose(report.seats[vote.judge]), _ballot_phrase(report, vote), final_ballot))
     return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
-
-
-def _parsed_ballot(report: ReportModel, turn: TurnReport) -> str:
-    """The content of a ballot; a mirrored pair counts once both are in."""
-    return wording.ballot_line(turn.parsed_ballot, report.judging.scales) if turn.parsed_ballot else "not counted yet"
 
 
 def _ballot_phrase(report: ReportModel, vote: Vote | None) -> Phrase:
