@@ -19,7 +19,7 @@ from debate_orchestrator.tournament.folder import DEBATES, SPEC, linked_parts
 from debate_orchestrator.tournament.journal_rows import journal_paths, read_rows, title
 from debate_orchestrator.tournament.ratings import MIN_GAMES, elo, rate
 from debate_orchestrator.tournament.report import render_page
-from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Winner, panel_winner
+from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, panel_winner
 from debate_orchestrator.tournament.tables import all_tables
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile
@@ -87,15 +87,12 @@ def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
     ]
     if not filters.judge:
         return matches
-    return [
-        debate.model_copy(update={"winner": winner})
+    winners = [
+        panel_winner(vote.winner for vote in rows.votes_by_debate[debate.id] if vote.judge == filters.judge)
         for debate in matches
-        if (winner := _vote(rows, debate, filters.judge)) is not None
     ]
-
-
-def _vote(rows: Rows, debate: DebateRow, judge: str) -> Winner | None:
-    return panel_winner(vote.winner for vote in rows.votes_by_debate[debate.id] if vote.judge == judge)
+    by_debate = zip(matches, winners, strict=True)
+    return [debate.model_copy(update={"winner": winner}) for debate, winner in by_debate if winner is not None]
 
 
 def games(debate_rows: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
