@@ -11,12 +11,12 @@ from typing import Any
 import puppets
 import pytest
 from corpus import TextGroup, assert_harmless, for_each, text_groups
-from debates import CONCEDE, DECLINE, NONCE, hostile_script, opened_event, play_events, script_of, states
+from debates import CONCEDE, DECLINE, NONCE, answers, hostile_script, opened_event, play_events, script_of, states
 from hostile_texts import SAID
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import ContextFile, Event, Rejected, Spoke
-from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.events import ContextFile, Event, Reassigned, Rejected, Spoke
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
@@ -214,12 +214,48 @@ def test_a_refusal_is_marked_in_its_block() -> None:
 def test_ballots_stay_with_their_judge(judges: int) -> None:
     """No brief shows a ballot to any but the judge who cast it."""
     seats = ["judge"] if judges == 1 else [f"judge-{n}" for n in range(1, judges + 1)]
-    events = play_events(lambda turn: marked(turn) if "verdict" in turn["turn"] else None, judges=judges)
+    events = play_events(marked_verdict, judges=judges)
 
     for turn_id, made in shown(events).items():
         seen = {seat for seat in seats if f"secret of {seat}." in made}
         assert seen <= {turn_id.rpartition(".")[2]}
         assert seen or not turn_id.startswith(("2.verdict", "3.verdict", "final"))
+
+
+@pytest.mark.parametrize("suffix", ["", ".mirrored"])
+def test_a_judge_is_shown_no_ballot_of_another_in_its_seat(suffix: str) -> None:
+    """A judge that got the seat on the way sees its own ballots and scores alone, as does the first when it is back."""
+    events = play_events(marked_verdict, until="2.verdict.judge", rounds=4, mirror=bool(suffix))
+    seen, told = dict[str, list[str]](), ""
+    for spec, until in (("new", "4.verdict.judge"), ("host", "")):
+        events.append(Reassigned(seat="judge", specs=(spec,)))
+        debate = fold(events)
+        while debate.due and debate.due[0].id != until:
+            for turn in debate.due:
+                told = whole(brief(debate, turn)) if turn.id.startswith("final.verdict") else told
+                seen[turn.id] = [who for who in ("judge", "new") if f"secret of {who}." in whole(brief(debate, turn))]
+                made = {"justification": "secret of new."} if spec == "new" else {}
+                for event in answers(debate, turn, lambda due, made=made: (own := marked_verdict(due)) and own | made):
+                    events.append(event)
+                    debate = apply(debate, event)
+
+    verdicts = [seen[f"{n}.verdict.judge{suffix}"] for n in (2, 3, 4)]
+    assert verdicts == [[], ["new"], ["judge"]]
+    assert "you judged 2 of 4 rounds." in told and ": 14 points, 2 rounds won" in told
+
+
+def test_a_final_judge_who_judged_no_round_is_shown_no_scores() -> None:
+    """Neither a score nor a ballot is claimed of a judge that got the seat at the end."""
+    events = play_events(marked_verdict, until="final.verdict.judge", rounds=2)
+    debate = fold([*events, Reassigned(seat="judge", specs=("new",))])
+    told = whole(brief(debate, debate.due[0]))
+
+    assert "The debate is complete. The whole transcript is above.\n" in told
+    assert [word for word in ("your ballots", "rounds won", "secret of judge") if word in told] == []
+
+
+def marked_verdict(turn: dict[str, Any]) -> dict[str, Any] | None:
+    return marked(turn) if "verdict" in turn["turn"] else None
 
 
 def marked(turn: dict[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ def briefs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         return json.dumps(puppets.converging(rounds=2)) if getattr(brief, "turn_id", "") == "1.verdict.judge" else None
 
     speaker = Speaker(say)
+    speaker.name = "host"  # as in the cast: a judge is shown its own ballots alone
     with begun(tmp_path_factory.mktemp("d") / "j") as journal:
         driven(journal, speaker)
     return {brief.turn_id: flat(brief.messages[-1].parts[-1]) for brief in speaker.briefs}

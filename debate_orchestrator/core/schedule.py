@@ -23,7 +23,7 @@ from debate_orchestrator.core.phases import (
     Turn,
 )
 from debate_orchestrator.core.shape import ShapeContext
-from debate_orchestrator.core.state import DebateState, SlotPosition, Stage
+from debate_orchestrator.core.state import DebateState, SlotPosition, Stage, spec_in
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
 from debate_orchestrator.util.sanitize import quoted
@@ -328,12 +328,14 @@ def _hears(debate: DebateState, seat: str, turn: Turn) -> bool:
 
 
 def own_ballot_turns(debate: DebateState, turn: Turn) -> list[Turn]:
-    """The turns in which this judge has voted, all original or all mirrored, without its vote before the debate."""
+    """The turns in which this judge has voted, all original or all mirrored, without its vote before the debate. Votes
+    of a judge whom it replaced are not its own."""
+    same_judge = {"", spec_in(debate, turn.seat)}  # some old journals do not say who voted
     return [
         earlier
         for earlier in turns_taken(debate)
         if earlier.seat == turn.seat and earlier.mirrored == turn.mirrored and earlier.phase.option != PRE_DEBATE_VOTE
-        if debate.structured_reply(earlier.id) is not None
+        if (ballot := debate.structured_reply(earlier.id)) is not None and ballot.reply.spec in same_judge
     ]
 
 

@@ -5,7 +5,7 @@ The result of a round is worked out once, when the last judge of its panel has v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -276,16 +276,15 @@ def flipped_votes(debate: DebateState) -> tuple[int, int]:
     return sum(not vote.stable for vote in pairs), len(pairs)
 
 
-def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> list[RoundResult]:
-    """The rounds as one judge saw them, in the original or mirrored debate, in the terms of the sides as they are."""
+def results_of(debate: DebateState, ballot_ids: Container[str]) -> list[RoundResult]:
+    """The rounds by these ballots of one judge, given by their turns, in the terms of the sides as they are."""
     results: list[RoundResult] = []
     for n in range(1, debate.rounds + 1):
-        by_judge = [vote for vote in votes(debate, n) if vote.judge == judge]
-        parsed_ballots = [vote.mirrored if mirrored else vote.original for vote in by_judge]
         counted_votes = [
-            Vote(judge=judge, turn_id="", original=parsed_ballot)
-            for parsed_ballot in parsed_ballots
-            if parsed_ballot is not None
+            Vote(judge=vote.judge, turn_id="", original=parsed_ballot)
+            for vote in votes(debate, n)
+            for turn_id, parsed_ballot in ((vote.turn_id, vote.original), (vote.turn_id + MIRRORED, vote.mirrored))
+            if turn_id in ballot_ids and parsed_ballot is not None
         ]
         results += [round_result(n, counted_votes, debate.format.sides)] if counted_votes else []
     return results

@@ -49,7 +49,7 @@ def play(
             return
         for turn in debate.due:
             try:
-                reply = Reply(text=text_for(debate, turn), brief_digest="", spec=rehearse.KIND)
+                reply = Reply(text=text_for(debate, turn), brief_digest="", spec=spec_in(debate, turn.seat))
                 debate = apply(debate, replies.parse_reply(debate, turn, reply, None))
             except Exception as error:
                 raise StandInFailed(turn, error) from error

@@ -391,7 +391,8 @@ def _for_debater(debate: DebateState, turn: Turn, heard_turns: list[dict[str, An
 
 def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
     mirror = debate.mirror
-    results = tally.results_of(debate, turn.seat, mirrored=turn.mirrored)
+    own_ballots = [earlier.id for earlier in schedule.own_ballot_turns(debate, turn)]
+    results = tally.results_of(debate, own_ballots)
     totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
     share, conceded = score_gap(totals), tally.conceding_side(debate)
     if turn.mirrored:
@@ -401,8 +402,8 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
         "round_turns": [earlier["turn"]["id"] for earlier in heard_turns if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard_turns if earlier["declined"]],
         "ballots": [
-            debate.replies[earlier.id].model_copy(update={"turn_id": _shown_id(earlier)})
-            for earlier in schedule.own_ballot_turns(debate, turn)
+            debate.replies[turn_id].model_copy(update={"turn_id": turn_id.removesuffix(MIRRORED)})
+            for turn_id in own_ballots
         ],
         "totals": totals,
         "won": won,
