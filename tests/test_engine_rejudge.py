@@ -15,7 +15,7 @@ from debates import CONCEDE, DECLINE, answers, entries, opened_event, play_event
 from journals import write_journal
 from speakers import Speaker, take_turns
 
-from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import (
     ContextFile,
@@ -41,6 +41,7 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import has_speeches_of
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.provenance import conflicts_of_interest, earlier_debate_report, public_speakers
+from debate_orchestrator.reports.verdict_text import earlier_verdict
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
@@ -320,6 +321,28 @@ def test_a_judging_of_fields_and_quotes_has_their_speeches() -> None:
     assert has_speeches_of(*(build_report(entries(made)) for made in ([opened, *spoken], events)))
 
 
+def test_private_reasoning_is_left_out_once() -> None:
+    """Speeches of a conversation are judged as they were heard, and judged again, also where what was left of them
+    looks like private reasoning. What a speech of a transcript thinks is left out, since nobody has read it before."""
+    said = "<think>A secret.</think></think>This was said."
+    events = conversation({"_1_argument_a": said}, rounds=1)
+    opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW)
+    judging, _ = play(fold([opened, *spoken]))
+    second, _ = rejudge.opened_from_journal(entries([opened, *judging.replies.values()]), "d/j.journal.jsonl", NEW)
+    twice, _ = play(fold([second]), dict(speeches(judging)))
+    heard = [
+        speech_rules.visible_speech(debate, next(iter(debate.turns.values()))).text
+        for debate in (fold(events), judging, twice)
+    ]
+    assert heard == ["</think>This was said."] * 3
+    assert "</think>This was said." in replayed(judging) and "A secret" not in replayed(judging)
+
+
+def replayed(debate: DebateState) -> str:
+    """The first speech as the live view plays it."""
+    return speech_rules.without_private_reasoning(debate, next(iter(debate.replies.values())).reply.text)
+
+
 def test_questions_from_the_floor_of_an_unjudged_debate_are_kept() -> None:
     """A question to a side of a conversation is before the same speech in its judging."""
     floor = {"1.argument.b": "And dogs?", "2.argument.b": "And birds?"}
@@ -334,6 +357,29 @@ def test_questions_from_the_floor_of_an_unjudged_debate_are_kept() -> None:
         ]
         texts = dict(speeches(fold(events)))
         assert heard == [(texts[turn], question) for turn, question in floor.items()]
+
+
+def test_the_earlier_verdict_is_beside_the_new_one(tmp_path: Path) -> None:
+    """The winner, strength and totals are as they were and as they are. The judges are those who cast the final
+    ballots, not one that got the seat after them, and of programs the names alone."""
+    old = play_events(rounds=2, judges=2, cast={"a": ("a",), "b": ("b",), "judge": ("command:jo x", "zed")})
+    replies = {
+        "1.verdict.judge": puppets.ballot(3, 9, rounds=2),
+        "2.verdict.judge": puppets.ballot(6, 6, rounds=2),
+        "final.verdict.judge": puppets.final("b"),
+    }
+    again(tmp_path, old, say=lambda asked: json.dumps(replies[asked.turn_id]) if asked.turn_id in replies else None)
+    table = earlier_verdict(build_report(read(tmp_path / f"new{JOURNAL}").entries))
+
+    assert table is not None
+    assert [tuple("".join(run.text for run in cell) for cell in row) for row in table.rows] == [
+        ("Judges", "command:jo, zed", "speaker"),
+        ("Winner", "A", "B"),
+        ("Strength", "narrow", "decisive"),
+        ("Total, Researcher A", "14", "9"),
+        ("Total, Researcher B", "12", "15"),
+    ]
+    assert earlier_verdict(build_report(entries(old))) is None
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (3, 1), (3, 3)])

@@ -117,6 +117,8 @@ class EarlierDebate(JournaledModel):
         default={}, exclude_if=lambda value: not value
     )
     """Side to what filled its seat before, if others took turns in it."""
+    speeches_as_heard: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Whether the speeches are those that others heard, so that private reasoning was left out of them before."""
     notes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """The weaknesses of that debate, in sentences."""
     judges: Annotated[tuple[str, ...], FREE_TEXT] = ()

@@ -48,7 +48,7 @@ def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
 def visible_text(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
     """The part of a text that others hear, cut to the length of `phase` if there is one."""
     format, context_texts = debate.format, [file.text for file in debate.opened.context]
-    return make_visible(text, phase, private=format.private, quotes=format.quotes, context_texts=context_texts)
+    return make_visible(text, phase, private=_private_tag(debate), quotes=format.quotes, context_texts=context_texts)
 
 
 def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Quote, ...]]:
@@ -67,11 +67,19 @@ def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict
 
 def visible_as_quoted(debate: DebateState, text: str, phase: Phase) -> VisibleText:
     """A text as others hear it, with quotes in the tags that the speaker wrote: none is looked up."""
-    return make_visible(text, phase, private=debate.format.private)
+    return make_visible(text, phase, private=_private_tag(debate))
 
 
 def without_private_reasoning(debate: DebateState, text: str) -> str:
-    return without_private(sanitize(text), debate.format.private)
+    """A speech without what its speaker thought."""
+    return without_private(sanitize(text), _private_tag(debate))
+
+
+def _private_tag(debate: DebateState) -> str | None:
+    """The format's tag for private reasoning; None if the speeches are as others heard them: left out of them once, it
+    would be read into what is left."""
+    earlier = debate.opened.earlier_debate
+    return None if earlier and earlier.speeches_as_heard else debate.format.private
 
 
 def without_leading_pairs(debate: DebateState, fields: Any) -> Any:
@@ -126,7 +134,7 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
 def has_reserved_line(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "") -> bool:
     """Whether a speech says a reserved line, with the `code` of its turn, as its last line and uncut."""
     text = sanitize(reply.text)
-    public = public_text(text, debate.format.private)
+    public = public_text(text, _private_tag(debate))
     if reply.ended == "cut" or public.restarted or public.left_open:
         return False
     visible = visible_as_quoted(debate, reply.text, turn.phase)

@@ -57,11 +57,12 @@ def make_visible(
     text: str,
     phase: Phase | None,
     *,
-    private: str = "",
+    private: str | None = "",
     quotes: QuoteRules | None = None,
     context_texts: Sequence[str] = (),
 ) -> VisibleText:
-    """A speech as others hear it, its quotes looked up in `context_texts`. `private` is the format's tag for that."""
+    """A speech as others hear it, its quotes looked up in `context_texts`. `private` is the format's tag for private
+    reasoning, or None if that was left out before."""
     public = public_text(sanitize(text), private)
     visible = public.text if quotes is None else _with_plain_tags(public.text, quotes)
     visible, dropped_words = cut_to_length(visible, phase.max_words if phase else None)

@@ -203,7 +203,9 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
         "format": opened.format.model_copy(update={"seats": seats}),
         "speech_rules": debate.opened.speech_rules,
         "earlier_debate": opened.earlier_debate
-        and opened.earlier_debate.model_copy(update={"questions": questions, "former_speakers": _former(debate)}),
+        and opened.earlier_debate.model_copy(
+            update={"questions": questions, "former_speakers": _former(debate), "speeches_as_heard": True}
+        ),
     }
     return opened.model_copy(update=changes), speeches
 
@@ -235,6 +237,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
         speakers=earlier.speakers if earlier else speakers,
         former_speakers=earlier.former_speakers if earlier else _former(debate),
+        speeches_as_heard=earlier is not None and earlier.speeches_as_heard,
         notes=(*(earlier.notes if earlier else ()), *_weaknesses(debate)),
         judges=_judges(debate),
         rounds={
