@@ -230,6 +230,6 @@ def test_a_report_from_before_a_ballot_is_made_anew(debate: Run, journal: Path) 
     debate("report", J, "--to", "debate-report.json")
 
     assert ran.code == 3 and "does not tell of the reviewers' ballots" in ran.out
-    assert "`debate report JOURNAL --to debate-report.md` makes it anew" in ran.out
-    assert "`debate report JOURNAL --to debate-report.json` makes it anew" in ran.out
+    commands = f"`debate report {J}` and `debate report {J} --to debate-report.json`"
+    assert f"{commands} make its reports again." in ran.err and "JOURNAL" not in ran.out
     assert debate("check", J).code == 0

@@ -49,7 +49,8 @@ def test_a_reviewer_with_the_name_of_another_row() -> None:
     text = section(report(*(ballot_for(ASKED, name) for name in names)), "Reviewers")
 
     assert text.count("| The panel |") == 1 and "| “The panel” | reviewer |" in text
-    assert "- **“The panel”:** " in text and "- **“Agreement': 5 of 5 reviewers agree with the panel on B”:** " in text
+    agreement = "- **“Agreement': 5 of 5 reviewers agree with the panel on B” (A):** "
+    assert "- **“The panel” (A):** " in text and agreement in text
 
 
 def test_agreement_is_counted() -> None:

@@ -69,9 +69,18 @@ def _next(
     expected = {report.path for report in verifications} | (set() if arguments.given else {files.report, files.html})
     if expected <= {report.path for report in verifications if report.state == "unchanged"}:
         return f"open {shlex.quote(sorted(expected)[0])}; nothing needs to be made again."
-    remake = f"`{command('report', arguments.journal)}` makes its reports again."
+    remake = _remaking(arguments.journal, files, verifications)
     unmarked = [name_of(report.path) for report in verifications if report.state == "no checksum"]
     return f"Give {and_joined(unmarked)} another name. Then {remake}" if unmarked and not arguments.given else remake
+
+
+def _remaking(journal: str, files: DebateFiles, verifications: Sequence[Verification]) -> str:
+    """The commands that make reports again: one for those that every debate has, and one for each other that is old."""
+    report, own = command("report", journal), {files.report, files.html}
+    old = [f"`{report} --to {shlex.quote(one.path)}`" for one in verifications if one.is_old and one.path not in own]
+    needs_own = not old or any(one.path in own and one.state != "unchanged" for one in verifications)
+    commands = [*([f"`{report}`"] if needs_own else []), *old]
+    return f"{and_joined(commands)} {'makes' if len(commands) == 1 else 'make'} its reports again."
 
 
 def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[str, Any]:

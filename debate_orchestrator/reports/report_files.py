@@ -236,7 +236,7 @@ _TEXTS: dict[ReportState, str] = {
     "contradicts": "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
     "and given a new checksum, or reviewers' ballots that it includes were taken away.",
     "reviewed": "does not tell of the reviewers' ballots beside the journal now: they were filed or changed "
-    "since, or it was changed and given a new checksum. `debate report JOURNAL --to {name}` makes it anew.",
+    "since, or it was changed and given a new checksum.",
     "other version": "names this journal, and its checksum fits. It also names version {version}, and this is "
     f"{__version__}, which renders the journal differently. Only that version can tell whether it says what the "
     "journal says: anyone can give a report a new checksum.",
@@ -270,6 +270,11 @@ class Verification(NamedTuple):
         return self.state in ("reviewed", "other version")
 
     @property
+    def is_old(self) -> bool:
+        """Whether it is this journal's, as it was before the journal, or the ballots beside it, grew."""
+        return self.state in ("earlier", "reviewed")
+
+    @property
     def text(self) -> str:
         """The same for people."""
         if self.checksum is None:
@@ -283,7 +288,6 @@ class Verification(NamedTuple):
             named=plural(lines, "line"),
             head=self.checksum.last_hash[:16],
             now=self.journal_lines,
-            name=name_of(self.path),
         )
 
     @property

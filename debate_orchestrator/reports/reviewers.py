@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from pydantic import Field
+
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, mean, swing_winner
@@ -31,6 +33,8 @@ class ReviewReason(Part):
     """The name that they sign with."""
     why: str
     """In their own words."""
+    vote: str = Field(exclude=True)
+    """The winner, or the label, that it is the reason for, in words."""
 
 
 class ReviewerReport(Part):
@@ -93,7 +97,12 @@ def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerR
         agreement=tuple(_agreement(debate, reviews, panel_winner)) if reviews else (),
         swing=tuple(_swing(debate, voted_twice, minds_gained, by_swing)) if voted_twice else (),
         reasons=tuple(
-            ReviewReason(reviewer=without_quotation_marks(review.reviewer), why=review.why) for review in reviews
+            ReviewReason(
+                reviewer=without_quotation_marks(review.reviewer),
+                why=review.why,
+                vote=winner_word(named_by(review.final)),
+            )
+            for review in reviews
         ),
         left_out=gathered.left_out,
     )

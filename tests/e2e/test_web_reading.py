@@ -39,9 +39,9 @@ def test_a_review_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # 
         phone.wait_for_url("**as=Ada*")
         looked_at(phone)
         phone.set_viewport_size({"width": PHONE, "height": 844})
-        phone.get_by_label("Why did that side win").fill("It answered the other.")
+        phone.get_by_label("What decided it").fill("It answered the other.")
         phone.reload()
-        assert phone.get_by_label("Why did that side win").input_value() == "It answered the other."
+        assert phone.get_by_label("What decided it").input_value() == "It answered the other."
         phone.get_by_role("button", name="Hand in the ballot").click()
         missing = phone.get_by_text("Some of it is missing")
         missing.wait_for()
