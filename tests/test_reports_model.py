@@ -121,6 +121,8 @@ def test_a_change_of_cast_is_told() -> None:
     said = build_report(entries(events)).provenance
 
     assert "Reassigned on the way: Researcher A was x, then y, then one, which has taken no turn." in said
+    events[events.index(spoke[-1])] = spoke[-1].model_copy(update={"reply": replies[0]})
+    assert any("A was x, then y, then x, then one" in text for text in build_report(entries(events)).provenance)
     assert "Researcher A: y; Researcher B: two; Judge: three." in said
     assert not any("Researcher B was" in one for one in said)
 

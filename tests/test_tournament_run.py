@@ -331,22 +331,24 @@ def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
 
 
 def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
-    """A conversation counts with the votes of its first judging by models; later judgings are repeats."""
+    """A conversation counts with the votes of its first judging by models; those of stand-ins and later ones are
+    repeats."""
     Path("x").mkdir()
     first = opened_event(rounds=1, cast={"a": ("one",), "b": ("two",)})
     opened = first.model_copy(update={"format": loader.load("conversation")})
     speeches = [_by(spec, event) for spec, event in zip(("one", "two"), _speeches(opened), strict=True)]
     write_journal(Path("x/c.journal.jsonl"), [opened, *speeches])
-    for name in ("first", "again"):  # the order of time is not that of their names
+    # the order of time is not that of their names
+    for file, judge, winner in (("2", "rehearse:m", "a"), ("1", "first", "b"), ("0", "second", "b")):
         source = "x/c.journal.jsonl"
-        judging, spoken = rejudge.opened_from_journal(read(source).entries, source, (name,))
-        state, _ = play(fold([judging, *spoken]), {"final.verdict.judge": {"winner": "b"}})
+        judging, spoken = rejudge.opened_from_journal(read(source).entries, source, (judge,))
+        state, _ = play(fold([judging, *spoken]), {"final.verdict.judge": {"winner": winner}})
         ballots = [event for event in state.replies.values() if event.turn_id.endswith(".judge")]
-        write_journal(Path(f"x/{name}.journal.jsonl"), [judging, *spoken, *(_by(name, event) for event in ballots)])
+        write_journal(Path(f"x/{file}.journal.jsonl"), [judging, *spoken, *(_by(judge, event) for event in ballots)])
     rows = read_rows("x")
 
     assert [(row.pro, row.con, row.winner) for row in rows.debates] == [("one", "two", "con")]
-    assert {(row.judge, row.repeat) for row in rows.ballots} == {("first", 0), ("again", 1)}
+    assert {(row.judge, row.repeat) for row in rows.ballots} == {("stand-in for m", 1), ("first", 0), ("second", 2)}
 
 
 def _speeches(opened: Opened) -> list[Spoke]:

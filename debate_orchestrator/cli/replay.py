@@ -18,6 +18,7 @@ from debate_orchestrator.core.visible_text import quote_findings, with_quotation
 from debate_orchestrator.reports import report_files, wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import report_of, summary_line
+from debate_orchestrator.reports.provenance import rehearsed_seats
 from debate_orchestrator.setup.answers import number
 from debate_orchestrator.storage.journal import is_being_written, read
 from debate_orchestrator.storage.journal_lines import stored_state
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         debate = stored_state(arguments.journal, read(arguments.journal).events)
         if debate.due:
             next_step(f"`{wording.next_command(debate, arguments.journal)}` continues it.")
-        elif any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))):
+        elif rehearsed_seats(debate):
             next_step(f"`{command('answers --from', arguments.journal)}` prints the answers of the real debate.")
         else:
             next_step(f"`{command('judge', arguments.journal)}` judges it again.")

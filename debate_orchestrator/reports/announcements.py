@@ -15,7 +15,7 @@ from debate_orchestrator.core.verdict import Vote, decided_votes
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.decision_brief import recommendation
-from debate_orchestrator.reports.provenance import only_stand_ins_judged, rehearsed_in_part, stand_ins
+from debate_orchestrator.reports.provenance import is_whole_rehearsal, only_stand_ins_judged, rehearsed_seats
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
@@ -116,8 +116,9 @@ class Announcer:
 
 
 def _announce_rehearsal(debate: DebateState) -> Iterator[Announcement]:
-    if names := stand_ins(debate, debate.opened.cast):
-        kind = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "Rehearsal"
+    if seats := rehearsed_seats(debate):
+        kind = "Rehearsal" if is_whole_rehearsal(debate) else "Rehearsed in part"
+        names = map(debate.format.name_of, seats)
         text = f"{kind}: stand-ins speak for {', '.join(names)}, and what they say means nothing."
         yield Announcement("rehearsal", text, "warning")
 

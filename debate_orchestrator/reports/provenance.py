@@ -221,11 +221,6 @@ def _occupants(debate: DebateState) -> dict[str, tuple[str, ...]]:
     return occupants
 
 
-def rehearsed_in_part(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether people, agents, models or programs are beside stand-ins in this cast."""
-    return _has_both_kinds(_specs(debate, cast).values())
-
-
 def _has_both_kinds(of: Iterable[str]) -> bool:
     """Whether stand-ins, and people, agents, models or programs, are among these specs."""
     specs = set(of)
@@ -238,12 +233,6 @@ def only_stand_ins_judged(debate: DebateState) -> bool:
     ballots = tally.final_ballots(debate)
     judges = [ballot.reply.spec for ballot in ballots] if ballots else debate.cast.get(JUDGE, ())
     return bool(judges) and all(map(model_spec.is_stand_in, judges))
-
-
-def stand_ins(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """The names of the seats that a stand-in fills in a cast of this debate."""
-    seats = _specs(debate, cast).items()
-    return [debate.format.name_of(seat) for seat, spec in seats if model_spec.is_stand_in(spec)]
 
 
 def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
@@ -261,8 +250,12 @@ def _seats(role: str, specs: Sequence[str]) -> tuple[str, ...]:
 
 
 def speakers_by_seat(debate: DebateState) -> dict[str, tuple[str, ...]]:
-    """Seat to the model specs that took its turns, each once, in the order in which they came."""
-    return _by_seat(debate, lambda reply: (reply.spec,))
+    """Seat to the model specs that took its turns, in order: one that got the seat back is there twice."""
+    specs: dict[str, list[str]] = {}
+    for turn in schedule.turns_taken(debate):
+        if (spec := debate.reply(turn).spec) and specs.setdefault(turn.seat, [])[-1:] != [spec]:
+            specs[turn.seat].append(spec)
+    return {seat: tuple(seat_specs) for seat, seat_specs in specs.items()}
 
 
 def speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
