@@ -54,7 +54,9 @@ SAID = (
         "Researcher AB",
     ),
     *("Pro", "CON", "pros", "Ann Lee", "Ann", "ANN LEE", "Bob", "Bob's", "C++ (x)", "Dr. Ω-2", "anna", "Anna", "Ben"),
-    *("R1", "R2", "_", "R1-R2", "LEFT SIDE", "RIGHT", "LEFT"),
+    *("R1", "R2", "_", "R1-R2", "LEFT SIDE", "RIGHT", "LEFT", "R3", "r1"),
+    *("`", "```", "~~~", "https://x.org/", ".com/", "/", "@", "|", "(", "=", " says", "'s", ",", " and "),
+    *("model ", "an ", " = 0.9", "John ", "C", "P(", " model", " Smith", ". ", "<v_quote>", "</v_quote>"),
     *("A", "B", "a", "b", "[R1 - ", "[R2 - ROUND 1 - OPENING]", "[X - Y]", "[ANN - END]", "[(1 - Z]", "2.rebuttal.a"),
     *(
         "1.opening.b", "final.verdict.judge-1", "start.plan.b", "1.opening.a.b", "1.2.x.a", " ", "\n", ".", "-",
@@ -74,7 +76,14 @@ OTHERS_NAMES = [
     ("what a researcher a listener believes says", "what a researcher a listener believes says"),
     ("Researcher\nB and Researcher\u00a0A", "Researcher\nA and Researcher\u00a0B"),
     ("**Researcher A**, (Researcher B)", "**Researcher B**, (Researcher A)"),
-    ("see 1.opening.a and 2.rebuttal.b.", "see 1.opening.b and 2.rebuttal.a."),
+    ("see 1.opening.a and 2.Rebuttal.B.", "see 1.opening.b and 2.Rebuttal.A."),
+    (
+        "`1.opening.a` of `Researcher A`, [R1 - X](https://x.org/A)",
+        "`1.opening.b` of `Researcher B`, [R2 - X](https://x.org/A)",
+    ),
+    ("The R1 argument: R2 = 0.91, as R1 says.", "The R2 argument: R2 = 0.91, as R2 says."),
+    ("On this question A concedes; see plan B, A: 7.5, B: 6", "On this question B concedes; see plan B, B: 7.5, A: 6"),
+    ("|A|B| for **A** and the A side, in its answer A", "|B|A| for **B** and the B side, in its answer B"),
     ("start.plan.a, final.closing.b", "start.plan.b, final.closing.a"),
     ("[R1 - ROUND 1 - OPENING]", "[R2 - ROUND 1 - OPENING]"),
     ("A's support for it; B’s is none.", "B's support for it; A’s is none."),
@@ -100,7 +109,13 @@ UNNAMED = [
     "Researcher\n\nA new day", "It is so. A broker adds one rule.", "A shared queue", "A. First\nB. Second",
     "1.opening.c", "1.opening.judge", "version 1.2.b", "DeepSeek-R1", "R1.5", "R10", "R3",
     "best_R1_so_far", "plan_A is", "x.R1",
-    "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1", "1.Opening.A",
+    "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1",
+    "The fit is good: R2 = 0.91.", "an adjusted R2 of .91", "R2 was 0.91, R1: 0.8", "the R2 value is low",
+    "See https://deepseek.com/R1, x.org/A and x.org/1.opening.a?by=B.", "the file R1.csv", "deepseek-ai/R1",
+    "the model R1 is cheap", "DeepSeek R1 is open. R1 costs little.", "DeepSeek's R1", "R1-Zero", "The Canon R1 sells.",
+    "R1, R2 and R3 are met", "`R1 = load(A)`", "```\nMOV R1, R2\n```", "~~~\nA = Researcher\n", "$A$ and A@x.org",
+    "groups A and B", "A, B and C are out", "John A. Smith", "as A. Smith (2020) shows", "She got an A.",
+    "straight A's", "memory B cells", "P(A|B)", "A = 5, B = 7", "hepatitis B is rare", "in A minor",
 ]  # fmt: skip
 
 
