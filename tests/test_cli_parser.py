@@ -53,6 +53,7 @@ def test_a_new_verb_is_a_module_and_a_line(debate: Run, monkeypatch: pytest.Monk
             "unknown flag --judgge, did you mean --judge?; unknown flag --max-csot=2, did you mean --max-cost?; "
             "unknown flag --zzz",
         ),
+        (["run", "--x", "--max_cost=2"], "unknown flag --x; unknown flag --max_cost=2, did you mean --max-cost?"),
         (["report", "x", "y"], "y is one argument too many"),
         (
             ["run", "Should", "we", "move", "--rehearse"],

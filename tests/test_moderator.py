@@ -99,6 +99,7 @@ def test_a_reply_that_will_not_do_is_asked_for_again(debate: Run, server: Server
     ran = debate("run", *SETUP, "--output=other.md")
     assert ran.code == 4
     assert "2 replies" in ran.err and "--position-a" in ran.err
+    assert ran.err.count("Try: ") == 1, "what the model may try is no advice to the user"
     assert not Path("other.journal.jsonl").exists()
 
 

@@ -162,7 +162,9 @@ def test_a_question_that_is_not_yes_or_no() -> None:
     """In a rehearsal it gets filler for positions; where a person speaks, it is said how to give them."""
     given = settled(topic="Which CI should we use?", positions="auto", cast={"a": "rehearse", "b": "rehearse"})
     asked = asyncio.run(start.opened_with_positions(start.as_rehearsal(given))).settings
-    assert asked.positions == {side: f'An answer of {side.upper()} to "Which CI should we use?"' for side in "ab"}
+    assert asked.positions == {
+        side: f'Placeholder for an answer of {side.upper()} to "Which CI should we use?"' for side in "ab"
+    }
 
     person = given.model_copy(update={"cast": {"a": ("human",), "b": ("rehearse",), "judge": ("rehearse",)}})
     with pytest.raises(BadSettings, match=r"`positions:` in the answers file\.$"):

@@ -70,6 +70,16 @@ class TestOrder:
         assert "Write the positions yourself." in held.text and "An answer is needed here." in held.text
         assert held.state.answers["positions"] == {"a": "It belongs there.", "b": "It does not."}
 
+    def test_placeholders_of_a_rehearsal_are_no_answers(self, here: Path) -> None:
+        """They are called placeholders, are not offered to be kept, and are dropped where models are to speak."""
+        held = run_setup("Which topping?", "rehearse", "edit", "", "edit", "Salt.", "Pepper.", "yes", "", "yes")
+        assert "These are placeholders" in held.text and "An answer is needed here." in held.text
+        assert held.state.answers["positions"] == {"a": "Salt.", "b": "Pepper."}
+
+        people = ("seats", "human", "human", "human", "no", "")
+        held = run_setup("Which topping?", "rehearse", "yes", "", "more", "cast", *people, "Salt.", "Pepper.", "yes")
+        assert held.state.answers["positions"] == {"a": "Salt.", "b": "Pepper."}
+
     def test_help_is_a_question_mark_away(self, here: Path) -> None:
         """A question mark tells what the question means, then the keys, and the question is put again."""
         held = run_setup("?", *SETUP)

@@ -125,14 +125,14 @@ def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
     if isinstance(event, Rejected) and rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn_id)):
         return f"  {event.turn_id}: the reply was rejected: it is not what was asked for."
     if isinstance(event, Rejected):
-        return f"  {event.turn_id}: the reply was rejected: {' '.join(event.problems)}"
+        return f"  {event.turn_id}: the reply was rejected: {wording.problems_text(event)}"
     retry = "" if event.wait is None else f" Retried in {event.wait:.0f} s."
     return f"  {event.turn_id}: {event.problem}{retry}"
 
 
 def _size(text: str, reply: Reply, seconds: float, total_cost: float) -> str:
     """The length of a reply without its private reasoning, what it took, and the model."""
-    words = f"{sanitize.count_words(text):,} words" if text.strip() else "no word"
+    words = plural(sanitize.count_words(text), "word") if text.strip() else "no word"
     money = f", ${reply.cost:.4f} (${total_cost:.4f} so far)" if reply.cost else ""
     return f"{words}{money}, {seconds:.1f} s, {model_spec.public_name(reply.spec)}"
 

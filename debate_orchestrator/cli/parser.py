@@ -213,6 +213,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _suggestion(word: str, names: Iterable[str]) -> str:
-    """The name that was probably meant, as a question; empty if none is near."""
-    matches = difflib.get_close_matches(word, list(names), 1)
-    return f", did you mean {matches[0]}?" if matches else ""
+    """The name that was probably meant, as a question; empty if none is near. Dashes do not count: otherwise `--x`
+    would be like `--a`."""
+    letters = {name.replace("-", ""): name for name in names}
+    matches = difflib.get_close_matches(word.replace("-", "").replace("_", ""), letters, 1)
+    return f", did you mean {letters[matches[0]]}?" if matches else ""

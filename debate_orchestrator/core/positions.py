@@ -39,6 +39,7 @@ _CHOICE = re.compile(r"\b(?:or|vs|versus|whether)\b", re.IGNORECASE)
 """Words of a topic that names several options."""
 _OR_NOT = re.compile(r",? or not ?\??\Z", re.IGNORECASE)
 _NO_MODEL = (model_spec.REHEARSE, model_spec.HOST, model_spec.FETCH, model_spec.OFFLINE)
+_PLACEHOLDER = "Placeholder for an answer"
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
@@ -84,7 +85,7 @@ def _subject_and_predicate(topic: str) -> tuple[str, str] | None:
 
 
 def positions_for_transcript(topic: str, sides: Sequence[str]) -> dict[str, str]:
-    """Side to its position in a debate that was held elsewhere, or that means nothing: plain ones, else "an answer",
+    """Side to its position in a debate that was held elsewhere: plain ones, else "an answer",
     since the option that a side argued for is not known."""
     return plain_positions(topic, sides) or {
         side: f'An answer of {side.upper()} to "{one_line(topic)}"' for side in sides
@@ -126,5 +127,13 @@ def positions_or_model(
 
 
 def positions_without_model(topic: str, sides: Iterable[str], *, rehearsal: bool) -> dict[str, str]:
-    """Side to its plain position; a `rehearsal`, in which positions mean nothing, always has some."""
-    return positions_for_transcript(topic, tuple(sides)) if rehearsal else plain_positions(topic, sides)
+    """Side to its plain position; in a `rehearsal`, in which positions mean nothing, to a placeholder if there is
+    none."""
+    sides = tuple(sides)
+    placeholders = {side: f'{_PLACEHOLDER} of {side.upper()} to "{one_line(topic)}"' for side in sides}
+    return plain_positions(topic, sides) or (placeholders if rehearsal else {})
+
+
+def is_placeholder(position: str) -> bool:
+    """Whether a position only stands for one in a rehearsal."""
+    return position.startswith(_PLACEHOLDER)

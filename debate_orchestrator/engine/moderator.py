@@ -32,6 +32,7 @@ from debate_orchestrator.util.errors import (
     Paused,
     ProviderFailed,
     TransientError,
+    without_hint,
 )
 from debate_orchestrator.util.messages import Notify
 from debate_orchestrator.util.numbers import plural
@@ -120,7 +121,7 @@ async def propose(
                 except (BadReply, BadSettings) as error:
                     if attempt == _ATTEMPTS or limits.stop.is_set():
                         summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
-                        raise ProviderFailed([*error.problems, summary]) from error
+                        raise ProviderFailed([*map(without_hint, error.problems), summary]) from error
     finally:
         try:
             await provider.close()

@@ -38,6 +38,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     ReplyPending,
     TransientError,
+    without_hint,
 )
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
@@ -305,10 +306,11 @@ class _TurnRun:
 
 
 def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:
+    problems = [*map(without_hint, event.problems)]
     if not turn.judging:
-        return ProviderFailed(event.problems)
+        return ProviderFailed(problems)
     problem = f"{turn.id}: none of the judge's {STRUCTURED_ATTEMPTS} replies can be used, so the debate stops here."
-    return Paused([*event.problems, problem], hint="resume the debate to ask again, or with another judge")
+    return Paused([*problems, problem], hint="resume the debate to ask again, or with another judge")
 
 
 def record_event(

@@ -180,6 +180,7 @@ def _only_private_reasoning(where: str, tag: str = "") -> BadReply:
 
 def parse_structured(where: str, text: str) -> Any:
     """The JSON object in a reply. Raises BadReply if there is none that can be read without a guess."""
+    _check_text(where, text)
     return _find_object(where, text, None)[0]
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from debate_orchestrator.core import rapporteur, schedule
-from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked
+from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked, Rejected
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict, Vote, decided_votes
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import without_hint
 from debate_orchestrator.util.messages import and_joined, command
 from debate_orchestrator.util.numbers import decimals, percent, plural
 from debate_orchestrator.util.sanitize import count_words, one_line
@@ -220,8 +221,14 @@ def missing_reply_text(debate: DebateState, turn: Turn) -> str:
     text = f"No {turn.phase.title.lower()}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
     if rapporteur.is_hidden_advice(debate, turn):
         return f"{text}."
-    why, _, _ = one_line(rejected[-1].problems[0].removeprefix(f"{turn.id}: ")).partition(" Try: ")
+    why = one_line(problems_text(rejected[-1], only_first=True))
     return f"{text} ({why.rstrip('.')})."
+
+
+def problems_text(event: Rejected, *, only_first: bool = False) -> str:
+    """Why a reply was rejected, without its turn and without what its writer is to try."""
+    problems = event.problems[:1] if only_first else event.problems
+    return " ".join(without_hint(problem.removeprefix(f"{event.turn_id}: ")) for problem in problems)
 
 
 def floor_sentences(debate: DebateState) -> Iterator[str]:

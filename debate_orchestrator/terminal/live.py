@@ -392,5 +392,5 @@ def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *,
     if isinstance(event, events.CallFailed):
         return event.problem + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
     if not ballots_hidden:
-        return f"a reply that can't be taken: {' '.join(event.problems)}"
+        return f"a reply that can't be taken: {wording.problems_text(event)}"
     return "a reply that can't be taken." + ("" if event.turn_id in debate.replies else " It is asked for again.")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from debate_orchestrator.core.positions import positions_without_model
+from debate_orchestrator.core.positions import is_placeholder, positions_without_model
 from debate_orchestrator.core.settings import MODERATOR, Settings, seats_of_cast
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup.answers import cast_of, rapporteur_note, seats_needed, typed_text
@@ -25,6 +25,8 @@ from debate_orchestrator.setup.state import (
     new_file,
     newest_unfinished,
     with_answers,
+    with_progress,
+    without_answers,
 )
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
@@ -209,7 +211,8 @@ class SetupConversation(SetupBase):
             self.state = self.setup_questions.answer(self.state, "positions", "own")
             return
         self.state = with_answers(self.state, "default", positions=positions)
-        self.prompter.show("", self.texts.messages["plain"])
+        message = "placeholders" if any(map(is_placeholder, positions.values())) else "plain"
+        self.prompter.show("", self.texts.messages[message])
 
     def _plain_positions(self) -> dict[str, str]:
         """The positions on the topic that are made without a model; empty if the person has to word them."""
@@ -240,6 +243,8 @@ class SetupConversation(SetupBase):
             cast = CastQuestions(self).choose()
             cast |= {MODERATOR: current_cast[MODERATOR]} if MODERATOR in current_cast else {}
         self.state = with_answers(self.state, "user", cast=cast)
+        if not self.rehearses and any(map(is_placeholder, self.state.answers.get("positions", {}).values())):
+            self.state = with_progress(without_answers(self.state, "positions"), positions=None, positions_ok=False)
 
     def _ask(self, key: str) -> None:
         ask = self.setup_questions.question(self.state, key)

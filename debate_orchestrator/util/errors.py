@@ -51,6 +51,11 @@ def with_hint(problem: str, hint: str) -> str:
     return f"{problem} Try: {hint.removesuffix('.')}." if hint else problem
 
 
+def without_hint(problem: str) -> str:
+    """A problem of a reply without what to try, which is for the writer of the reply."""
+    return problem.partition(" Try: ")[0]
+
+
 def blank_problem(names: Collection[str], where: str = "", or_else: str = "") -> str:
     """The problem of fields that were left blank, all in one sentence."""
     are, them = ("this is", "it") if len(names) == 1 else ("these are", "them")
