@@ -1,8 +1,9 @@
 """Looks for quotes in a text, word for word.
 
 Quote and text are brought into one form. Only typography may differ: white space, the kinds of quotation marks,
-apostrophes and dashes, emphasis in pairs, unseen characters, raised and lowered digits, ligatures, letters that Unicode
-encodes twice, and the case of the first letter. Everything else is compared as it is, with its case and punctuation.
+apostrophes and dashes, emphasis in pairs, unseen characters, superscript and subscript digits, ligatures, letters that
+Unicode encodes twice, and the case of the first letter. Everything else is compared as it is, with its case and
+punctuation.
 
 A line ends a paragraph or an item of a list. A quote continues after one only where a sentence ends. A blank line ends
 a heading or a cell, and no quote continues after it.
@@ -27,8 +28,8 @@ UNSPACED_SCRIPTS = (
     "\u17dc-\u17df\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 """Scripts that set no spaces between words, without their digits."""
-RAISED, LOWERED = "^", "\u02c5"
-"""The characters written before raised and lowered letters and digits."""
+SUPERSCRIPT, SUBSCRIPT = "^", "\u02c5"
+"""The signs written before superscript and subscript letters and digits."""
 MAX_PLACES = 1_000
 """Places of a part of a quote at which it is checked whether all of it is there."""
 _TYPOGRAPHY = str.maketrans(
@@ -38,8 +39,10 @@ _TYPOGRAPHY = str.maketrans(
     | {"\u2015": "\u2014", "\u2026": "...", "\u2044": "/", "\u05f3": "'", "\u05f4": '"'}
     | {chr(code): normalize_unicode(chr(code), "NFKC") for code in range(0xFB00, 0xFB07)}
 )
-_RAISED = re.compile("(?:(?<=\\S) (?=[\u00b2\u00b3\u00b9\u2070-\u207f]+(?!\\w)))?[\u00b2\u00b3\u00b9\u2070-\u207f]+")
-_LOWERED = re.compile("[\u2080-\u208e\u2090-\u209c]+")
+_SUPERSCRIPTS = re.compile(
+    "(?:(?<=\\S) (?=[\u00b2\u00b3\u00b9\u2070-\u207f]+(?!\\w)))?[\u00b2\u00b3\u00b9\u2070-\u207f]+"
+)
+_SUBSCRIPTS = re.compile("[\u2080-\u208e\u2090-\u209c]+")
 FOOTNOTE_NUMBERS = r"\d{1,3}(?: ?[,;\u2013-] ?\d{1,3})*"
 """The number of a footnote, or those of several."""
 _FOOTNOTES = re.compile(
@@ -54,7 +57,7 @@ _MAY_HAVE_EXPONENT = re.compile(
     r"(?:\d[\"')\]]*[.,;:!?]?[\"')\]]*|[)}|^*\u02c5\u2032]|"
     r"(?<![^\W\d_'])(?:[kcdmn\u00b5\u03bc]?m|ft|yd|mi|in|sec|ha|kg|mol|sin|cos|tan|log|ln|exp|(?![aAI])[A-Za-z\u0370-\u03ff])\.?)\Z"
 )
-"""The text that a number in brackets may be a raised part of."""
+"""The text that a number in brackets may be an exponent of."""
 _YEAR = re.compile(r"(?<![\d.,])[12]\d{3}[\"')]*[.,;:]?[\"')]*\Z")
 _UNIT = re.compile(r"\w*met(?:er|re)s?|miles?|foot|feet|yards?|inch(?:es)?|hours?|seconds?", re.IGNORECASE)
 _EMPHASIS = re.compile(r"(?<![\w*_`])([*_]{1,3}|`)(?=[^\W\d_][^\s\d*_`])([^*_`\n]*[^\s\d*_`(\[]{2})\1(?![\w*_`])")
@@ -158,8 +161,8 @@ def _are_rows(line: str, other: str) -> bool:
 def comparable(text: str) -> str:
     """A text whose lines are blocks, in the form in which texts are compared."""
     text = normalize_unicode(UNSEEN.sub("", text), "NFC").translate(_TYPOGRAPHY)
-    text = _RAISED.sub(lambda run: _small(run, RAISED), text)
-    text = _LOWERED.sub(lambda run: _small(run, LOWERED), text)
+    text = _SUPERSCRIPTS.sub(lambda run: _on_line(run, SUPERSCRIPT), text)
+    text = _SUBSCRIPTS.sub(lambda run: _on_line(run, SUBSCRIPT), text)
     text = "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
     text = _DASHES.sub("\u2014", _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", text)))
     text = text.replace(" \u2014 ", " - ").replace(" -- ", " - ")
@@ -167,11 +170,11 @@ def comparable(text: str) -> str:
     return _BLANK_ALONE.sub("", text)
 
 
-def _small(run: re.Match[str], sign: str) -> str:
-    """Raised or lowered characters as they are written on a line."""
+def _on_line(run: re.Match[str], sign: str) -> str:
+    """Superscript or subscript characters as they are written on a line."""
     plain = normalize_unicode(run[0].strip()).translate(_TYPOGRAPHY)
     before, behind = run.string[max(0, run.start() - 1) : run.start()], run.string[run.end() : run.end() + 1]
-    if sign == LOWERED and before.isalpha() and plain.isdecimal() and not behind.isdigit():
+    if sign == SUBSCRIPT and before.isalpha() and plain.isdecimal() and not behind.isdigit():
         return plain  # CO\u2082
     closed = behind.isalnum() or not re.fullmatch(r"[-+]?\w+", plain)
     return f"{sign}{plain}{sign if closed else ''}"
@@ -199,7 +202,7 @@ def without_footnotes(text: str) -> FootnotedText:
 
 
 def may_have_exponent(before: str) -> bool:
-    """Whether a number after a text may be a raised part of its end, as in "10[6]"."""
+    """Whether a number after a text may be an exponent of its end, as in "10[6]"."""
     return _MAY_HAVE_EXPONENT.search(before) is not None and _YEAR.search(before) is None
 
 

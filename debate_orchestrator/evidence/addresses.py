@@ -23,12 +23,12 @@ Allowed = Callable[[IP], bool]
 PORTS = frozenset({80, 443})
 MAX_LENGTH = 2_000
 """Characters a URL may have."""
-_USUAL = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 _AUTHORITY = re.compile(r"(?:\[[^\[\]]*\]|[^\[\]:]*)(?::\d*)?")
 """A host, in brackets if it has colons, and perhaps a port: nothing that a parser could leave out."""
 _NAME = re.compile(r"(?:(?!-)[a-z0-9_-]{1,63}(?<!-)\.)+(?![0-9]+\Z|0x)[a-z0-9-]{2,63}")
 """A host name. One that ends with a number is an IP address in an unusual form."""
-_INSIDE = {
+_PRIVATE_DOMAINS = {
     "arpa", "corp", "example", "home", "internal", "intranet", "invalid", "lan", "local", "localdomain", "localhost",
     "onion", "private", "test",
 }  # fmt: skip
@@ -49,7 +49,7 @@ class ParsedUrl(NamedTuple):
     def authority(self) -> str:
         """Host and port as the Host header has them."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _USUAL[self.scheme] else f"{host}:{self.port}"
+        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def origin(self) -> str:
@@ -68,13 +68,13 @@ def parse(url: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = Non
         port = parts.port
     except ValueError:
         raise Blocked("it is not well formed") from None
-    if parts.scheme not in _USUAL or not parts.hostname:
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         raise Blocked("it is not an http or https address")
     if "@" in parts.netloc:
         raise Blocked("it carries a user's name or password")
     if not _AUTHORITY.fullmatch(parts.netloc):
         raise Blocked("it is not well formed")
-    port = _USUAL[parts.scheme] if port is None else port
+    port = _DEFAULT_PORTS[parts.scheme] if port is None else port
     if port not in ports:
         raise Blocked(f"port {port} is not a port that pages are served on")
     host = _host(parts.hostname)
@@ -122,7 +122,7 @@ def _host(name: str) -> str:
             host = idna.encode(host, uts46=True, std3_rules=True).decode("ascii").lower()
         except UnicodeError:  # idna.IDNAError among them
             raise Blocked("its host is not well formed") from None
-    if "." not in host or host.rpartition(".")[2] in _INSIDE:
+    if "." not in host or host.rpartition(".")[2] in _PRIVATE_DOMAINS:
         raise Blocked("its host is a name inside a network, or none")
     if len(host) > 253 or not _NAME.fullmatch(host):
         raise Blocked("its host is not well formed")

@@ -110,8 +110,8 @@ async def get_response(
     address: ParsedUrl, accept: str, max_bytes: int, *, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext
 ) -> Response:
     """The response to a GET of `address`, whose host must be checked if it is an IP address. Raises Blocked as
-    `resolve`, and Unreachable if no server answers, or what comes is not HTTP, breaks off, is packed in a way that was
-    not asked for, or has a body of more than `max_bytes` bytes."""
+    `resolve`, and Unreachable if no server answers, or what comes is not HTTP, breaks off, is compressed in a way that
+    was not asked for, or has a body of more than `max_bytes` bytes."""
     connector = aiohttp.TCPConnector(
         resolver=_CheckedResolver(resolver, allowed), use_dns_cache=False, force_close=True, ssl=tls
     )
@@ -136,8 +136,8 @@ async def get_response(
 
 
 async def _body(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
-    packing = response.headers.get("Content-Encoding", "").strip().lower()
-    if packing not in ("", "identity", "gzip", "x-gzip"):
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip"):
         raise Unreachable("it came in a compression that was not asked for")
     body = bytearray()
     async for piece in response.content.iter_any():
@@ -145,7 +145,7 @@ async def _body(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
         if len(body) > max_bytes:
             break
     else:
-        if packing.endswith("gzip") and body:
+        if encoding.endswith("gzip") and body:
             unpack = zlib.decompressobj(16 + zlib.MAX_WBITS)
             try:
                 body = bytearray(unpack.decompress(bytes(body), max_bytes + 1))

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.verbatim import (
     FOOTNOTE_NUMBERS,
-    LOWERED,
-    RAISED,
+    SUBSCRIPT,
+    SUPERSCRIPT,
     is_before_footnote,
     may_have_exponent,
     paragraphs,
@@ -65,7 +65,7 @@ _CODE = {"code", "kbd", "samp", "tt", *_PREFORMATTED}
 _INDEX = re.compile(rf"(?<=[^\W\d_])\[(?=(?:{FOOTNOTE_NUMBERS}|[abc])\])")
 """A bracket of code right after a word, which begins no footnote."""
 _BORDER = "\u00a6"
-"""Between what a page may draw apart: an element that begins or ends between figures may raise one of them."""
+"""Between what a page may draw apart: an element that begins or ends between figures may make one an exponent."""
 _CELL_BORDER = "\f"
 _UNKNOWN = "\x00"
 """The border of an element that is neither. It may be drawn within a word; elsewhere a block begins or ends there."""
@@ -85,10 +85,10 @@ _SYMBOL_FONT = re.compile(
     r"(?:.*\d\S*\s)?\s*[\"']?(?:symbol|wingdings(?: [23])?|webdings|zapf ?dingbats)[\"']?\s*(?:,|\Z)"
 )
 """The value of `font-family` or `font` that draws letters as other signs."""
-_GLUED = re.compile("(?:\\w|[^\\W\\d_][.,;:!?\"')\u201d\u2019\u00bb]+)\\Z")
-"""The end of a text that a number behind it is directly behind."""
-_ON_LINE = ("", "baseline", "middle", "inherit", "initial", "unset", "revert", "revert-layer")
-"""Values of `vertical-align` that raise and lower nothing."""
+_ENDS_IN_WORD = re.compile("(?:\\w|[^\\W\\d_][.,;:!?\"')\u201d\u2019\u00bb]+)\\Z")
+"""A word or letter at the end of a text, perhaps with punctuation, directly before a number."""
+_ON_BASELINE = ("", "baseline", "middle", "inherit", "initial", "unset", "revert", "revert-layer")
+"""Values of `vertical-align` that make no superscript or subscript."""
 _MOVED = {"top", "bottom", "inset", "inset-block", "inset-block-start", "inset-block-end"}
 _ORDINALS = {"st", "nd", "rd", "th", "er", "re", "\u00e8re", "\u00e8me", "eme"}
 _STRUCK = {"del", "s", "strike"}
@@ -188,23 +188,23 @@ def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
     if stand_in := _stand_in(node, style):
         pieces.append(stand_in)
         return
-    is_small, before, after = tag in ("sup", "sub") or _raises(style), "", ""
-    if is_small or tag == "a":
+    is_shifted, before, after = tag in ("sup", "sub") or _shifts_baseline(style), "", ""
+    if is_shifted or tag == "a":
         preceding = "".join(piece[-30:] for piece in pieces[-20:]).translate(_WITHOUT_EDGES)
         preceding = re.split(rf"[\n{_CELL_BORDER}]", preceding)[-1]
         if preceding.strip() and (footnote := _linked_footnote(node, preceding)):
             _end_with_word(pieces, _BLANKS)
             pieces.append(footnote)
             return
-    if is_small:
-        before, after = _raised_marks(node, style, preceding)
-        _end_with_word(pieces, _BLANKS if before == RAISED else _BEGIN + _END)
+    if is_shifted:
+        before, after = _script_marks(node, style, preceding)
+        _end_with_word(pieces, _BLANKS if before == SUPERSCRIPT else _BEGIN + _END)
     elif tag == "a" and _links_to_place(node):
         before, after = _NUMBER_LINK, _NUMBER_LINK
     if tag in _STRUCK or any("line-through" in value for value in style.values()):
         before, after = f"[struck: {before}", f"{after}]"
-    begin, end = _borders(tag, {} if is_small else style)
-    if begin != _BEGIN or not (is_small or before):
+    begin, end = _borders(tag, {} if is_shifted else style)
+    if begin != _BEGIN or not (is_shifted or before):
         before, after = f"{begin}{before}", f"{after}{end}"
     begins_code = tag in _CODE and not is_preformatted
     begins_preformatted = tag in _PREFORMATTED and not is_preformatted
@@ -260,19 +260,24 @@ def _declarations(node: Any) -> dict[str, str]:
     return {name.strip(): re.sub(r"!\s*important", "", value).strip() for name, _, value in pairs}
 
 
-def _raises(style: dict[str, str]) -> bool:
+def _shifts_baseline(style: dict[str, str]) -> bool:
     """Whether a style draws text above or below the line."""
     moved = style.get("position", "static") != "static" and not style.keys().isdisjoint(_MOVED)
-    return style.get("vertical-align", "") not in _ON_LINE or moved or bool(style.keys() & {"transform", "translate"})
+    return (
+        style.get("vertical-align", "") not in _ON_BASELINE or moved or bool(style.keys() & {"transform", "translate"})
+    )
 
 
-def _raised_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str, str]:
-    """Separates raised or lowered text from its neighbours: 10² is not 102, and a footnote's number is not a digit."""
+def _script_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str, str]:
+    """Separates superscript or subscript from its neighbours: 10² is not 102,
+    and a footnote's number is not a digit."""
     text = node.text_content().strip()
-    lowered = node.tag == "sub" or style.get("vertical-align", "").startswith(("sub", "bottom", "text-bottom", "-"))
+    is_subscript = node.tag == "sub" or style.get("vertical-align", "").startswith(
+        ("sub", "bottom", "text-bottom", "-")
+    )
     if text.startswith("[") and text.endswith("]"):
-        return (LOWERED, "") if lowered else ("", "")
-    return _marks_of_small(text, LOWERED if lowered else RAISED, preceding, _behind(node))
+        return (SUBSCRIPT, "") if is_subscript else ("", "")
+    return _marks_around(text, SUBSCRIPT if is_subscript else SUPERSCRIPT, preceding, _behind(node))
 
 
 def _behind(node: Any) -> str:
@@ -281,41 +286,41 @@ def _behind(node: Any) -> str:
     return node.tail or ("" if following is None or following.tag not in _INLINE else following.text_content())
 
 
-def _marks_of_small(text: str, sign: str, preceding: str, behind: str) -> tuple[str, str]:
-    """The characters to write before and after raised or lowered text, so that 10\u00b2 is not read as 102. Raised
-    digits after a word and the punctuation that ends it are a footnote number and get brackets; after a figure they are
-    a part of it."""
+def _marks_around(text: str, sign: str, preceding: str, behind: str) -> tuple[str, str]:
+    """The characters to write before and after superscript or subscript, so that 10\u00b2 is not read as 102.
+    Superscript digits after a word and the punctuation that ends it are a footnote number and get brackets; after a
+    figure they are a part of it."""
     if not any(map(str.isalnum, text)):
         return "", ""
     touches, before = behind[:1].isalnum(), preceding[-1:]
-    if before.isspace() and preceding.strip() and sign == RAISED and text.isdecimal() and not touches:
+    if before.isspace() and preceding.strip() and sign == SUPERSCRIPT and text.isdecimal() and not touches:
         return sign, ""
     if not before or before.isspace() or unicodedata.category(before) in ("Ps", "Pi"):
         return "", " " if touches else ""
-    if sign == RAISED and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb" and preceding[-2:-1].isalpha():
+    if sign == SUPERSCRIPT and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb" and preceding[-2:-1].isalpha():
         return (sign, "") if may_have_exponent(preceding) and not touches else ("[", "]")
-    if sign == RAISED and before.isdigit() and text.lower() in _ORDINALS:
+    if sign == SUPERSCRIPT and before.isdigit() and text.lower() in _ORDINALS:
         return "", ""
-    if sign == LOWERED and before.isalpha() and text.isdecimal():
+    if sign == SUBSCRIPT and before.isalpha() and text.isdecimal():
         return "", sign if behind[:1].isdigit() else ""
     return sign, sign if touches or not re.fullmatch(r"[-+\u2212]?\w+", text) else ""
 
 
 def _linked_footnote(node: Any, preceding: str) -> str:
-    """The marker of a footnote whose numbers link within the page, raised or behind a word or figure; else empty."""
+    """The marker of a footnote whose numbers link within the page, in superscript or right after a word; else empty."""
     text, before = " ".join(node.text_content().split()), preceding.rstrip()
     label = re.fullmatch(rf"([\[(]?)({FOOTNOTE_NUMBERS})[\])]?", text)
     if label is None or not _links_to_place(node) or _behind(node)[:1].isalnum():
         return ""
-    is_glued = node.tag == "a" and node.find(".//sup") is None and _GLUED.search(preceding) is not None
-    if node.tag != "sup" and not is_glued:
+    follows_directly = node.tag == "a" and node.find(".//sup") is None and _ENDS_IN_WORD.search(preceding) is not None
+    if node.tag != "sup" and not follows_directly:
         return ""
-    may_be_exponent = label[1] != "[" and may_have_exponent(before) and not (is_glued and before[-1:].isdigit())
+    may_be_exponent = label[1] != "[" and may_have_exponent(before) and not (follows_directly and before[-1:].isdigit())
     return f"[{label[2]}]" if may_be_exponent else _footnote_marker(label[2], before)
 
 
 def _end_with_word(pieces: list[str], blanks: str) -> None:
-    """Drops what is blank at the end of a text, so that raised text comes right after its word."""
+    """Drops what is blank at the end of a text, so that a superscript comes right after its word."""
     while pieces and not pieces[-1].strip(blanks):
         pieces.pop()
     if pieces:

@@ -75,7 +75,7 @@ _CAST = "cast"
 RequireConsentToCalls = Callable[[Sequence[Risk]], None]
 """Returns if the person consents to these risks of a file; raises BadSettings otherwise."""
 Check = Callable[[SetupState], DebateFiles]
-"""Tells where a debate's files will lie. Raises DebateError, with everything, where it could not be opened."""
+"""Returns the paths of a debate's files. Raises DebateError, with every problem, if it could not be opened."""
 
 
 Cast = dict[str, Any]
@@ -150,14 +150,14 @@ class SetupBase:
         self.approved_models: set[str] = set()
         """The models that the person named here or consented to."""
         self.require_consent_to_calls: RequireConsentToCalls = _refuse_calls
-        self.take_up(SetupFile("", is_ours=True), SetupState())
+        self.continue_from(SetupFile("", is_ours=True), SetupState())
 
     @property
     def rehearses(self) -> bool:
         """Whether stand-ins take the seats of models."""
         return self.rehearse or model_spec.is_rehearsal(self.state.answers.get(_CAST, {}))
 
-    def take_up(self, setup_file: SetupFile, state: SetupState) -> None:
+    def continue_from(self, setup_file: SetupFile, state: SetupState) -> None:
         """Continues from a state. Raises BadSettings, with every problem, if an answer in it can't be taken."""
         format_name = format_of(state.answers, "")
         setup_questions = self._make_questions(format_name) if format_name else self._make_questions()

@@ -83,7 +83,7 @@ class SetupConversation(SetupBase):
         source = path or setup_file.path
         require_consent(source, self._answers_used(state), format_name, ())
         self.require_consent_to_calls = partial(require_consent, source, {}, None)
-        self.take_up(setup_file, state)
+        self.continue_from(setup_file, state)
         answers = {key: value for key, value in self.state.answers.items() if key not in ("insist", "output", _FORMAT)}
         if answers:
             lines = (
@@ -353,7 +353,7 @@ class SetupConversation(SetupBase):
             if seat in seats_of_cast(new_questions.format)
         }
         state, problems = new_questions.with_fitting_answers(self.state, self.setup_questions)
-        self.take_up(self.setup_file, with_answers(state, "user", format=name, cast=cast))
+        self.continue_from(self.setup_file, with_answers(state, "user", format=name, cast=cast))
         self.prompter.show(*problems)
 
     # The last confirmation

@@ -1,6 +1,6 @@
-"""Prepares a text for a search for secrets: characters that a reader passes over are left out, and escapes are read as
-they are and as what they mean, with the place in the text of each character; `EscapedKey` finds a key of whose
-characters some are escaped."""
+"""Prepares a text for a search for secrets: invisible characters are left out, and escapes are read both as
+written and decoded, with the place in the text of each character. `EscapedKey` finds a key some of whose characters are
+escaped."""
 
 from __future__ import annotations
 

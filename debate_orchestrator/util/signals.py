@@ -32,7 +32,7 @@ class Interrupts:
     first statement of an `except` block: Python handles no signal before it."""
 
     is_loading = False
-    """Set while modules are imported: some that are written in C make a panic of KeyboardInterrupt. Nothing can be lost
+    """Set while modules are imported: a KeyboardInterrupt crashes some extension modules. Nothing can be lost
     yet, so a signal ends the process."""
     is_ending = False
     _raised_at = -_REPEAT_SECONDS
