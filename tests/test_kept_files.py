@@ -14,7 +14,7 @@ from debate_orchestrator.evidence import check
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import filing
 from debate_orchestrator.setup import state as saving
-from debate_orchestrator.setup.state import SetupFile, SetupProgress, SetupState
+from debate_orchestrator.setup.state import SetupFile, SetupProgress, SetupState, with_answers
 from debate_orchestrator.storage import files
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.setup_base import RecentAnswers
@@ -122,12 +122,33 @@ def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
     """An answers file in which someone wrote comments is moved aside before it is written anew; one of ours is not."""
     said = list[str]()
     Path("mine.yaml").write_text("# my notes\nrounds: 2\n")
-    saving.save("mine.yaml", SETUP, said.append)
-    saving.save("mine.yaml", SETUP.model_copy(update={"answers": {"rounds": 3}}), said.append)
+    known = saving.save("mine.yaml", SETUP, Path("mine.yaml").read_bytes(), said.append)
+    saving.save("mine.yaml", SETUP.model_copy(update={"answers": {"rounds": 3}}), known, said.append)
 
     assert Path("mine.edited.yaml").read_text() == "# my notes\nrounds: 2\n"
     assert sorted(os.listdir()) == ["mine.edited.yaml", "mine.yaml"]
     assert len(said) == 1 and "kept as mine.edited.yaml" in said[0]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_answers_that_another_wrote_meanwhile_are_kept(debate: Run, here: Path, named: bool) -> None:
+    """What `ask` or a person wrote into the file of a conversation at the terminal is moved aside, not written over,
+    and it is said; nor is it deleted when the answers are moved beside the report."""
+    kept = saving.from_file("setup.yaml")[0] if named else saving.new_file()
+    kept.save(DRAFT)
+    kept.save(with_answers(DRAFT, "user", rounds=1))
+    assert debate("ask", kept.path, "strictness=strict").code == 0
+    theirs = Path(kept.path).read_text()
+    kept.save(DRAFT)
+    edited = kept.path.replace(".yaml", ".edited.yaml")
+    assert (Path(edited).read_text(), saving.load(kept.path).answers["rounds"]) == (theirs, 2)
+    assert len(kept.moved_files) == 1 and kept.moved_files[0].endswith(f"kept as {edited}.")
+
+    path, ours = kept.path, Path(kept.path).read_text()
+    changed = ours.replace("rounds: 2", "rounds: 4")
+    Path(path).write_text(changed)
+    kept.move_to_report(DRAFT, "report.md")
+    assert (Path(path).read_text(), Path("report.answers.yaml").read_text()) == (changed, ours)
 
 
 @pytest.mark.parametrize("verb", ["run", "open"])

@@ -157,7 +157,7 @@ def strangers_setup(**progress: Any) -> None:
     """A setup in this folder that only lacks the positions, which a model derives."""
     given = {"topic": "Tabs are better.", "cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-opus-5-5")}
     known = {"topics": ("Tabs are better.",), "topic_ok": True, "positions": "auto", **progress}
-    save(".debate-setup.yaml", SetupState(answers=given, progress=SetupProgress.model_construct(**known)))
+    save(".debate-setup.yaml", SetupState(answers=given, progress=SetupProgress.model_construct(**known)), b"")
 
 
 def test_the_setup_of_another_is_not_taken_up_by_enter(moderator: Moderator) -> None:

@@ -26,6 +26,7 @@ from debate_orchestrator.setup.state import (
     Ready,
     SetupQuestion,
     SetupState,
+    content_of,
     load,
     save,
     with_progress,
@@ -75,6 +76,7 @@ def ask(
 
     Raises BadSettings if the file holds an answer that can't be taken, or if its debate is open already and no new
     topic is given."""
+    known = content_of(path)
     state = _initial_state(path, has_consented, starts_anew="topic" in answers)
     state, problems = questions.with_checked_answers(state), list[str]()
     state = _with_free_output(state, has_consented, problems)
@@ -83,11 +85,13 @@ def ask(
     state, rejected_keys = _take_all(state, answers, questions, problems)
 
     def save_state(state: SetupState) -> None:
-        save(path, state, notify)
+        nonlocal known
+        known = save(path, state, known, notify)
 
     save_state(state)  # before the wait too, in which this call may be ended
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
         wait_for_replies([folder.turn_files(due.turn, "json")], wait)
+        known = content_of(path)
         state = questions.with_checked_answers(load(path))  # another call, or a person, may have changed the file
     state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, save_state)
     questions_to_ask = questions.questions_to_ask(state)

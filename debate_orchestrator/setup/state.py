@@ -21,9 +21,9 @@ from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, AnswerOrigin, li
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.setup.answers import AUTO, as_word, unknown_keys
-from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.files import encoded, write_bytes_atomic
 from debate_orchestrator.storage.journal import begins_like_one
-from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
+from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, read_regular, to_yaml
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.messages import Notify, command, ignore
 
@@ -75,16 +75,27 @@ def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, text) for name, text in texts if isinstance(text, str)]
 
 
-def save(path: str, state: SetupState, notify: Notify = ignore) -> None:
-    """Saves the conversation. A file that `save` did not write is moved aside, and `notify` gets a sentence."""
+def content_of(path: str) -> bytes:
+    """The bytes of an answers file; empty if there is none, or it can't be read."""
+    try:
+        return read_regular(path)
+    except OSError:
+        return b""
+
+
+def save(path: str, state: SetupState, known: bytes, notify: Notify = ignore) -> bytes:
+    """Saves the conversation, and returns what it wrote. `known` is the file's content when this conversation last read
+    or wrote it. A file with other content, or that `save` did not write, is moved aside, and `notify` gets a sentence.
+    """
     data = {
         **state.answers,
         "sources": dict(state.origins),
         "setup": state.progress.model_dump(mode="json", by_alias=True),
     }
-    text = _text(path, data)
-    if path_kept := write_atomic(path, text, is_ours=lambda content: _is_conversation(path, content)):
-        notify(f"{name_of(path)} was edited by hand: kept as {name_of(path_kept)}.")
+    content = encoded(path, _text(path, data))
+    if path_kept := write_bytes_atomic(path, content, is_ours=lambda old: old == known and _is_conversation(path, old)):
+        notify(f"{name_of(path)} was changed by hand or by another program: kept as {name_of(path_kept)}.")
+    return content
 
 
 def _text(path: str, data: Mapping[str, Any]) -> str:
@@ -226,8 +237,8 @@ ANSWERS = ".answers.yaml"
 
 
 class SetupFile:
-    def __init__(self, path: str, *, is_ours: bool):
-        self.path = path
+    def __init__(self, path: str, *, is_ours: bool, known: bytes = b""):
+        self.path, self._known = path, known
         self.is_ours = is_ours
         """Whether the conversation chose the file itself because no name was given."""
         self.save_problem = ""
@@ -238,7 +249,7 @@ class SetupFile:
     def save(self, state: SetupState) -> None:
         """Writes the answers so far; if that fails, `save_problem` says why, and the conversation continues."""
         try:
-            save(self.path, state, self.moved_files.append)
+            self._known = save(self.path, state, self._known, self.moved_files.append)
             self.saved, self.save_problem = True, ""
         except DebateError as error:
             self.save_problem = " ".join(error.problems)
@@ -260,9 +271,12 @@ class SetupFile:
         own_path = os.path.abspath(self.path)
         names = _numbered_paths(stem, ANSWERS)
         path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own_path)
-        save(path, state, self.moved_files.append)
-        if self.is_ours and self.saved and os.path.abspath(path) != os.path.abspath(self.path):
-            Path(self.path).unlink(missing_ok=True)
+        if os.path.abspath(path) == own_path:
+            save(path, state, self._known, self.moved_files.append)
+        else:
+            save(path, state, b"", self.moved_files.append)
+            if self.is_ours and self.saved and content_of(self.path) == self._known:
+                Path(self.path).unlink(missing_ok=True)
         self.path, self.is_ours, self.saved = path, False, True
         return path
 
@@ -282,8 +296,9 @@ def newest_unfinished() -> tuple[SetupFile, SetupState] | None:
     paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
         try:
+            known = content_of(str(path))
             if _holds_setup(str(path)):
-                setup_file = SetupFile(str(path), is_ours=True)
+                setup_file = SetupFile(str(path), is_ours=True, known=known)
                 setup_file.saved = True
                 return setup_file, load(str(path))
         except DebateError:
@@ -296,10 +311,10 @@ def from_file(path: str) -> tuple[SetupFile, SetupState]:
     and left as it is, and the answers are saved in another."""
     if not os.path.exists(path):
         return SetupFile(path, is_ours=False), SetupState()
-    state = load(path)
+    known, state = content_of(path), load(path)
     if not _holds_setup(path):
         return new_file(), state
-    setup_file = SetupFile(path, is_ours=_is_own(Path(path)))  # ours, even if the user names it
+    setup_file = SetupFile(path, is_ours=_is_own(Path(path)), known=known)  # ours, even if the user names it
     setup_file.saved = True
     return setup_file, state
 

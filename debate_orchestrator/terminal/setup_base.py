@@ -170,12 +170,14 @@ class SetupBase:
         return make_settings(answers, self.setup_questions.format, self.setup_questions.default_output)
 
     def save(self, state: SetupState | None = None) -> None:
-        """Keeps the answers so far; says so, once, where that can't be."""
+        """Keeps the answers so far; says so, once, where that can't be, and where the file was changed meanwhile."""
         self.state = state or self.state
         if not (self.state.progress.topics or self.state.answers or self.setup_file.saved):
             return
-        had_problem = self.setup_file.save_problem
+        had_problem, moved_count = self.setup_file.save_problem, len(self.setup_file.moved_files)
         self.setup_file.save(self.state)
+        if moved := self.setup_file.moved_files[moved_count:]:
+            self.prompter.show(*moved)
         if self.setup_file.save_problem and not had_problem:
             self.prompter.show(self.texts.messages["unsaved"].format(why=self.setup_file.save_problem))
 
