@@ -214,7 +214,8 @@ _ANNOUNCEMENT_FIELDS = {"round": ("round", "rounds"), "intervention": ("round",)
 
 
 def load(name_or_folder: str) -> Format:
-    """The format of that name or in that folder. One in a folder is checked first: BadFormat with every problem."""
+    """The format of that name or in that folder. One in a folder is checked first. Raises BadFormat with
+    every problem."""
     if loader.is_path(name_or_folder):
         problems = find_problems(name_or_folder)
         if problems:
@@ -223,10 +224,8 @@ def load(name_or_folder: str) -> Format:
 
 
 def find_problems(name_or_folder: str) -> list[str]:
-    """Every problem in a format, by file and line. Raises BadFormat if there is no such format;
-    BadFile if format.yaml is not YAML."""
-    # loads the reports, which showing a shipped format need not
-
+    """Every problem in a format, by file and line. Raises BadFormat if there is no such format, and BadFile if its
+    format.yaml is not YAML."""
     format_source = loader.read_source(name_or_folder)
     bundled_templates = loader.carried_templates(format_source)
     problems = [*format_source.problems, *_template_problems(format_source, bundled_templates)]

@@ -201,14 +201,13 @@ def _contents(report: ReportModel, *, was_judged: bool) -> Markup:
 
 
 class MarkdownWriter:
-    """Writes markdown for one report; `link` makes a turn's id a link to it. `quotes` are the tags of what was looked
-    up in the context files; quotation marks take their place."""
+    """The `sections.Writer` of markdown, for one report; `link` makes a turn's id a link to it. `quotes` are the
+    tags of what was looked up in the context files; quotation marks take their place."""
 
     def __init__(self, link: Callable[[str], str], quotes: Sequence[str] = ()):
         self._link, self._quotes = link, quotes
 
     def speech(self, text: str) -> Markup:
-        """A whole speech of a side."""
         return Markup(markup.quote_speech(with_quotation_marks(text, self._quotes)))
 
     def line(self, phrase: Phrase, *, in_table: bool = False) -> Markup:
@@ -242,7 +241,6 @@ class MarkdownWriter:
         return Markup("\n".join([f"|{headers}", below, *(f"| {row} |" for row in rows)]))
 
     def block(self, parts: Iterable[FieldPart]) -> Markup:
-        """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
         return Markup("\n\n".join(map(self._part, parts)))
 
     def _part(self, part: FieldPart) -> str:
@@ -256,15 +254,12 @@ class MarkdownWriter:
         return f"{title} {self.line(part.phrase)}"
 
     def items(self, phrases: Iterable[Phrase]) -> Markup:
-        """Lines as a list."""
         return Markup("\n".join(f"- {self.line(item)}" for item in phrases))
 
     def note(self, text: str) -> Markup:
-        """A sentence of the report's own."""
         return markdown_text(text)
 
     def field_items(self, parts: Iterable[FieldPart]) -> list[Markup]:
-        """The fields of a judge's reply, as the lines of a list."""
         lines = []
         for part in parts:
             title = f"- **{markup.literal(part.title)}:**"

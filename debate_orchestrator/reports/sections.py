@@ -58,13 +58,17 @@ class Writer(Protocol):
 
     def line(self, phrase: Phrase) -> str: ...
 
-    def block(self, parts: Iterable[FieldPart]) -> str: ...
+    def block(self, parts: Iterable[FieldPart]) -> str:
+        """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
 
-    def items(self, phrases: Iterable[Phrase]) -> str: ...
+    def items(self, phrases: Iterable[Phrase]) -> str:
+        """Lines as a list."""
 
-    def note(self, text: str) -> str: ...
+    def note(self, text: str) -> str:
+        """A sentence of the report's own."""
 
-    def field_items(self, parts: Iterable[FieldPart]) -> str | Sequence[str]: ...
+    def field_items(self, parts: Iterable[FieldPart]) -> str | Sequence[str]:
+        """The fields of a judge's reply, as the items of a list."""
 
 
 def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[str] = frozenset()) -> dict[str, Any]:

@@ -28,14 +28,13 @@ def anchor(turn_id: str) -> str:
 
 
 class HtmlWriter:
-    """Writes for one page, which has the turns in `places`: turn id to its round and its name there.
+    """The `sections.Writer` of one page, which has the turns in `places`: turn id to its round and its name there.
     `checked_tags` are those of quotes that were looked up; quotation marks take their place."""
 
     def __init__(self, places: Mapping[str, tuple[int, str]], checked_tags: Sequence[str] = ()):
         self._places, self._checked_tags = places, checked_tags
 
     def speech(self, text: str) -> Markup:
-        """A whole speech of a side."""
         return speech(with_quotation_marks(text, self._checked_tags))
 
     def line(self, phrase: Phrase) -> Markup:
@@ -128,7 +127,6 @@ class HtmlWriter:
         return Markup('<ul class="cards">\n{}</ul>').format(markup)
 
     def block(self, parts: Iterable[FieldPart]) -> Markup:
-        """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
         return Markup("\n").join(map(self._part, parts))
 
     def _part(self, part: FieldPart) -> Markup:
@@ -140,7 +138,6 @@ class HtmlWriter:
         return Markup("<{0}>{1}</{0}>").format(tag, self._field(part))
 
     def field_items(self, parts: Iterable[FieldPart]) -> Markup:
-        """The fields of a judge's reply, as the items of a list."""
         return Markup("\n").join(Markup("<li>{}</li>").format(self._field(part)) for part in parts)
 
     def _field(self, part: FieldPart) -> Markup:
@@ -148,11 +145,9 @@ class HtmlWriter:
         return title + (self.items(part.items) if part.kind == "list" else self.line(part.phrase))
 
     def note(self, text: str) -> Markup:
-        """A sentence of the report's own."""
         return Markup("<p>{}</p>").format(text)
 
     def items(self, phrases: Iterable[Phrase]) -> Markup:
-        """Lines as a list."""
         markup = Markup().join(Markup("<li>{}</li>").format(self.line(item)) for item in phrases)
         return Markup("<ul>{}</ul>").format(markup)
 
