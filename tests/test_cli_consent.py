@@ -99,7 +99,8 @@ def test_a_report_elsewhere(
     assert sorted(os.listdir()) == ["a.yaml", "link"]
 
 
-@pytest.mark.parametrize(("flags", "there"), [((), "notes.md"), (("--trust",), "notes.html")])
+@pytest.mark.parametrize("flags", [(), ("--trust",)])
+@pytest.mark.parametrize("there", ["notes.md", "notes.html"])
 def test_nothing_is_written_over(debate: Run, flags: tuple[str, ...], there: str) -> None:
     """A file that is there is told before the debate, also where an empty journal lies beside it."""
     Path(there).write_text("mine")

@@ -23,8 +23,11 @@ ROOT = Path(__file__).parent.parent
 
 @for_each(
     [
+        (["--rounds", "0"], "rounds: 0 is not a whole number from 1 to 6"),
         (["--rounds", "7"], "4 or 5 is a good cap. Try: --insist for 7 to 8."),
         (["--output", "/dev/x.md"], "output: can't write '/dev/x.md'"),
+        (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
+        (["--max-cost", "-1"], "max_cost: -1.0 is not an amount in US dollars above 0"),
         (["--a", "martian:x"], "cast: a: 'martian:x' is not a model spec; use one of anthropic:MODEL"),
     ],
     "flags",
@@ -61,6 +64,20 @@ def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
     assert "cast: a: 'foo' is not a model spec" in debate("open", "--answers", "bad.yaml").err
     ran = debate("run", "Do we?", "--a", "foo", "--rounds", "99")
     assert "foo' is not a model spec" in ran.err and "rounds: 99 is not" in ran.err and ran.err.count("\n") == 2
+
+
+def test_a_journal_or_a_file_that_is_no_answers_is_refused(debate: Run, answers: Path) -> None:
+    """`open` with a file that is not a mapping, or tricks a YAML reader, is one clear complaint. A journal that is
+    there is not written over, and the ways on are named."""
+    for text in ("[1]", "!!python/object:os.system {}", "[" * 9000, "\xff"):
+        Path("odd.yaml").write_bytes(text.encode("latin-1"))
+        ran = debate("open", "--answers", "odd.yaml")
+        assert ran.code == 2 and ran.err.startswith("debate: odd.yaml:") and ran.err.count("\n") == 1, text
+    assert debate("open", "--answers", "answers.yaml").code == 0
+    before = Path("report.journal.jsonl").read_bytes()
+    again = debate("open", "--answers", "answers.yaml")
+    assert again.code == 2 and "debate resume report.journal.jsonl" in again.err and "another output" in again.err
+    assert Path("report.journal.jsonl").read_bytes() == before
 
 
 def test_the_sample_is_good_as_it_is(debate: Run, here: Path) -> None:

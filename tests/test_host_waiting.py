@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -13,12 +14,14 @@ from typing import Any
 import puppets
 import pytest
 from conftest import Run
+from started import started
 
 from debate_orchestrator.cli import step
 from debate_orchestrator.core.events import QuestionAsked
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.host import turns_folder
-from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.setup.state import load
+from debate_orchestrator.storage.journal import read
 
 J = "report.journal.jsonl"
 
@@ -69,18 +72,50 @@ def test_one_step_takes_what_was_given_before_and_during_its_wait(
     assert "missing" not in ran.json and ran.json["turns"]
 
 
-def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a step waits, another command may write to the debate."""
-    question = QuestionAsked(question="What does it cost?", to=("b",))
+def awaited(is_so: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
-    def wait(*_: object) -> None:
-        with JournalWriter(J) as journal:
-            journal.append(question)
-        puppets.answer(opened["turns"])
 
-    monkeypatch.setattr(step, "wait", wait)
-    assert debate("step", J, "--wait", "60").code == 0
-    assert question in read(J).events and fold(read(J).events).replies
+def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any]) -> None:
+    """While a step waits, another process may write to the debate, and both find what the other wrote."""
+    told = opened
+    while len(told["turns"]) == 1:
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", J, "--json").json
+    given, filed = told["turns"]
+    Path("given.md").write_text("From a file.", encoding="utf-8")
+    with started("step", J, f"{given['turn']}=given.md", "--wait", "60", "--json") as waiting:
+        awaited(lambda: given["turn"] in fold(read(J).events).replies)
+        awaited(lambda: debate("floor", J, "What does it cost?", "--to", "b").code == 0)
+        assert waiting.look() is None
+        puppets.answer([filed])
+        ended = waiting.end(within=60)
+
+    assert ended.code == 0 and [one["turn"] for one in json.loads(ended.out)["accepted"]] == [
+        given["turn"],
+        filed["turn"],
+    ]
+    assert "What does it cost?" in [event.question for event in read(J).events if isinstance(event, QuestionAsked)]
+
+
+def test_a_wait_leaves_the_answers_file_free(debate: Run, here: Path) -> None:
+    """While an `ask` waits for the moderator, another one may answer; neither loses what the other wrote."""
+    (turn,) = debate("ask", "setup.yaml", "topic=tabs or spaces?").json["turns"]
+    with started("ask", "setup.yaml", "rounds=2", "--wait", "60") as waiting:
+        awaited(lambda: "rounds" in load("setup.yaml").answers)
+        assert debate("ask", "setup.yaml", "strictness=lenient").code == 0
+        assert waiting.look() is None
+        restated = {"ambiguous": False, "restated": "Tabs win.", "recommended": None, "alternative": None}
+        Path(turn["reply"]).write_text(json.dumps(restated), encoding="utf-8")
+        ended = waiting.end(within=60)
+
+    assert ended.code == 0 and json.loads(ended.out)["status"] == "ask", ended
+    kept = load("setup.yaml")
+    assert (kept.answers["rounds"], kept.answers["strictness"]) == (2, "lenient")
+    assert kept.progress.proposal and not list(here.glob("*.edited*"))
 
 
 def test_a_journal_that_was_cut_during_a_wait(
