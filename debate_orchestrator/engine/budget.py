@@ -60,21 +60,21 @@ class SharedBudget:
     def __init__(self, max_cost: float | None):
         self.max_cost = max_cost
         self._running: dict[str, Budget] = {}
-        self._ended: dict[str, float] = {}
+        self._ended_costs: dict[str, float] = {}
 
     def budget(self, key: str, current: CurrentState) -> Budget:
         """The budget of the debate with that key; it replaces an earlier one of the same debate."""
-        self._ended.pop(key, None)
+        self._ended_costs.pop(key, None)
         budget = self._running[key] = Budget(current, self)
         return budget
 
     def end_budget(self, key: str) -> None:
         """Keeps the amount that a debate has committed. No call may be made in it until `budget` is called again."""
-        self._ended[key] = self._running.pop(key).committed()
+        self._ended_costs[key] = self._running.pop(key).committed()
 
     def committed(self) -> float:
         """US dollars committed by all debates together."""
-        return sum(self._ended.values()) + sum(budget.committed() for budget in self._running.values())
+        return sum(self._ended_costs.values()) + sum(budget.committed() for budget in self._running.values())
 
 
 def check_max_cost(

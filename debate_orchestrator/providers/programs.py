@@ -60,7 +60,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
         """The standard output, and the number of bytes on the standard error."""
         self._stderr = bytearray()
         self._error_number: int | None = None
-        self._ended, self._gone = asyncio.Event(), asyncio.Event()
+        self._all_closed, self._supervisor_exited = asyncio.Event(), asyncio.Event()
         self._finished: asyncio.Future[None] = self._loop.create_future()
 
     async def run(
@@ -126,15 +126,15 @@ class ProgramRun(asyncio.SubprocessProtocol):
         """Ends the program with all processes that it started, and closes its pipes. What still runs or has output to
         close is asked to first; if this task is cancelled, it stops waiting and kills them at once."""
         try:
-            if not self._ended.is_set():
+            if not self._all_closed.is_set():
                 self._send_signal(transport, signal.SIGTERM)
                 with suppress(TimeoutError):
                     async with running_timeout(GRACE_SECONDS):
-                        await self._ended.wait()
+                        await self._all_closed.wait()
         finally:
             self._send_signal(transport, signal.SIGKILL)
             try:
-                await self._gone.wait()
+                await self._supervisor_exited.wait()
             finally:
                 stdin = transport.get_pipe_transport(0)
                 assert isinstance(stdin, asyncio.WriteTransport)
@@ -199,14 +199,14 @@ class ProgramRun(asyncio.SubprocessProtocol):
         assert self._transport is not None
         if self.code is None:
             self.code = self._transport.get_returncode()
-        self._gone.set()
+        self._supervisor_exited.set()
         self._close(_PROGRAM)
 
     def _close(self, part: int) -> None:
         """Takes note that the program has ended, or that one of its pipes is closed."""
         self._open.discard(part)
         if not self._open:
-            self._ended.set()
+            self._all_closed.set()
             self._stop_waiting()
         elif part == _PROGRAM:
             for _, pipe in self._pipes():

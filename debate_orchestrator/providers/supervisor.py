@@ -25,8 +25,8 @@ the program could not be run."""
 
 def main() -> None:
     """Runs the program, and waits until the group is ended."""
-    parent_pipe, command = int(sys.argv[1]), sys.argv[2:]
-    os.set_inheritable(parent_pipe, False)
+    parent_socket, command = int(sys.argv[1]), sys.argv[2:]
+    os.set_inheritable(parent_socket, False)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda *_: None)  # meant for the program, in which it has its default meaning
@@ -34,31 +34,31 @@ def main() -> None:
         # Python ignores these two itself, which programs do not expect
         program = os.posix_spawnp(command[0], command, os.environ, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ])
     except OSError as error:
-        _report(parent_pipe, f"{NOT_RUN} {error.errno}")
+        _report(parent_socket, f"{NOT_RUN} {error.errno}")
     else:
-        _thread.start_new_thread(_wait_for, (program, parent_pipe))
+        _thread.start_new_thread(_wait_for, (program, parent_socket))
     closed = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(closed, descriptor)  # the program alone has the pipes, so that they close when it closes them
-    _end_with(parent_pipe)
+    _end_group_with(parent_socket)
 
 
-def _wait_for(program: int, parent_pipe: int) -> None:
+def _wait_for(program: int, parent_socket: int) -> None:
     """Reports how the program has ended, once it has."""
     _, status = os.waitpid(program, 0)
-    _report(parent_pipe, f"{EXIT} {os.waitstatus_to_exitcode(status)}")
+    _report(parent_socket, f"{EXIT} {os.waitstatus_to_exitcode(status)}")
 
 
-def _report(parent_pipe: int, text: str) -> None:
+def _report(parent_socket: int, text: str) -> None:
     try:
-        os.write(parent_pipe, text.encode())
+        os.write(parent_socket, text.encode())
     except OSError:
         pass  # the asking process is gone, so that the group is about to be ended
 
 
-def _end_with(parent_pipe: int) -> None:
+def _end_group_with(parent_socket: int) -> None:
     """Ends the whole group when the other end of the socket is closed."""
-    os.read(parent_pipe, 1)
+    os.read(parent_socket, 1)
     os.killpg(os.getpgrp(), signal.SIGTERM)
     time.sleep(GRACE_SECONDS)
     os.killpg(os.getpgrp(), signal.SIGKILL)

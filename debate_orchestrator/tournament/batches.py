@@ -36,7 +36,7 @@ QUIET_SECONDS = 2.0
 """Seconds without a new call after which a batch is created of those that have come."""
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
-_LAST_CREATIONS = 10.0
+_CREATION_GRACE_SECONDS = 10.0
 """Seconds for which batches that are being created are awaited when a run ends."""
 
 _Result = TypeVar("_Result")
@@ -257,7 +257,7 @@ class Batches:
         for timer in self._timers.values():
             timer.cancel()
         if self._creations:
-            await asyncio.wait(self._creations, timeout=_LAST_CREATIONS)
+            await asyncio.wait(self._creations, timeout=_CREATION_GRACE_SECONDS)
         tasks = [*self._creations, *self._results.values()]
         for task in tasks:
             task.cancel()
