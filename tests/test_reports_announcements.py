@@ -68,10 +68,10 @@ def test_refusals_and_concessions_are_announced(line: str, told: str) -> None:
 def line_by_line(events: list[Event]) -> list[str]:
     """What was announced after each of these events, in a row."""
     debate, announcer = fold(events[:1]), Announcer()
-    made = announcer.new(debate)
+    made = announcer.new_announcements(debate)
     for event in events[1:]:
         debate = apply(debate, event)
-        made += announcer.new(debate)
+        made += announcer.new_announcements(debate)
     return [line.text for line in made]
 
 

@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     due = ", ".join(turn.id for turn in debate.due)
     print_result(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
-    for sentence in wording.unheard(debate):
+    for sentence in wording.unheard_questions(debate):
         print_result(sentence)
     print_result(f"Continue with `{wording.next_command(debate, arguments.journal)}`.")
     return 0

@@ -54,7 +54,7 @@ class ProgressLines:
     def __init__(self, debate: DebateState):
         self._announcer = Announcer()
         if debate.replies:
-            self._announcer.new(debate)
+            self._announcer.new_announcements(debate)
         self._started: dict[str, float] = {}
 
     def __call__(self, debate: DebateState, event: Event) -> None:
@@ -71,7 +71,7 @@ class ProgressLines:
             print_status(f"  {event.turn_id}: {size}{changes_text}")  # one line for scripts; it quotes nothing
         if line := wording.user_event_text(debate, event):
             lines.append(line)
-        lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
+        lines += [line.shown_alone(debate) for line in self._announcer.new_announcements(debate)]
         for line in lines:
             print_status(line, broken=True)
 

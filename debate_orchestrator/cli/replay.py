@@ -104,7 +104,7 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
     for event in events:
         debate = apply(debate, event)
         _print_event(debate, event)
-        for line in announcer.new(debate):
+        for line in announcer.new_announcements(debate):
             # A judge's words are indented, as speeches are, so that they pass for no announcement.
             lines = _indented(line.text) if line.kind == "reason" else line.text.split("\n")
             print_quoted(*[""] * line.heading, *lines)

@@ -144,7 +144,7 @@ class Stepper:
         self.session, self.folder, self.before_calls = session, folder, before_calls
         self.permissions, self.just_opened, self.has_announced_calls = permissions, just_opened, False
         self.announcer = Announcer()
-        self.earlier_announcements = [] if just_opened else self.announcer.new(session.state)
+        self.earlier_announcements = [] if just_opened else self.announcer.new_announcements(session.state)
         self.providers = seat_providers(session, permissions)
         self.briefed_turn_ids = [turn.id for turn in self._due_at_host() if self.state.calls_intended(turn.id)]
         self.accepted: list[Accepted] = []
@@ -193,7 +193,7 @@ class Stepper:
         except DiskFull as error:
             raise self.session.with_saved(error) from error
         self.session.journal.sync()
-        new_announcements = self.announcer.new(self.state)
+        new_announcements = self.announcer.new_announcements(self.state)
         show = (
             new_announcements
             if self.just_opened or self.accepted

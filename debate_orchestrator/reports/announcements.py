@@ -93,7 +93,7 @@ def stage_announcements(debate: DebateState, first: int = 0) -> Iterator[StageAn
 
 def announcements(debate: DebateState) -> list[Announcement]:
     """Everything announced so far, in order."""
-    return Announcer().new(debate)
+    return Announcer().new_announcements(debate)
 
 
 class Announcer:
@@ -104,7 +104,7 @@ class Announcer:
         self._has_announced_beginning = False
         """Whether the beginning of the stage after these was announced."""
 
-    def new(self, debate: DebateState) -> list[Announcement]:
+    def new_announcements(self, debate: DebateState) -> list[Announcement]:
         """The announcements since the last call, in order; on the first call, all so far."""
         lines: list[Announcement] = []
         for announced in stage_announcements(debate, self._announced_stages):

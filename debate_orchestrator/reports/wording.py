@@ -42,7 +42,7 @@ class Scales(FrozenModel):
         text = one_line(label) if label else NO_DECISION
         return text if score is None else f"{text} ({self.with_scale(score)})"
 
-    def likely(self, probability: Fraction) -> str:
+    def probability_text(self, probability: Fraction) -> str:
         """A probability: `85%`."""
         return percent(probability / self.full_probability)
 
@@ -119,7 +119,7 @@ def ballot_line(parsed_ballot: ParsedBallot, scales: Scales) -> str:
     if parsed_ballot.label is not None:
         return scales.label_text(parsed_ballot.label, parsed_ballot.score)
     details = [f"{side.upper()} {decimals(points)}" for side, points in parsed_ballot.scores.items()]
-    details += [scales.likely(parsed_ballot.probability)] if parsed_ballot.probability is not None else []
+    details += [scales.probability_text(parsed_ballot.probability)] if parsed_ballot.probability is not None else []
     word = winner_word(parsed_ballot.winner)
     return f"{word} ({', '.join(details)})" if details else word
 
@@ -141,7 +141,7 @@ def decision_text(verdict: Verdict, scales: Scales) -> str:
         label = label_of(verdict)
         return f"Verdict: {scales.label_text(label, verdict.score if label else None)}"
     details: list[str] = [verdict.strength] if verdict.strength else []
-    details += [scales.likely(verdict.probability)] if verdict.probability is not None else []
+    details += [scales.probability_text(verdict.probability)] if verdict.probability is not None else []
     return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(details)})" if details else "")
 
 
@@ -239,10 +239,10 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
         yield ISSUES_CHANGED
     if count := len(debate.questions):
         yield f"{plural(count, 'question')} {'was' if count == 1 else 'were'} put from the floor."
-    yield from unheard(debate)
+    yield from unheard_questions(debate)
 
 
-def unheard(debate: DebateState) -> Iterator[str]:
+def unheard_questions(debate: DebateState) -> Iterator[str]:
     """A sentence for each question from the floor that no turn is left to hear."""
     turns = schedule.turns_taken(debate)
     numbers = {question.number for turn in turns for question in schedule.new_questions(debate, turn)}

@@ -62,7 +62,7 @@ class LiveView:
         self.keys: Sequence[str] = ()
         """The current meaning of the keys, for the status."""
         if debate.replies:
-            self._announcer.new(debate)
+            self._announcer.new_announcements(debate)
             self._continue()
 
     def on_event(self, debate: DebateState, event: events.Event) -> None:
@@ -269,7 +269,7 @@ class LiveView:
 
     def _announce(self) -> None:
         """Prints what was announced since the last time."""
-        for n, line in enumerate(self._announcer.new(self._debate)):
+        for n, line in enumerate(self._announcer.new_announcements(self._debate)):
             if line.kind == "reason":  # a judge's words: indented, so that they pass for no announcement
                 self._add_text(line.text, indent=INDENT, gap=False, of_ballots=True)
             elif line.kind in ("round", "final"):
