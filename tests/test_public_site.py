@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from corpus import for_each
+from debates import play_events
+from journals import write_journal
 from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
 from web_visitor import plain
 
@@ -441,6 +443,9 @@ def test_a_page_can_be_sent_to_others(visitor: PublicVisitor) -> None:
     # Beside a link, nothing passes for the result of a debate that was only rehearsed.
     assert '<meta property="og:description" content="A rehearsal: no model spoke.">' in page
     assert "A rehearsal: no model spoke." in visitor.text("/") and "Winner" not in visitor.text("/")
+    # Whether it was one is told by who spoke, and not by the name of its file.
+    write_journal(Path("held.public.rehearsed.journal.jsonl"), play_events(rounds=1))
+    assert "A rehearsal" not in visitor.text("/d/held") and "Winner" in visitor.text("/d/held")
 
 
 def test_a_site_may_list_nothing(here: Path) -> None:

@@ -84,6 +84,12 @@ def test_a_rehearsal_says_so_first() -> None:
         "Rehearsal: stand-ins speak for Researcher A, Researcher B, Judge 1, Judge 2, and what they say means nothing.",
         "--- ROUND 1 OF 1 ---",
     ]
+    # It is told by who speaks, and not by the cast with which a debate was opened.
+    recast = [Reassigned(seat=seat, specs=("host",) * len(specs)) for seat, specs in ALL.items()]
+    assert announcements(fold([events[0], *recast]))[0].text == "--- ROUND 1 OF 1 ---"
+    assert announcements(fold([*events[:2], *recast]))[0].text.startswith(
+        "Rehearsed in part: stand-ins speak for Researcher A, and "
+    )
 
 
 @pytest.mark.parametrize("side", ["human", STAND_IN])

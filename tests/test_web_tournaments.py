@@ -157,13 +157,16 @@ def test_a_debate_that_was_held_is_read(here: Path) -> None:
 
 @pytest.mark.slow
 def test_a_rehearsal_ranks_no_model(debate: Run) -> None:
-    """As the report of the tournament says; nor does it say of any of its debates that it was left undecided."""
+    """As the report of the tournament says, which has no plots; nor does it say of any of its debates that it was left
+    undecided."""
     contests.run_tournament(contests.tournament("held", topics=1))
     assert debate("tournament", "report", "held").code == 0
     ranks_none = "No model is ranked: stand-ins spoke in every debate."
-    assert ranks_none in plain(Path("held/index.html").read_text(encoding="utf-8"))
+    report = Path("held/index.html").read_text(encoding="utf-8")
+    assert ranks_none in plain(report) and "<img" not in report and not [*Path("held/plots").iterdir()]
     with visiting() as dashboard:
         page = dashboard.get("/tournaments/held").text
+        assert "A rehearsal: stand-ins spoke in every debate, and nothing here says anything of a model." in plain(page)
         assert ranks_none in plain(page) and "<table" not in page and "no decision" not in page
         assert plain(page).count(": a rehearsal") == listed(dashboard, "/tournaments/held") > 1
         (model, *_) = re.findall(r'<option value="(stand-in [^"]+)"', page)

@@ -3,7 +3,7 @@ vendor with a side, and what the calls cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
 from typing import Literal
 
@@ -214,7 +214,7 @@ def _occupants(debate: DebateState) -> dict[str, tuple[str, ...]]:
     spoke, roles_left = speakers_by_seat(debate), schedule.seats_left(debate)
     unknown = {turn.seat for turn in schedule.turns_taken(debate)} - set(spoke)
     occupants = dict[str, tuple[str, ...]]()
-    for seat, spec in _specs(debate, debate.cast).items():
+    for seat, spec in _specs(debate).items():
         is_left = (JUDGE if seat in debate.judges else seat) in roles_left
         specs = (*spoke.get(seat, ()), *([spec] if is_left or seat in unknown else []))
         occupants |= {seat: tuple(dict.fromkeys(specs))} if specs else {}
@@ -235,12 +235,12 @@ def only_stand_ins_judged(debate: DebateState) -> bool:
     return bool(judges) and all(map(model_spec.is_stand_in, judges))
 
 
-def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Seat to who fills it, every judge of a panel apart."""
+def _specs(debate: DebateState) -> dict[str, str]:
+    """Seat to who fills it now, every judge of a panel apart."""
     return {
         seat: spec
         for role in debate.active_seats
-        for seat, spec in zip(_seats(role, cast[role]), cast[role], strict=True)
+        for seat, spec in zip(_seats(role, debate.cast[role]), debate.cast[role], strict=True)
     }
 
 
@@ -273,13 +273,13 @@ def names_by_seat(debate: DebateState) -> dict[str, str]:
     spoke = speakers_by_seat(debate)
     return {
         seat: ", then ".join(map(model_spec.public_name, spoke.get(seat, (spec,))))
-        for seat, spec in _specs(debate, debate.cast).items()
+        for seat, spec in _specs(debate).items()
     }
 
 
 def _reassignments(debate: DebateState) -> Iterator[str]:
     """The seats that were given to another, in the order in which they spoke first."""
-    cast, is_judged_again = _specs(debate, debate.cast), debate.opened.earlier_debate is not None
+    cast, is_judged_again = _specs(debate), debate.opened.earlier_debate is not None
     for seat, specs in speakers_by_seat(debate).items():
         if is_judged_again and seat in debate.format.sides:
             continue  # the speeches are those on record

@@ -57,7 +57,8 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     strongest = (
         [strength.model for strength in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
     )
-    plots, problems = draw(tables, strongest)
+    is_rehearsal = all(debate.rehearsed for debate in rows.debates)  # plots of filler would look like results
+    plots, problems = ([], []) if is_rehearsal else draw(tables, strongest)
     must_have_prefix(os.path.join(folder, PAGE), PAGE_PREFIX.encode(), "a tournament's page")
     for subfolder in (TABLES, PLOTS):
         make_folder(os.path.join(folder, subfolder))

@@ -196,6 +196,8 @@ def outcome(debate: DebateState) -> str:
     """The decision or the progress, in a line."""
     if not debate.complete:
         return f"not finished: {plural(len(debate.replies), 'turn')} on record"
+    if is_whole_rehearsal(debate):
+        return "A rehearsal: no model spoke."
     return one_line(decided_line(debate)) or "complete, without a verdict"
 
 

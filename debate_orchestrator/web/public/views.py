@@ -22,6 +22,7 @@ from starlette.routing import Route
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.provenance import is_whole_rehearsal
 from debate_orchestrator.reports.reviews import gather_ballots
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -174,7 +175,7 @@ class Views:
 
     def _progress_line(self, path: str, debate: debate_list.ListedDebate) -> str:
         if debate.complete:
-            return _result(path, debate.outcome)
+            return debate.outcome
         if self._site.served_debates.running(path):
             return "running now"
         return "waiting for its turn" if self._site.queue.queue_position(path) else "not finished"
@@ -206,7 +207,7 @@ class Views:
         is_waiting = page_state.served is not None or page_state.queue_position > 0
         format, setup = debate.format, debate.opened.settings
         outcome = debate_list.outcome(debate) if debate.complete else ""
-        described = _result(path, outcome) if debate.complete else "; ".join(setup.positions.values())
+        described = outcome or "; ".join(setup.positions.values())
         status = (
             page_state.served.status(debate) if page_state.served else _status(page_state, complete=debate.complete)
         )
@@ -222,7 +223,7 @@ class Views:
             "status": status,
             "outcome": outcome,
             "described": one_line(described)[:300],
-            "rehearsal": _is_rehearsal(path),
+            "rehearsal": is_whole_rehearsal(debate),
             "body": body,
             "base": base,
         }
@@ -297,15 +298,6 @@ def _base(request: Request) -> str:
     return f"{'https' if is_https(request.scope) else 'http'}://{request.headers['host']}"
 
 
-def _is_rehearsal(path: str) -> bool:
-    return path.endswith(f".rehearsed{JOURNAL}")
-
-
-def _result(path: str, outcome: str) -> str:
-    """The outcome of a complete debate for lists: of a rehearsal only that it is one."""
-    return "A rehearsal: no model spoke." if _is_rehearsal(path) else outcome
-
-
 @lru_cache(maxsize=64)
 def _card(path: str, version: object, site: str) -> bytes:
     debate = debate_list.load(path)[1]
@@ -313,7 +305,7 @@ def _card(path: str, version: object, site: str) -> bytes:
         (debate.format.name_of(side), one_line(debate.opened.settings.positions.get(side, "")))
         for side in debate.format.sides
     ]
-    result = _result(path, debate_list.outcome(debate)) if debate.complete else "Not decided yet"
+    result = debate_list.outcome(debate) if debate.complete else "Not decided yet"
     return card.draw(one_line(debate.opened.settings.topic), positions, result, site)
 
 
