@@ -40,8 +40,6 @@ _CANCEL_DELAY = 0.1
 
 
 class KeyMode(Enum):
-    """The purpose of the keys."""
-
     RUN = auto()
     CONFIRM = auto()
     """The next key says if the debate is really ended early."""

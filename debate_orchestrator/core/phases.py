@@ -79,8 +79,6 @@ class Seat(FrozenModel):
 
 
 class RoundLimits(FrozenModel):
-    """The allowed numbers of rounds."""
-
     default: int = PydanticField(default=3, ge=1, le=MAX_FORMAT_COUNT)
     maximum: int = PydanticField(default=6, ge=1, le=MAX_FORMAT_COUNT, alias="most")
     maximum_if_insisted: int = PydanticField(default=8, ge=1, le=MAX_FORMAT_COUNT, alias="insist")

@@ -175,7 +175,6 @@ def _length_problems(shape: Shape, phase: Phase, reply: Mapping[str, Any]) -> It
 
 
 def _words(shape: Shape, record: Mapping[str, Any]) -> int:
-    """The words in the texts of a reply."""
     words = 0
     for name in present_fields(shape, record):
         field, values = shape[name], record[name]

@@ -286,7 +286,6 @@ def _or_empty(field: Field) -> str:
 
 
 def _literal(value: bool | str) -> str:
-    """A value as it is written in a reply."""
     return str(value).lower() if isinstance(value, bool) else value
 
 

@@ -53,8 +53,6 @@ class Condition(FrozenModel):
 
 
 class Field(FrozenModel):
-    """One field of a structured reply."""
-
     kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
     """`scores`: a number for each side and criterion of the rubric; `turn`: a turn's id; `turns`: a list of turn ids;
     `url`: the address of a page."""

@@ -293,7 +293,6 @@ def score_totals(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[s
 
 
 def rounds_won(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, int]:
-    """Side, or `tie`, to the rounds that it won."""
     return {name: sum(result.winner == name for result in results) for name in (*sides, TIE)}
 
 

@@ -54,7 +54,6 @@ class DebateSession:
 
     @property
     def state(self) -> DebateState:
-        """The state of all events so far."""
         return self.current.state
 
     @property

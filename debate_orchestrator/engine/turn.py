@@ -76,8 +76,6 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class TurnRunner:
-    """Runs the turns of one debate."""
-
     journal: JournalWriter
     current: CurrentState
     budget: Budget

@@ -48,8 +48,6 @@ class DueTurn(FrozenModel):
 
 
 class Accepted(FrozenModel):
-    """One reply that was taken."""
-
     turn: str
     words: int
     remark: str | None = None

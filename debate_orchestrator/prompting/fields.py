@@ -435,7 +435,6 @@ class _Siblings:
         return applies(field, {name: self._value(name) for name in (*field.only_if, *field.unless)})
 
     def is_known(self, field: Field) -> bool:
-        """Whether all that this depends on is known."""
         return all(self._value(name) is not _MISSING for name in (*field.only_if, *field.unless))
 
     def _value(self, name: str) -> Any:

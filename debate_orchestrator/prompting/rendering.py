@@ -98,7 +98,6 @@ def template_problems(bundled_templates: Mapping[str, str], names: Iterable[str]
 
 @lru_cache(maxsize=1)
 def shipped_sandbox() -> Sandbox:
-    """The sandbox for the templates of prompts/."""
     return Sandbox({})
 
 

@@ -104,7 +104,6 @@ def make_providers(
 
 
 def make_provider(spec: str, current: CurrentState, permissions: Permissions = NO_PERMISSIONS) -> Provider:
-    """The provider that a valid spec names."""
     provider: Provider = _module(ENTRIES[model_spec.kind(spec)]).provider(spec, current, permissions)
     return provider
 

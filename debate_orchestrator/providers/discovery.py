@@ -162,7 +162,6 @@ class FoundModels(NamedTuple):
         return choices
 
     def has_any(self) -> bool:
-        """Whether there is anything to call."""
         return bool(self.default or self.ready() or any(source.ready and source.models for source in self.sources))
 
     def names(self) -> tuple[str, ...]:

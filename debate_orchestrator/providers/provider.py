@@ -98,9 +98,7 @@ class BatchApi(Protocol):
         """Creates the batch that was uploaded; returns its id."""
         ...
 
-    async def batch_ended(self, batch: str) -> bool:
-        """Whether a batch has all its results."""
-        ...
+    async def batch_ended(self, batch: str) -> bool: ...
 
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         """The replies of a batch that has ended, by the id of each of `calls`, which are all those that the batch has.

@@ -118,7 +118,6 @@ def summary(probe: Probe, cases: Sequence[Data]) -> Data:
 
 
 def table(card: Data) -> str:
-    """The scorecard for a terminal."""
     return "\n\n".join(["\n".join([judge["judge"], *_section(card, judge)]) for judge in card["judges"]] + [_SHIFT])
 
 

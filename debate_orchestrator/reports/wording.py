@@ -253,7 +253,6 @@ def unheard_questions(debate: DebateState) -> Iterator[str]:
 
 
 def names(debate: DebateState, seats: tuple[str, ...]) -> str:
-    """`Researcher A and Judge`."""
     return and_joined([debate.format.name_of(seat) for seat in seats])
 
 

@@ -32,8 +32,6 @@ _STATUS_ROWS = 3
 
 
 class LiveView:
-    """A debate on a terminal."""
-
     def __init__(
         self,
         debate: DebateState,

@@ -220,7 +220,6 @@ class SetupBase:
     # Models and costs
 
     def find_models(self) -> FoundModels:
-        """The models and programs that can be called from here."""
         try:
             return self._models_future.result(_NOTICE_DELAY)
         except TimeoutError:

@@ -242,7 +242,6 @@ class TerminalPeople:
         self._prompter.quit()
 
     def remove_drafts(self, debate: DebateState) -> None:
-        """Removes drafts that are on record."""
         self._drafts.remove_drafts(debate)
 
     def begin_watching(

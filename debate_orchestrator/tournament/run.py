@@ -152,7 +152,6 @@ class TournamentRun:
         self.limiters = Limiters(tournament.spec)
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.statuses: dict[str, DebateStatus] = {}
-        """By the id of the debate."""
         self.lost_count = 0
         """Replies that could not be saved; each was told."""
         self._failures: Counter[str] = Counter()

@@ -290,7 +290,6 @@ class Redactor:
 
 
 def redactor() -> Redactor:
-    """The redactor for the current secrets."""
     # The environment as it is held, where Python lets it be seen: decoding it would take longer than most searches.
     variables: Mapping[str, str] | Mapping[bytes, bytes] = getattr(os.environ, "_data", os.environ)
     return _redactor_of(tuple(variables.items()), frozenset(_learned))

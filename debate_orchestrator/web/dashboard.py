@@ -96,7 +96,6 @@ class Dashboard:
         return await self._page("search.html.j2", words=words, found=debates, more=more)
 
     async def compare(self, request: Request) -> Response:
-        """Some debates side by side."""
         names = [unquote(name) for name in request.query_params.getlist("debate")]  # as addresses have it
         if len(names) < 2:
             raise BadSettings("A comparison needs two debates at least.", hint="tick two of them in the list")

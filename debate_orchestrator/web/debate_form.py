@@ -148,7 +148,6 @@ class PreparedDebate(NamedTuple):
     settings: Settings
     files: DebateFiles
     rehearsal: bool
-    """Whether the debate is a rehearsal."""
     positions_by: str
     """The model that is called for the positions when it starts, or when the real debate of a rehearsal does."""
 

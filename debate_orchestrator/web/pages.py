@@ -129,7 +129,6 @@ def application(
 
 
 def html_response(template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
-    """A page."""
     return HTMLResponse(render(template, **values), status)
 
 

@@ -95,7 +95,6 @@ class Progress:
 
 
 def status_line(numbers: RunCounts) -> str:
-    """One line on how far a run is."""
     parts = [f"{numbers.complete:,} of {numbers.debates:,} debates"]
     parts.append(f"{numbers.in_flight:,} calls in flight, {numbers.calls_a_minute:,.0f} a minute")
     cap_text = f" of ${numbers.max_cost:.2f}" if numbers.max_cost is not None else ""

@@ -97,7 +97,6 @@ class Coordinator:
         """Debates whose journals can't be fetched."""
         self._began = time.monotonic()
         self._start_counts: RunCounts | None = None
-        """The counts at the beginning of the run."""
         self.numbers = RunCounts(len(tournament.schedule), max_cost=tournament.spec.max_cost, workers=0)
 
     async def upload(self, statuses: dict[str, DebateStatus]) -> None:
