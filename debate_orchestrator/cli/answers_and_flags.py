@@ -127,7 +127,8 @@ def _locations_of_keys(path: str | None) -> Callable[[str], str]:
 
 
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The content of the file of --answers, read once, since that is what consent is for; empty without it. BadFile."""
+    """The content of the file of --answers, read once, since consent is to what was read; empty
+    without the flag. Raises BadFile."""
     if not hasattr(arguments, "answers_read"):
         arguments.answers_read = _read_answers(arguments.answers)
     return dict(arguments.answers_read)

@@ -61,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read_answers(pairs: list[str], piped: PipedInputs) -> dict[str, str | bytes]:
-    """The answers of KEY=VALUE arguments by key; a moderator's reply from standard input is bytes. BadSettings."""
+    """The answers of KEY=VALUE arguments by key; a moderator's reply from standard input is bytes. Raises
+    BadSettings."""
     answers, problems = dict[str, str | bytes](), list[str]()
     for pair in pairs:
         key, equals, value = pair.partition("=")

@@ -163,7 +163,7 @@ _NAMES_OF_0_1 = {"course": "recording", "patience": "retry_for", "leader_first":
 
 
 class Opened(JournaledModel):
-    """The debate was set up. Always the first event. It holds all that is needed to read the others."""
+    """The debate was set up. It is always the first event. It holds all that is needed to read the others."""
 
     kind: Literal["opened"] = "opened"
     schema_version: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.prompting.briefs import Brief
@@ -36,7 +36,7 @@ class Replay(Provider):
         self._topic = sanitize(opened.settings.topic)
         recorded: dict[str, list[Reply]] = {}
         for event in events:
-            if isinstance(event, Spoke | Declined | StructuredReplyGiven | Rejected):
+            if isinstance(event, ReplyEvent):
                 reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event, conceding)})
                 recorded.setdefault(event.turn_id, []).append(reply)
         self._remaining = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
@@ -57,8 +57,9 @@ class Replay(Provider):
 
 
 def _recording(path: str) -> tuple[list[Event], frozenset[str]]:
-    """The events of a recording, and the turns that conceded in it. BadJournal, in words that hold nothing of the file:
-    what stops a debate of a tournament may be told to another machine, and the file may be none that was meant."""
+    """The events of a recording, and the turns that conceded in it. Raises BadJournal, in words that hold nothing of
+    the file: what stops a debate of a tournament may be told to another machine, and the file may be none that was
+    meant."""
     data, prefix = journal.read_bytes(path), f"{name_of(path)} can't be replayed: "
     try:
         events = parse(path, data).events
@@ -73,9 +74,7 @@ def _recording(path: str) -> tuple[list[Event], frozenset[str]]:
     return events, state.conceding_turns
 
 
-def _recorded_outcome(
-    event: Spoke | Declined | StructuredReplyGiven | Rejected, conceding: frozenset[str]
-) -> RecordedOutcome:
+def _recorded_outcome(event: ReplyEvent, conceding: frozenset[str]) -> RecordedOutcome:
     """The recorded debate's treatment of a reply. Its codes are not known here, so ballots and reserved lines are not
     read a second time. A reply that it rejected stays rejected, even if the rules have changed since."""
     if isinstance(event, StructuredReplyGiven):

@@ -98,7 +98,7 @@ class CastQuestions:
         return text
 
     def _ask_each_seat(self, models: FoundModels) -> Cast:
-        """One seat after the other, and one judge after the other until no more are wanted. Back returns to the seat
+        """Asks for one seat after the other, and for judges until no more are wanted. The key Back returns to the seat
         before; what was answered for any seat is then its default."""
         setup_questions = self._conversation.setup_questions
         seats = [*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._conversation.has_rapporteur() else [])]

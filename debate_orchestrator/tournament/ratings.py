@@ -134,7 +134,7 @@ class _Votes(NamedTuple):
 
 
 def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
-    """The fit to the votes on these debates; None without a vote between known models. Needs the extra `tournament`.
+    """The fit to the votes on these debates; None without a vote between known models. It needs the extra `tournament`.
     Raises BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all; and if a
     single fit takes more than `_MAX_WORK`. Where all draws would, fewer are taken."""
     try:
