@@ -37,6 +37,11 @@ def test_reviewers_stand_beside_the_judges() -> None:
     """Panel, judges and reviewers have a row each, with rounds, winner, and votes before and after."""
     text = section(report(ballot_for(ASKED), ballot_for(ASKED, "bob", side="b", before="a")), "Reviewers")
 
+    by_stand_in = adversarial_entries(rounds=2, cast={"a": ("host",), "b": ("host",), "judge": ("rehearse",)})
+    alone = build_report(by_stand_in, gather_ballots(review_form(by_stand_in), ballot_for(review_form(by_stand_in))))
+    assert alone.reviewers is not None and alone.reviewers.agreeing is None
+    assert [row[0] for row in alone.reviewers.table.rows] == ["“ada”"]
+    assert "no panel has decided" in alone.reviewers.agreement[0]
     assert r"| The panel | verdict | A (A 7, B 6) | A (A 7, B 6) | A (narrow) | \- | \- |" in text
     assert r"| Judge | judge | A (A 7, B 6) | A (A 7, B 6) | A | \- | \- |" in text
     assert "| “ada” | reviewer | A (A 7, B 5) | A (A 7, B 5) | A | undecided | A |" in text

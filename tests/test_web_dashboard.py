@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 import scripted_debates
+from conftest import Run
+from debates import play_events
 from journals import write_journal
 from messages_server import Server
 from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal, render
+from debate_orchestrator.core.events import Opened, Reassigned
 from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.library import find_risks
 from debate_orchestrator.providers import discovery
@@ -293,6 +296,36 @@ def test_a_search_looks_at_what_is_heard(here: Path) -> None:
     hits, _ = debate_list.search("argument: so it is")
     assert [hit.turn for hit in hits] == ["1.argument.a", "1.argument.b"]
     assert all("URL: https://example.org/so" in hit.before and "{" not in hit.before + hit.after for hit in hits)
+
+
+PART = "Rehearsed in part: stand-ins spoke for Researcher A."
+WHOLE = "Rehearsed: stand-ins spoke, and no model was called."
+
+
+@pytest.mark.parametrize(
+    ("cast", "spoke", "badges", "sentence"),
+    [
+        (("rehearse", "two", "three"), ("one", "two", "three"), (), ""),
+        (("one", "two", "three"), ("rehearse", "two", "three"), ("with stand-ins",), PART),
+        (("one", "two", "rehearse"), ("rehearse", "rehearse", "rehearse"), ("a rehearsal",), WHOLE),
+    ],
+)
+def test_stand_ins_are_those_that_spoke(
+    debate: Run, here: Path, cast: tuple[str, ...], spoke: tuple[str, ...], badges: tuple[str, ...], sentence: str
+) -> None:
+    """Whatever the cast named at first, or names now: in the list, in `check`, and as the debate is played again."""
+    seats = ("a", "b", "judge")
+    first, *rest = play_events(rounds=1, cast={seat: (spec,) for seat, spec in zip(seats, spoke, strict=True)})
+    assert isinstance(first, Opened)
+    opened = first.with_settings(cast={seat: (spec,) for seat, spec in zip(seats, cast, strict=True)})
+    given = [[Reassigned(seat=seat, specs=(who,)) for seat, who in zip(seats, by, strict=True)] for by in (spoke, cast)]
+    write_journal(here / "d.journal.jsonl", [opened, *given[0], *rest[:-2], *given[1][:2], *rest[-2:]])
+    checked, replayed = debate("check", "d.journal.jsonl"), debate("replay", "d.journal.jsonl", "--no-pace")
+
+    assert debate_list.row("d").badges == badges
+    assert sentence in checked.out and ("tand-ins" in checked.out) == bool(sentence)
+    assert ("tand-ins speak for" in replayed.out) == ("tand-ins speak for Researcher A" in replayed.out) == bool(badges)
+    assert ("judges it again" in replayed.err) != bool(badges)
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpe
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports.provenance import speakers_by_seat
+from debate_orchestrator.reports.provenance import speakers, speakers_by_seat
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import begins_like_one, read
@@ -261,9 +261,9 @@ def _speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
 
 
 def _judges(debate: DebateState) -> tuple[str, ...]:
-    """The model specs that cast the final ballots, by seat; before there are any, those that are to cast them."""
+    """The model specs that cast the final ballots, by seat; of a judge without one, who took its turns last."""
     votes = {vote.judge: vote for vote in tally.final_votes(debate) if vote.original is not None}
-    seats = zip(debate.judges, debate.cast[JUDGE], strict=True)
+    seats = zip(debate.judges, speakers(debate)[JUDGE], strict=True)
     return tuple(debate.replies[votes[seat].turn_id].reply.spec if seat in votes else spec for seat, spec in seats)
 
 
