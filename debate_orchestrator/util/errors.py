@@ -170,9 +170,9 @@ class LockedJournal(BadJournal): ...
 
 class ExternalError(DebateError):
     maybe_billed = False
-    """Whether the call that failed may have been billed."""
+    """Whether it is the failure of a call that may have been billed, as every call of which a part came may have."""
     partial: object = None
-    """The Reply (core/reply.py) of what came before the answer broke off; it may have cost money."""
+    """The Reply (core/reply.py) of what came before the answer of such a call broke off."""
 
 
 class Paused(ExternalError): ...
@@ -201,7 +201,7 @@ class TransientError(Paused):
         tries: int | None = None,
     ):
         super().__init__(problems, hint=hint)
-        self.maybe_billed = maybe_billed
+        self.maybe_billed = maybe_billed or partial is not None
         self.refused = refused
         """Whether the server said that it did not begin with the request."""
         self.tries = tries

@@ -255,7 +255,7 @@ class BudgetedProvider(Provider):
             return reply
         except ExternalError as error:
             failed = True
-            if not (error.maybe_billed or error.partial):  # of a reply that broke off a part may be billed
+            if not error.maybe_billed:
                 cost = 0.0
             raise
         finally:
