@@ -41,7 +41,6 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import has_speeches_of
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.provenance import conflicts_of_interest, earlier_debate_report, public_speakers
-from debate_orchestrator.reports.verdict_text import earlier_verdict
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
@@ -357,29 +356,6 @@ def test_questions_from_the_floor_of_an_unjudged_debate_are_kept() -> None:
         ]
         texts = dict(speeches(fold(events)))
         assert heard == [(texts[turn], question) for turn, question in floor.items()]
-
-
-def test_the_earlier_verdict_is_beside_the_new_one(tmp_path: Path) -> None:
-    """The winner, strength and totals are as they were and as they are. The judges are those who cast the final
-    ballots, not one that got the seat after them, and of programs the names alone."""
-    old = play_events(rounds=2, judges=2, cast={"a": ("a",), "b": ("b",), "judge": ("command:jo x", "zed")})
-    replies = {
-        "1.verdict.judge": puppets.ballot(3, 9, rounds=2),
-        "2.verdict.judge": puppets.ballot(6, 6, rounds=2),
-        "final.verdict.judge": puppets.final("b"),
-    }
-    again(tmp_path, old, say=lambda asked: json.dumps(replies[asked.turn_id]) if asked.turn_id in replies else None)
-    table = earlier_verdict(build_report(read(tmp_path / f"new{JOURNAL}").entries))
-
-    assert table is not None
-    assert [tuple("".join(run.text for run in cell) for cell in row) for row in table.rows] == [
-        ("Judges", "command:jo, zed", "speaker"),
-        ("Winner", "A", "B"),
-        ("Strength", "narrow", "decisive"),
-        ("Total, Researcher A", "14", "9"),
-        ("Total, Researcher B", "12", "15"),
-    ]
-    assert earlier_verdict(build_report(entries(old))) is None
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (3, 1), (3, 3)])

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import puppets
 import pytest
 import reading
-from core.folding import absent_judge
+from core.folding import absent_judge, play
+from debates import entries, play_events
 from scripted_debates import label, panel_scores, report, section
+
+from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.engine import rejudge
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.verdict_text import earlier_verdict
 
 
 def verdict(name: Any, script: Any = None, **how: Any) -> str:
@@ -150,3 +158,38 @@ def test_sections_that_a_format_has_no_shape_for() -> None:
         == titles("transcript")[2:6]
         == ["Per-Round Score Summary", "Dissent Record", "Key Unresolved Questions", "Recommended Follow-Up"]
     )
+
+
+def judged_again(events: list[Event], judge: str = "speaker") -> dict[str, tuple[str, str]] | None:
+    """The earlier verdict of these events beside that of another judge, who is for B."""
+    opened, _ = rejudge.opened_from_journal(entries(events), "d/old.journal.jsonl", (judge,))
+    ballots = puppets.ballot(3, 9, rounds=2), puppets.ballot(6, 6, rounds=2), puppets.final("b")
+    turns = ("1.verdict.judge", "2.verdict.judge", "final.verdict.judge")
+    debate, _ = play(fold([opened]), dict(zip(turns, ballots, strict=True)))
+    replies = [
+        event.model_copy(update={"reply": event.reply.model_copy(update={"spec": judge})})
+        if event.turn_id.endswith(".judge")
+        else event
+        for event in debate.replies.values()
+    ]
+    table = earlier_verdict(build_report(entries([opened, *replies])))
+    rows = [["".join(run.text for run in cell) for cell in row] for row in table.rows] if table else []
+    return {what: (earlier, now) for what, earlier, now in rows} if table else None
+
+
+def test_an_earlier_verdict_is_beside_the_new_one() -> None:
+    """The winner, strength and totals are as they were and as they are, and judges are those that voted, of programs
+    the names alone. Stand-ins decide nothing, then or now."""
+    old = play_events(rounds=2, cast={"a": ("a",), "b": ("b",), "judge": ("command:jo x", "zed")})
+    by_stand_in = play_events(rounds=2, cast={"a": ("a",), "b": ("b",), "judge": ("rehearse",)})
+
+    assert judged_again(old) == {
+        "Judges": ("command:jo, zed", "speaker"),
+        "Winner": ("A", "B"),
+        "Strength": ("narrow", "decisive"),
+        "Total, Researcher A": ("14", "9"),
+        "Total, Researcher B": ("12", "15"),
+    }
+    now = judged_again(old, "rehearse")
+    assert now and [cells[1] for cells in now.values()] == ["rehearse", "not decided", "not decided", "-", "-"]
+    assert judged_again(by_stand_in) is None and earlier_verdict(build_report(entries(old))) is None

@@ -122,7 +122,7 @@ class EarlierDebate(JournaledModel):
     notes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """The weaknesses of that debate, in sentences."""
     judges: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """Its earlier judges; empty if it was not judged."""
+    """Its earlier judges; empty if it was not judged, or by stand-ins alone."""
     rounds: dict[int, EarlierRound] = {}
     winner: str | None = None
     strength: str | None = None

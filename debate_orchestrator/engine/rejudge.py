@@ -38,7 +38,7 @@ from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpe
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports.provenance import speakers, speakers_by_seat
+from debate_orchestrator.reports.provenance import only_stand_ins_judged, speakers, speakers_by_seat
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import begins_like_one, read
@@ -223,11 +223,11 @@ def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:
 
 
 def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDebate:
-    """The course of a finished debate, and its panel's decision."""
+    """The course of a finished debate, and its panel's decision if not only stand-ins judged."""
     rounds = range(1, debate.rounds + 1)
-    verdict, earlier = tally.verdict(debate), debate.opened.earlier_debate
+    earlier = debate.opened.earlier_debate
     rounds_answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
-    speakers = {side: specs[-1] for side, specs in _speakers(debate).items()}
+    last_speakers = {side: specs[-1] for side, specs in _speakers(debate).items()}
     return EarlierDebate(
         source=source,
         digest=digest,
@@ -235,22 +235,30 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         ended_after=debate.ended_after or schedule.no_new_ground_slot_id(debate),
         interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in rounds_answered},
         conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
-        speakers=earlier.speakers if earlier else speakers,
+        speakers=earlier.speakers if earlier else last_speakers,
         former_speakers=earlier.former_speakers if earlier else _former(debate),
         speeches_as_heard=earlier is not None and earlier.speeches_as_heard,
         notes=(*(earlier.notes if earlier else ()), *_weaknesses(debate)),
-        judges=_judges(debate),
-        rounds={
+        issues_changed=IssuesChanged(issues=debate.changed_issues) if debate.changed_issues else None,
+        **({} if only_stand_ins_judged(debate) else _earlier_decision(debate)),
+    )
+
+
+def _earlier_decision(debate: DebateState) -> dict[str, Any]:
+    """The fields of an EarlierDebate on what its panel decided."""
+    verdict = tally.verdict(debate)
+    return {
+        "judges": _judges(debate),
+        "rounds": {
             result.round: EarlierRound(
                 scores={side: float(score) for side, score in result.scores.items()}, winner=result.winner
             )
             for result in tally.results(debate)
         },
-        winner=verdict.winner if verdict else None,
-        strength=verdict.strength if verdict else None,
-        totals={side: float(score) for side, score in tally.totals(debate).items()},
-        issues_changed=IssuesChanged(issues=debate.changed_issues) if debate.changed_issues else None,
-    )
+        "winner": verdict.winner if verdict else None,
+        "strength": verdict.strength if verdict else None,
+        "totals": {side: float(score) for side, score in tally.totals(debate).items()},
+    }
 
 
 def _speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:

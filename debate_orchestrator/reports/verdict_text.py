@@ -198,8 +198,9 @@ UNDECIDED = "not decided"
 
 
 def earlier_verdict(report: ReportModel) -> PhraseTable | None:
-    """The decision of the earlier debate, beside that of its second judging; None if it had not been judged."""
-    earlier_debate, verdict = report.earlier_debate, report.verdict
+    """The decision of the earlier debate, beside that of its second judging; None if no one had judged it, or
+    stand-ins alone."""
+    earlier_debate, verdict = report.earlier_debate, None if report.only_stand_ins_judged else report.verdict
     if earlier_debate is None or not earlier_debate.judges:
         return None
     now = verdict.winner if verdict else None
