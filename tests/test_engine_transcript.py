@@ -161,6 +161,7 @@ LABELS = [
     "[Bo](https://example.org) (Con): It is so.",
     "Bo\\: It is so.",
     "Bo: It is so.",
+    "8o: It is so.",
     "Researcher B: It is so.",
     "<h3>Bo (Con)</h3>",
     "<h3>Bo &#40;Con&#41;</h3>",
@@ -253,6 +254,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("### Ann (Pro)\nx\n\n### \u0410nn (Con)\ny\n", "look alike and speak for different sides"),
         ("### Ann (Pro)\nx\n\n### **ANN** (Con)\ny\n", "look alike and speak for different sides"),
         ("### Modern (Pro)\nx\n\n### M0dem (Con)\ny\n", "look alike and speak for different sides"),
+        ("### Bob (Pro)\nx\n\n### 8ob (Con)\ny\n", "look alike and speak for different sides"),
         ("### Al (Pro)\nx\n\n### \u00c1I (Con)\ny\n", "look alike and speak for different sides"),
         ("### Ann (Pro) (Con)\nx\n\n### Con\ny\n", "line 1: 'Ann (Pro) (Con)' has text below it"),
     ]

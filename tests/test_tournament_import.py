@@ -142,9 +142,20 @@ def test_a_judge_votes_once(debate: Run) -> None:
 
 
 def test_a_day_without_hyphens_is_a_date(debate: Run) -> None:
-    """It looks like a number of seconds, in 1970."""
-    import_rows(debate, [row("d1", "a", "b", "pro", when="20260101"), row("d2", "a", "b", "pro", when="1767225600")])
-    assert {one.created for one in read_rows("t").debates} == {"2026-01-01T00:00:00.000000Z"}
+    """It looks like a number of seconds, in 1970, and so does a year alone, which is no time."""
+    times = ("20260101", "1767225600", "2026")
+    printed = import_rows(debate, [row(f"d{n}", "a", "b", "pro", when=time) for n, time in enumerate(times)])
+    assert {one.created for one in read_rows("t").debates} == {"2026-01-01T00:00:00.000000Z", ""}
+    assert "Times that can't be read, taken as unknown: 1 (the first: '2026', line 4)." in printed["notes"]
+
+
+def test_an_empty_cell_is_no_name(debate: Run) -> None:
+    """What programs write into empty cells is no debate, in which unrelated rows would meet, and no judge or topic."""
+    rows = [row("nan", "a", "b", "pro"), row("NaN", "c", "d", "pro"), row("d1", "a", "b", "pro", topic="null")]
+    printed = import_rows(debate, [*rows, row("d1", "a", "b", "con", judge="N/A"), row("d1", "a", "b", "con", "")])
+    assert [(one.id, one.topic, one.winner) for one in read_rows("t").debates] == [("d1", "t1", "pro")]
+    assert "Rows without a debate, left out: 2 (the first: line 2)." in printed["notes"]
+    assert "Rows without a judge, which cast no vote: 2 (the first: line 5)." in printed["notes"]
 
 
 def test_exchanged_sides_are_read_in_each_form(debate: Run) -> None:
@@ -285,12 +296,16 @@ def test_other_files_are_refused_in_a_sentence(debate: Run) -> None:
     """A file that is no such thing ends in one plain sentence, and so does a folder that is not a tournament."""
     Path("broken.jsonl").write_text('{"a": 1}\n{"a":', encoding="utf-8")
     Path("other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    Path("nothing.csv").write_text("\ufeff\n", encoding="utf-8")
+    Path("list.json").write_text("[{}]", encoding="utf-8")
     Path("empty").mkdir()
 
     assert (
         "broken.jsonl:1: no `transcript` and `judges`"
         in debate("tournament", "import", "broken.jsonl", "--to", "t").err
     )
+    assert "nothing.csv is empty." in debate("tournament", "import", "nothing.csv", "--to", "t").err
+    assert "list.json:1: not valid JSON (it is not" in debate("tournament", "import", "list.json", "--to", "t").err
     assert "other.csv needs a map of its columns" in debate("tournament", "import", "other.csv", "--to", "t").err
     assert "empty is not a tournament" in debate("tournament", "rate", "empty").err
 

@@ -145,8 +145,11 @@ def test_effects_that_the_schedule_hides_are_null(debate: Run) -> None:
 @pytest.mark.usefixtures("few_draws")
 def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
     """A vote that changes when the sides are exchanged counts in no panel, rating or agreement; the note has the
-    number."""
-    rows = []
+    number. One that is an abstention on one of the two did not change, and counts nowhere either."""
+    rows = [row("d0", "a", "b", winner, judge="shy", mirrored=n) for n, winner in enumerate(("pro", "abstain"))]
+    rows += [row("d1", "a", "b", "abstain", judge="shy", mirrored=n) for n in range(2)]
+    rows += [row("d2", "a", "b", "pro", judge="late", mirrored=1)]
+    rows += [row("d3", "a", "b", "", judge="labels", mirrored=n, label=label) for n, label in enumerate(("yes", "no"))]
     for n in range(4):
         for mirrored in ("no", "yes"):
             rows.append(row(f"d{n}", "a", "b", "pro", judge="steady", mirrored=mirrored))
@@ -157,7 +160,10 @@ def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
     ran = debate("tournament", "rate", "t", "--json")
 
     assert [(one["won"], one["tied"]) for one in ran.json["elo"]] == [(1, 3), (0, 3)]
-    assert "1 of 8 votes that were cast twice changed when the sides were exchanged" in ran.err
+    said = " ".join(ran.err.split())
+    assert "2 of 9 votes that were cast twice changed when the sides were exchanged" in said
+    assert "their judge voted on one presentation and abstained on the other: 1." in said
+    assert "Ballots with the sides exchanged whose judge cast no other, which are no votes: 1." in said
 
 
 @pytest.mark.parametrize(("library", "verb"), [("numpy", "rate"), ("vl_convert", "report")])

@@ -226,7 +226,7 @@ _LOOK_ALIKES = str.maketrans(
 )
 """Small letters of Cyrillic and Greek, and the Latin ones that they, or their capitals, look like."""
 
-_ALIKE = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡɩօոսհյ01i|", "abcdefghljklmnoprstuvwyzglonuhjolll")
+_ALIKE = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡɩօոսհյ01i|2345789", "abcdefghljklmnoprstuvwyzglonuhjolllzeastbg")
 """Small capitals, letters of Armenian and digits, and the letters that they look like; `i` and `l` are one."""
 _NAME_END = re.compile("[:\u2236\ua789\u05c3]|[\u2012-\u2015\u2e3a\u2e3b]|\\s[-~]+\\s")
 _BEFORE_NAME = re.compile(

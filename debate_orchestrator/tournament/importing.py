@@ -36,14 +36,16 @@ MAX_SIZE = 100_000_000
 MAX_ROWS = 200_000
 """Rows of a file that is imported, one for each judge of each debate."""
 _NO_VOTE = {"abstain", "abstained", "abstains", "abstention", "invalid", "no decision"}
-_MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", *_NO_VOTE}
+_EMPTY = {"", "-", "none", "null", "nan", "n/a", "na"}
+"""What programs write into an empty cell."""
+_MISSING = {*_EMPTY, "unknown", *_NO_VOTE}
 _WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
 _SIDES: dict[str, Side] = {"pro": "pro", "con": "con", "pro-first": "pro", "con-first": "con"}
 _YES, _NO = {"1", "1.0", "true", "t", "yes", "y", "on"}, {"0", "0.0", "false", "f", "no", "n", "off"}
 _DEBATE_KEYS = ("topic", "motion", "category", "pro", "con", "created", "first")
 """The keys whose values belong to the debate, and should be the same in each of its rows."""
-_DAY = re.compile(r"(?:19|20)\d{6}")
-"""A date without hyphens, which is no number of seconds."""
+_DAY = re.compile(r"(?:19|20)\d\d(?:\d\d){0,2}")
+"""A date without hyphens, or a year, which is no number of seconds."""
 _LATEST_SECONDS = 1e11
 """A number beyond this is a time in milliseconds."""
 
@@ -124,7 +126,9 @@ def _read_map(path: str) -> ColumnMap:
 
 def read_debates(text: str, file_name: str, columns: ColumnMap | None) -> Rows:
     """The rows in a text of CSV or JSON lines; without a map, JSON lines as DebateBench writes them."""
-    is_json = text.lstrip().startswith("{")
+    is_json = text.lstrip().startswith(("{", "["))
+    if not text.strip():
+        raise BadFile(f"{file_name} is empty.")
     if columns is None and not is_json:
         raise BadFile(f"{file_name} needs a map of its columns.", hint="a YAML file that says which column is what")
     collector = _Collector(file_name, has_time=columns is None or columns.created is not None)
@@ -309,10 +313,10 @@ class _Collector:
         self._problem_cases.setdefault(kind, []).append(case)
 
     def _name(self, row: _JudgeRow, key: str) -> str:
-        """A text or a number as text; empty for anything else. Raises BadFile for one that is too long."""
+        """A text or a number as text; empty for an empty cell and all else. Raises BadFile for one that is too long."""
         text = _text(row.values.get(key))
         rows.check_name(key, text, self._file_name)
-        return text
+        return "" if text.casefold() in _EMPTY else text
 
     def _take_debate(self, debate_id: str, row: _JudgeRow) -> None:
         """Takes the values of a row's debate. Every row may give values that others lack."""

@@ -121,6 +121,11 @@ class BallotRow(JournaledModel):
         return self.debate, self.judge, self.round, self.repeat
 
     @property
+    def says(self) -> tuple[Winner | None, str | None] | None:
+        """The winner and the label that it names; None if it abstains."""
+        return (self.winner, self.label) if self.winner or self.label else None
+
+    @property
     def is_vote(self) -> bool:
         """Whether it is its judge's vote on the debate: one for each judge, whether or not it was mirrored."""
         return self.final and self.counted and not self.mirrored and self.repeat == 0
@@ -227,17 +232,23 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
 
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
-    """The number of votes that changed when the sides were exchanged."""
-    mirrored = {row.mirrored_with for row in ballots if row.mirrored}
-    seen_twice = [row for row in ballots if not row.mirrored and row.final and row.mirrored_with in mirrored]
-    if seen_twice:
-        flipped = sum(not row.counted for row in seen_twice)
+    """The number of votes that changed when the sides were exchanged, and of ballots that make no such pair."""
+    original = {row.mirrored_with: row for row in ballots if not row.mirrored}
+    mirrored = [row for row in ballots if row.mirrored and row.final]
+    pairs = [(original[row.mirrored_with], row) for row in mirrored if row.mirrored_with in original]
+    cast_twice = [row for row, other in pairs if row.says is not None and other.says is not None]
+    if cast_twice:
+        flipped = sum(not row.counted for row in cast_twice)
         yield (
-            f"{flipped} of {len(seen_twice)} votes that were cast twice changed when the sides were exchanged; "
+            f"{flipped} of {len(cast_twice)} votes that were cast twice changed when the sides were exchanged; "
             "they are left out of every rating and vote count."
         )
     elif ballots:
         yield "No vote was checked by exchanging the sides: how many would change is not known."
+    if abstained := sum((row.says is None) != (other.says is None) for row, other in pairs):
+        yield f"Votes left out since their judge voted on one presentation and abstained on the other: {abstained:,}."
+    if alone := len(mirrored) - len(pairs):
+        yield f"Ballots with the sides exchanged whose judge cast no other, which are no votes: {alone:,}."
 
 
 def _debates(count: int) -> str:
@@ -266,13 +277,13 @@ def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) 
 
 
 def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
-    """The same ballots, with `counted` false on those whose judge names another winner on the mirrored debate."""
-    winners: dict[tuple[object, ...], set[str | None]] = defaultdict(set)
+    """The same ballots, with `counted` false on those whose judge says something else on the mirrored debate."""
+    said: dict[tuple[object, ...], set[object]] = defaultdict(set)
     if not any(row.mirrored for row in ballots):
         return list(ballots)
     for row in ballots:
-        winners[row.mirrored_with].add(row.winner)
-    flipped = {key for key, winners_of_key in winners.items() if len(winners_of_key) > 1}
+        said[row.mirrored_with].add(row.says)
+    flipped = {key for key, said_of_key in said.items() if len(said_of_key) > 1}
     return [row.model_copy(update={"counted": False}) if row.mirrored_with in flipped else row for row in ballots]
 
 

@@ -105,7 +105,8 @@ def read_text(path: str | os.PathLike[str], maximum: int, *, follow: bool = True
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadFile(f"{path}: not UTF-8 text: the byte at offset {error.start} is not valid.") from None
+        problem = f"{name_of(path)}: not UTF-8 text: the byte at offset {error.start} is not valid."
+        raise BadFile(problem, hint="save the file as UTF-8") from None
 
 
 def open_following_links(path: str, flags: int) -> int:
