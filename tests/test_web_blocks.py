@@ -16,7 +16,7 @@ from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.web import blocks, debate_list, pages
+from debate_orchestrator.web import blocks, pages
 from debate_orchestrator.web.live import LiveBlocks, Viewers
 
 
@@ -173,5 +173,4 @@ def test_a_brief_and_a_ballot_read_as_in_the_report() -> None:
         assert "Researcher B: Point 0: Reason 0. (not challenged; 1.opening.b)" in text
         assert "Do: Stay for a year. Count what that costs. Sure: 70 %" in text and "Sides with: Researcher B" in text
     assert "It is cheaper. A: It is. B: It is not. (unresolved; 1.opening.a, 1.opening.b)" in plain(first)
-    assert debate_list._recommendation(state) == "Recommendation (70 % sure): “Stay for a year.”"
     assert "Sure: 60 %" in plain(first) and "Point 0: It was so in 2019, from memory." in plain(first)
