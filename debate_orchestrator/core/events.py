@@ -178,8 +178,8 @@ class Opened(JournaledModel):
     templates: Annotated[dict[str, str], FREE_TEXT] = {}
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     moderator_replies: tuple[Reply, ...] = Field(default=(), alias="derived")
-    """The moderator's replies that the positions come from, where the engine asked for them, and what had come of its
-    calls that failed and may have been billed; the last one counts."""
+    """The moderator's replies, where the engine asked for positions: the last one gave them. The others could not be
+    used, or are what had come of calls that failed and may have been billed."""
     earlier_debate: EarlierDebate | None = Field(default=None, alias="recording")
     """The debate that is judged again; None if a debate runs for the first time."""
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)

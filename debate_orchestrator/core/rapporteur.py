@@ -254,7 +254,7 @@ def _why_impossible(debate: DebateState, mark: str, side: str, *, challenged: bo
 
 
 def marks_possible(debate: DebateState, side: str) -> tuple[str, ...]:
-    """The marks that a point of a side can have, by which turns could answer which, and by who conceded."""
+    """The marks that a point of a side can have: they follow from the turns after it, and from concessions."""
     other_side = _other(debate, side)
     challenges = _challenges(debate, side, other_side)
     challenged_marks = ("granted", "weakened") if challenges else ()

@@ -11,7 +11,7 @@
 | robots.txt forbids it, or is there and can't be read (429, 5xx, broken, too large) | blocked |
 | no such name, no answer, a broken or untrusted connection, no HTTP, too slow | unreachable |
 | a status other than 200, too many redirects | unreachable |
-| too large, packed in an odd way, of a type that is not text | unreachable |
+| too large, compressed in an odd way, of a type that is not text | unreachable |
 | a PDF | not checked, though kept |
 | a page that its reader can't take in, in time or at all | not checked, though kept |
 | a library of the extra is installed and can't be loaded | not checked, with that library's own error, though kept |

@@ -48,8 +48,8 @@ from debate_orchestrator.util.errors import BadSettings, short_repr, suggest
 _YES = ("yes", "y", "true", "correct", "ok", "accurate")
 _NO = ("no", "n", "false", "incorrect")
 _RESTATED_BY = {"framing": "topic", "topic_ok": "topic", "positions_ok": "position_a", "insist": "rounds"}
-"""Each question that confirms a proposal, with the question whose new answer changes that proposal. Its answer is
-taken only after it was asked."""
+"""Each question that confirms a proposal, to the question by which the user changes that proposal. A confirmation is
+taken only after its question was asked."""
 _ASKED_TOGETHER = ("positions", "position_b", "rounds", "insist")
 """Questions that can be asked in the same message as the next one. So can those of plain settings."""
 _WITH_SEVERAL_QUESTIONS = ("topic", "positions", "rounds", "insist")

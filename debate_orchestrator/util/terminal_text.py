@@ -148,8 +148,8 @@ def _never(word: str) -> bool:
 
 
 def wrap(text: str, terminal_columns: int, *, whole_paths: bool = False) -> str:
-    """`text`, sanitized, with its lines broken for a terminal that is that wide. With `whole_paths` a line that is not
-    indented may be wider where it names a file that is there, so that its path can be copied."""
+    """`text`, sanitized, with its lines broken for a terminal of that width. With `whole_paths` a line that is not
+    indented and names an existing file may be wider, so that its path can be copied."""
     width = max(10, min(terminal_columns - 1, MAX_WIDTH))
     return "\n".join(
         row
