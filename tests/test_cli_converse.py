@@ -50,7 +50,7 @@ class TestAtATerminal:
         ran, shown = person(keys=(*SETUP, "yes"))
 
         assert ran.code == 0, ran.err
-        assert "Output: debate-report.rehearsed.md" in shown
+        assert "Output: debate-report.rehearsed.md (of the real debate: debate-report.md)" in shown
         assert Path("debate-report.rehearsed.md").read_text(encoding="utf-8").startswith("# Debate Report")
         assert "Report written to debate-report.rehearsed.md" in ran.out
         assert "DEBATE SETUP CONFIRMED" not in ran.err  # it was shown and confirmed before

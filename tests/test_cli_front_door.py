@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -106,7 +107,9 @@ def test_one_model_for_every_seat(debate: Run) -> None:
     ran = debate("run", "--topic", TOPIC, *ONE, "--model", "openai:gpt-5", "--judge", "anthropic:claude-opus-5-5")
     answers = debate("answers", "--model", "command:claude -p")
 
-    assert "Cast: a rehearse:openai:gpt-5, b rehearse:openai:gpt-5, judge rehearse:anthropic:claude-opus" in ran.err
+    seats = "a stand-in for openai:gpt-5, b stand-in for openai:gpt-5, judge stand-in for anthropic:claude-opus"
+    assert f"Cast: {seats}" in ran.err
+    assert re.search(r"^Output: (.*)\.rehearsed\.md \(of the real debate: \1\.md\)$", ran.err, re.M)
     assert "cast: command:claude -p" in answers.out and "# cast: {" not in answers.out
 
 

@@ -165,8 +165,11 @@ def test_no_line_of_a_log_is_anothers(say: Callable[[str], None]) -> None:
 
 @pytest.mark.parametrize("joins", [True, False])
 def test_a_debate_in_a_pager(here: Path, monkeypatch: pytest.MonkeyPatch, joins: bool) -> None:
-    """Each row of a block quote that a pager shows begins as one."""
-    monkeypatch.setenv("PAGER", "tee paged")
+    """Each row of a block quote that a pager shows begins as one. Without $PAGER there is a pager too."""
+    (here / "less").write_text("#!/bin/sh\nexec tee paged\n")
+    (here / "less").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("PAGER", raising=False)
     output = Vt100_Output(StringIO(), lambda: Size(rows=24, columns=80), term="dumb")
     ballot._show(Prompter(DummyInput(), output), "\n".join(f"> {line}" for line in WIDER_THAN_THEY_LOOK))
     shell = Shell(80, joins=joins)

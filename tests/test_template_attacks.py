@@ -222,7 +222,7 @@ def test_a_template_has_its_limits(what: str) -> None:
 
     with pytest.raises(BadFormat, match="formats/x/one"):
         rendering.render([NAME], {}, FunctionContext(), own)
-    rendering.template_problems(own, [])
+    assert all(problem.startswith(NAME) for problem in rendering.template_problems({"formats/x/a": "a"} | own, []))
     assert rendering.render([NAME], {"y": "still here"}, FunctionContext(), {NAME: "{{ y }}"}) == "still here"
 
 
@@ -233,6 +233,10 @@ def test_a_format_that_takes_too_long_is_told(debate: Run, here: Path) -> None:
 
     assert found.code == 2 and "speech.md.j2: the template takes too long" in found.err
     assert rendering.render([NAME], {}, FunctionContext(), {NAME: "still here"}) == "still here"
+
+    folded = "{{ 'x' * 200_000_000 }}"  # takes the memory when it is compiled
+    found = rendering.template_problems({"formats/x/first": "a", "formats/x/second": folded}, [])
+    assert found == ["formats/x/second: the template takes too long, or too much memory."]
 
 
 # The process

@@ -37,6 +37,7 @@ from debate_orchestrator.setup.answers import (
     format_of,
     make_settings,
     number,
+    output_text,
     rapporteur_note,
 )
 from debate_orchestrator.setup.questions import SetupQuestions
@@ -195,7 +196,8 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
 
 def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:
     """The setup as confirmed; only its risks where a conversation, perhaps of another user, has shown the rest."""
-    values, questions = settings.model_dump() | {"output": files.report}, setup_questions(settings.format)
+    values = settings.model_dump() | {"output": output_text(files.report, settings.output)}
+    questions = setup_questions(settings.format)
     answers = read_answers(arguments)
     is_confirmed = "setup" in answers and not _has_auto_positions(answers)
     lines = questions.risk_lines(values) if is_confirmed else questions.confirmation_text(values).split("\n")
@@ -212,7 +214,7 @@ def _has_auto_positions(answers: Mapping[str, Any]) -> bool:
 def cast_line(settings: Settings) -> str:
     """The models of the seats and the cap on costs, in one line."""
     seats = ", ".join(
-        f"{seat} {' and '.join(map(model_spec.public_name, specs))}" for seat, specs in settings.cast.items()
+        f"{seat} {' and '.join(map(model_spec.described, specs))}" for seat, specs in settings.cast.items()
     )
     return f"Cast: {seats}.{'' if settings.max_cost is None else f' At most ${settings.max_cost:.2f}.'}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import signal
 import sys
@@ -182,10 +181,10 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
 
 
 def _show(prompter: prompt.Prompter, text: str) -> None:
-    """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
+    """Shows a text in a pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        in_pager = bool(os.environ.get("PAGER")) and prompt.show_in_pager(text, prompter.columns)
+        in_pager = prompt.show_in_pager(text, prompter.columns)
     finally:
         signal.signal(signal.SIGINT, before)
     if not in_pager:

@@ -204,8 +204,13 @@ def print_estimate(session: DebateSession, estimate_text: str = "") -> None:
     """Prints on stderr what the turns left are expected to take, before the first call: a file may ask for much.
     `estimate_text` is that of `drive_to_report`."""
     rehearsal = estimate_text or model_spec.is_rehearsal(session.state.cast)
-    text = estimate_text or estimate_debate(session.state.opened, session.journal.events[1:]).sentence()
-    print_status(f"No model is called. With models it would take {text}." if rehearsal else text)
+    estimate = estimate_debate(session.state.opened, session.journal.events[1:])
+    text = estimate_text or estimate.sentence()
+    if rehearsal:
+        text = f"No model is called. With models it would take {text}."
+    elif not (estimate.calls or estimate.host_turns or estimate.not_estimated_because):
+        text = "No model is called."
+    print_status(text)
 
 
 async def _drive(session: DebateSession, arguments: argparse.Namespace) -> None:

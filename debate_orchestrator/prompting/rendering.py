@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -90,9 +91,15 @@ def measured() -> Iterator[Counter[str]]:
 
 def template_problems(bundled_templates: Mapping[str, str], names: Iterable[str]) -> list[str]:
     """As `templates.find_problems`, for templates that may come from a stranger."""
-    answer = _worker().do({"own": dict(bundled_templates), "known_names": sorted(names)})
+    known_names = sorted(names)
+    answer = _worker().do({"own": dict(bundled_templates), "known_names": known_names})
     if answer is None:
-        return [f"{next(iter(bundled_templates), 'the templates')}: {_TOO_MUCH}"]
+        seconds, deadline = {"the templates": 0.0}, time.monotonic() + SECONDS
+        for path, text in bundled_templates.items():
+            if time.monotonic() < deadline and max(seconds.values()) < template_worker.CPU:
+                alone = _worker().do({"own": {path: text}, "known_names": known_names})
+                seconds[path] = alone["seconds"] if alone else template_worker.CPU
+        return [f"{max(seconds, key=lambda path: seconds[path])}: {_TOO_MUCH}"]
     return [str(mistake) for mistake in answer["mistakes"]]
 
 

@@ -81,7 +81,7 @@ def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
     if any("\ud800" <= char <= "\udfff" for char in text):
         return {"place": first, "reason": "the text holds half a surrogate pair, which is not a character"}
     if len(text) > MAX_LENGTH:
-        return {"place": first, "reason": f"the text has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"}
+        return {"place": first, "reason": f"the text has more than {MAX_LENGTH:,} characters"}
     return {"text": text}
 
 

@@ -27,6 +27,7 @@ from debate_orchestrator.core.settings import (
     seats_of_cast,
     value_problem,
 )
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadSettings, blank_problem, first_few, short_repr, suggest, with_hint
 from debate_orchestrator.util.messages import and_joined
@@ -449,6 +450,12 @@ def checked_sentence(key: str, text: str) -> str:
     if not any(map(str.isalpha, text)):
         raise BadSettings(f"{key}: {short_repr(text)} is not a sentence.", hint="say in words what is argued")
     return text
+
+
+def output_text(report: str, output: str) -> str:
+    """Where a report is written that a setting asks for; of a rehearsal, also where the real debate's will be."""
+    real_report = DebateFiles.named_by(output).report
+    return report if report == real_report else f"{report} (of the real debate: {real_report})"
 
 
 def sample() -> str:

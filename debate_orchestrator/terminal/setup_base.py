@@ -110,7 +110,7 @@ def cast_text(cast: Mapping[str, Any]) -> str:
 
 
 def display_name(spec: str) -> str:
-    return one_line(model_spec.public_name(spec))
+    return one_line(model_spec.described(spec))
 
 
 class SetupTexts(FrozenModel):

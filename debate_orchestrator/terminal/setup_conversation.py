@@ -14,7 +14,7 @@ from typing import Any
 from debate_orchestrator.core.positions import is_placeholder, positions_without_model
 from debate_orchestrator.core.settings import MODERATOR, Settings, seats_of_cast
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.setup.answers import cast_of, rapporteur_note, seats_needed, typed_text
+from debate_orchestrator.setup.answers import cast_of, output_text, rapporteur_note, seats_needed, typed_text
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import (
     ModeratorTask,
@@ -363,7 +363,7 @@ class SetupConversation(SetupBase):
         answers = self.state.answers
         while True:
             files, problems = self._find_problems()
-            output = {"output": files.report} if files else {}
+            output = {"output": output_text(files.report, answers["output"])} if files else {}
             block, _, countdown = self.setup_questions.confirmation_text(answers | output).rpartition("\n\n")
             lines = ["", self.texts.messages["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
             lines += [f"Context: {', '.join(answers[_CONTEXT])}"] if answers.get(_CONTEXT) else []

@@ -98,6 +98,13 @@ def unrehearsed_cast(cast: Mapping[str, Any]) -> dict[str, list[str]]:
     return {seat: [real_spec(spec) for spec in specs] for seat, specs in cast_specs.items() if not nameless & {*specs}}
 
 
+def described(spec: str) -> str:
+    """As `public_name`, but in words for a stand-in."""
+    if kind(spec) != REHEARSE:
+        return public_name(spec)
+    return f"stand-in for {public_name(rest(spec))}" if rest(spec) not in ("", HOST) else "stand-in"
+
+
 def public_name(spec: str) -> str:
     """A spec as a report names it. Of a program only the name is shown, since its arguments may hold anything."""
     if kind(spec) == REHEARSE and rest(spec):
