@@ -75,11 +75,12 @@ def _next(
 
 
 def _remaking(journal: str, files: DebateFiles, verifications: Sequence[Verification]) -> str:
-    """The commands that make reports again: one for those that every debate has, and one for each other that is old."""
+    """The commands that make reports again: one for those that every debate has, and one for each other of it."""
     report, own = command("report", journal), {files.report, files.html}
-    old = [f"`{report} --to {shlex.quote(one.path)}`" for one in verifications if one.is_old and one.path not in own]
-    needs_own = not old or any(one.path in own and one.state != "unchanged" for one in verifications)
-    commands = [*([f"`{report}`"] if needs_own else []), *old]
+    again = [one.path for one in verifications if one.state not in ("unchanged", "another", "no checksum")]
+    others = [f"`{report} --to {shlex.quote(path)}`" for path in again if path not in own]
+    needs_own = not others or any(one.path in own and one.state != "unchanged" for one in verifications)
+    commands = [*([f"`{report}`"] if needs_own else []), *others]
     return f"{and_joined(commands)} {'makes' if len(commands) == 1 else 'make'} its reports again."
 
 

@@ -270,11 +270,6 @@ class Verification(NamedTuple):
         return self.state in ("reviewed", "other version")
 
     @property
-    def is_old(self) -> bool:
-        """Whether it is this journal's, as it was before the journal, or the ballots beside it, grew."""
-        return self.state in ("earlier", "reviewed")
-
-    @property
     def text(self) -> str:
         """The same for people."""
         if self.checksum is None:
