@@ -271,7 +271,7 @@ _SIGN = re.compile(r"[*_]*\s*[=≈≥≤±∈]")
 """A sign of mathematics after a variable."""
 _VALUE = re.compile(
     r"[*_)]*(?:\s*[:(<>~]\s*|\s+(?:(?:of|is|was|at|above|below|around|exceed(?:s|ed))\s+)?(?:about\s+|only\s+)?)"
-    r"[-−]?0?[.,]\d"
+    r"[-−]?0?[.,]\d+(?!\d|\s+points?\b)"
 )
 """A number below one after what is a quantity. A higher one may be a side's points."""
 _NOUN = re.compile(
@@ -284,7 +284,8 @@ _OTHER_LETTERS = re.compile(r"(?:,?\s+(?:and|or)|,)\s+(?:A(?:,?\s+(?:and|or)|,)\
 _INITIAL = re.compile(r"\.\s+[A-Z][\w'’-]+(?:\s+\(|\s+et\s+al\b|\s+and\s+[A-Z]|,?\s+\d{4})")
 _MIDDLE_INITIAL = re.compile(r"\b(?!Xx)[A-Z][a-z]+\s\Z")
 _PROPER_NAME = re.compile(
-    r"(?:[\w,;’')]\s+(?!Xx)[A-Z][a-z]\w*|\b[A-Z]?[a-z]+[A-Z]\w*|\b(?!It|That|Here|What)[A-Z]\w*['’]s)\s+\Z"
+    r"(?:[\w,;’')]\s+(?!Xx|Opening|Constructive|Challenge|Rebuttal|Closing|Judge)[A-Z][a-z]\w*|"
+    r"\b[A-Z]?[a-z]+[A-Z]\w*|\b(?!It|That|Here|What)[A-Z]\w*['’]s)\s+\Z"
 )
 """A name before a tag, of which it is a part: `DeepSeek R1`, `the Canon R1`."""
 _WITHIN = re.compile(r"[a-z0-9)\]’”\"'%][,;]?(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)[\"“‘'(\[*_]*\Z")

@@ -81,6 +81,7 @@ OTHERS_NAMES = [
         "`1.opening.a` of `Researcher A`, [R1 - X](https://x.org/A)",
         "`1.opening.b` of `Researcher B`, [R2 - X](https://x.org/A)",
     ),
+    ("R1 is 0.5 points ahead, and in its Opening R2 misled.", "R2 is 0.5 points ahead, and in its Opening R1 misled."),
     ("The R1 argument: R2 = 0.91, as R1 says.", "The R2 argument: R2 = 0.91, as R2 says."),
     ("On this question A concedes; see plan B, A: 7.5, B: 6", "On this question B concedes; see plan B, B: 7.5, A: 6"),
     ("|A|B| for **A** and the A side, in its answer A", "|B|A| for **B** and the B side, in its answer B"),
@@ -113,7 +114,7 @@ UNNAMED = [
     "The fit is good: R2 = 0.91.", "an adjusted R2 of .91", "R2 was 0.91, R1: 0.8", "the R2 value is low",
     "See https://deepseek.com/R1, x.org/A and x.org/1.opening.a?by=B.", "the file R1.csv", "deepseek-ai/R1",
     "the model R1 is cheap", "DeepSeek R1 is open. R1 costs little.", "DeepSeek's R1", "R1-Zero", "The Canon R1 sells.",
-    "R1, R2 and R3 are met", "`R1 = load(A)`", "```\nMOV R1, R2\n```", "~~~\nA = Researcher\n", "$A$ and A@x.org",
+    "R1, R2 and R3 are met", "`R1 = load(A)`", "```\nMOV R1, R2\n```", "~~~\nA = Researcher\n", "$A$, A$20, A@x.org",
     "groups A and B", "A, B and C are out", "John A. Smith", "as A. Smith (2020) shows", "She got an A.",
     "straight A's", "memory B cells", "P(A|B)", "A = 5, B = 7", "hepatitis B is rare", "in A minor",
 ]  # fmt: skip
