@@ -88,6 +88,14 @@ def test_a_vote_of_two_models_is_told() -> None:
         else:
             assert "| Judge | A (75%) | A (75%) | yes | A |" in text
             assert "A (75%), by another model |" in section(text, "How It Was Judged")
+    differing = next(n for n, event in enumerate(made) if getattr(event, "turn_id", "") == "final.verdict.judge")
+    ballot = made[differing]
+    spec = ballot.reply.model_copy(update={"spec": "command:before"})
+    made[differing] = ballot.model_copy(update={"data": {**ballot.data, "winner": "b"}, "reply": spec})
+    text = markdown.render(build_report(entries(made)))
+    assert "| Judge | B (75%) | A (75%), by another model | \\- | an abstention, since two models disagree |" in text
+    assert "B (75%); A (75%) with the sides exchanged, by another model" in section(text, "How It Was Judged")
+    assert "Judge has ballots of two models that disagree." in text
 
 
 def test_what_the_engine_saw() -> None:

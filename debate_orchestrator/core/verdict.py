@@ -72,7 +72,7 @@ class Vote(FrozenModel):
     shown_mirrored: bool = False
     """Whether the judge was shown the mirrored debate too."""
     cast_by: frozenset[str] = frozenset()
-    """The model specs of its ballots, as far as they are known."""
+    """The model specs of its ballots, as far as they are known. What a recording repeats is its own."""
 
     @property
     def parsed_ballots(self) -> list[ParsedBallot]:
@@ -208,7 +208,8 @@ def votes_before_and_after(before: Sequence[Vote], after: Sequence[Vote]) -> lis
 
 
 def is_one_judge(*votes: Vote) -> bool:
-    """Whether the same model cast these votes of one seat, as far as is known."""
+    """Whether the same model cast these votes of one seat, as far as is known. A model of another server counts as
+    another: two servers may run different versions under one name."""
     return len(frozenset[str]().union(*(vote.cast_by for vote in votes))) < 2
 
 

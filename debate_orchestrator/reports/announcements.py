@@ -286,8 +286,7 @@ def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Itera
         if vote.stable or vote.absent:
             continue
         first, last = (one_line(wording.winner_word(wording.named_by(ballot))) for ballot in vote.parsed_ballots)
-        change = "changed when the sides were exchanged" if vote.is_pair else "was two models, which differ"
-        text = f"{debate.format.name_of(vote.judge)} {change} ({first} and {last}): no vote."
+        text = f"{debate.format.name_of(vote.judge)} {wording.what_changed(vote)} ({first} and {last}): no vote."
         yield Announcement("votes", text, "warning", vote.turn_id)
 
 

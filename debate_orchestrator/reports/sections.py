@@ -209,7 +209,7 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
         for parsed_ballot, ballot in ((vote.original, vote.turn_id), (vote.mirrored, vote.turn_id + MIRRORED))
     )
     stable = "yes" if vote.stable else "no"
-    mirrored = mirrored if is_one_judge(vote) else phrase(mirrored, ", by another model")
+    mirrored = phrase(mirrored, _by_another(vote))
     shown_mirrored = (mirrored, phrase(stable if vote.is_pair else "-")) if vote.shown_mirrored else ((), ())
     return (phrase(place), prose(report.seats[vote.judge]), original, *shown_mirrored, prose(wording.vote_line(vote)))
 
@@ -223,7 +223,7 @@ def _counts(report: ReportModel) -> Iterator[str]:
         yield f"{what} that count: {n} of {len(votes)}; at least {needed_count} must, for anything to be decided."
     if judging.mirrored:
         everyone = all(vote.is_pair or vote.absent for vote in votes)
-        voters = "Each judge" if everyone else "A judge who was not replaced"
+        voters = "Each judge" if everyone else "Each judge who was not replaced in between"
         yield f"{voters} also voted on the debate with the sides exchanged. A vote that changed is an abstention."
         yield f"{judging.flipped} of {plural(judging.mirrored, 'vote')} changed when the sides were exchanged."
 
@@ -236,22 +236,28 @@ def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
     for vote in report.judging.pre_debate_votes:
         final = after.get(vote.judge)
         final_ballot = _ballot_phrase(report, final)
-        if final is not None and not is_one_judge(vote, final):
-            final_ballot = phrase(final_ballot, ", by another model")
+        if final is not None and (final.stable or is_one_judge(final)):
+            final_ballot = phrase(final_ballot, _by_another(vote, final))
         rows.append((prose(report.seats[vote.judge]), _ballot_phrase(report, vote), final_ballot))
     return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
 
 
 def _ballot_phrase(report: ReportModel, vote: Vote | None) -> Phrase:
-    """The ballot of a judge on the debate as it was, and whether the mirror changed the vote."""
+    """The ballot of a judge on the debate as it was, and the one on the mirrored debate if it says something else."""
     if vote is None:
         return phrase("not yet")
     if vote.absent or vote.original is None:
         return phrase("absent")
     ballot = cite(prose(wording.ballot_line(vote.original, report.judging.scales)), vote.turn_id)
-    if vote.stable:
+    if vote.stable or vote.mirrored is None:
         return ballot
-    return phrase(ballot, ", changed in the mirror" if is_one_judge(vote) else ", and not by another model")
+    exchanged = wording.ballot_line(vote.mirrored, report.judging.scales)
+    return phrase(ballot, "; ", prose(exchanged), " with the sides exchanged", _by_another(vote))
+
+
+def _by_another(*votes: Vote) -> str:
+    """What to add to the second of two ballots of one seat."""
+    return "" if is_one_judge(*votes) else ", by another model"
 
 
 def _swing_sentence(report: ReportModel) -> str:

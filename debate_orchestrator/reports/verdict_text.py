@@ -455,5 +455,7 @@ def _unchecked(report: ReportModel) -> Iterator[str]:
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
             yield note.text
     if report.verdict is not None and report.judges and not any(vote.is_pair for vote in report.judging.votes):
-        no_judge = "No judge" if all(map(is_one_judge, report.judging.votes)) else "No judge alone"
-        yield f"{no_judge} voted with the sides exchanged, so an effect of their order is not ruled out."
+        seen_once = "No judge voted with the sides exchanged"
+        if not all(map(is_one_judge, report.judging.votes)):
+            seen_once = "No model voted both with the sides as they were and with the sides exchanged"
+        yield f"{seen_once}, so an effect of their order is not ruled out."

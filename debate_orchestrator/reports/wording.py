@@ -129,7 +129,7 @@ def vote_line(vote: Vote) -> str:
     if vote.absent:
         return "absent"
     if not vote.stable:
-        return f"an abstention, since {'it changed' if vote.is_pair else 'two models differ'}"
+        return f"an abstention, since {'it changed' if vote.is_pair else 'two models disagree'}"
     if vote.label is not None:
         return one_line(vote.label)
     return "an abstention" if vote.winner == NO_DECISION else winner_word(vote.winner)
@@ -174,7 +174,14 @@ def _why_not_counted(vote: Vote) -> str:
         return "cast no ballot that counts"
     if vote.stable:
         return "abstained"
-    return "changed its vote when the sides were exchanged" if vote.is_pair else "was two models, which differ"
+    return what_changed(vote)
+
+
+def what_changed(vote: Vote) -> str:
+    """The predicate of a judge whose two ballots on a debate do not agree."""
+    return (
+        "changed its vote when the sides were exchanged" if vote.is_pair else "has ballots of two models that disagree"
+    )
 
 
 def whole_percent(share: Fraction) -> str:
