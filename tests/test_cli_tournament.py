@@ -52,14 +52,15 @@ def test_from_new_to_all_journals(debate: Run) -> None:
 
     assert [one.code for one in (*ran, run, again)] == [0, 0, 0, 0], run.err
     assert "24 debates: 3 models, 4 topics, sides swapped" in ran[1].out and "192 calls" in ran[1].out
-    assert "24 debates complete: demo" in run.out and "debate tournament rate demo" in run.err
+    assert "24 debates complete: demo" in run.out and "`debate tournament report demo` lists its debates" in run.err
     assert len(journals("demo")) == 24 and len(list(Path("demo/debates").glob("*.html"))) == 24
     assert (again.json["status"], again.json["complete"], again.json["calls"]) == ("done", 24, 0)
     assert debate("tournament", "new").code == 2
     assert debate("tournament", "rate", "demo").out == "No model is ranked: stand-ins spoke in every debate.\n"
     assert debate("tournament", "report", "demo").code == 0
     page = Path("demo/index.html").read_text(encoding="utf-8")
-    assert "These tables count rehearsed debates too" in page.partition('id="h-tables"')[2]
+    assert "All of this is a rehearsal" in page.partition('id="leaderboard"')[0] and 'id="plots"' not in page
+    assert re.findall(r'id="table-(\w+)"', page) == ["debates"]
     assert "Complete." in debate("check", str(journals("demo")[0])).out
 
 

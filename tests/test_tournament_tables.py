@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 import scripted_debates
@@ -126,10 +127,11 @@ def test_labels_and_needs_more_evidence_are_counted(debate: Run) -> None:
     assert [one["winner"] for one in table("debates")] == ["pro", ""]
 
 
-def write_journal(path: Path, script: dict[str, Any], **how: Any) -> None:
+def write_journal(path: Path, script: dict[str, Any], sides: tuple[str, str] = ("x:one", "y:two"), **how: Any) -> None:
     """A journal of a panel debate between two models, judged by three."""
-    cast = {"a": ("rehearse:x:one",), "b": ("rehearse:y:two",), "judge": ("x:one", "y:two", "y:two")}
+    cast = {"a": sides[:1], "b": sides[1:], "judge": ("x:one", "y:two", "y:two")}
     opened, *events = scripted_debates.events("panel", script, panel=3, cast=cast, **how)
+    opened = opened.model_copy(update={"nonce": f"{crc32(bytes(path)):016x}"})  # no journal is a copy of another
     path.parent.mkdir(parents=True, exist_ok=True)
     with JournalWriter.create(path, opened) as writer:
         for event in events:
@@ -144,12 +146,14 @@ def ballot(a: float, b: float) -> dict[str, Any]:
 @pytest.mark.slow
 def test_journals_become_the_same_rows(debate: Run) -> None:
     """A folder of journals has models, judges (one that sits twice is two), scores and winners; a journal that is
-    damaged is left out and said, with the debates that are not finished.
-    Stand-ins are called that, and not ranked."""
+    damaged is left out and said, with the debates that are not finished. Stand-ins are called that, and a debate in
+    which they spoke is in the list of debates alone."""
     votes = {f"final.verdict.judge-{n}": ballot(*points) for n, points in enumerate(((8, 6), (7, 7), (5, 6)), start=1)}
     write_journal(Path("t/debates/d1.journal.jsonl"), votes)
     write_journal(Path("t/debates/d2.journal.jsonl"), {**votes, "final.verdict.judge-3": ballot(9, 1)})
     write_journal(Path("t/debates/d3.journal.jsonl"), {}, until="1.rebuttal.b")
+    stand_ins = ("rehearse:x:one", "rehearse:y:two")
+    write_journal(Path("t/debates/r.journal.jsonl"), {"final.verdict.judge-1": ballot(1, 9)}, sides=stand_ins)
     shutil.copy("t/debates/d1.journal.jsonl", "t/debates/d4.journal.jsonl")
     damaged = Path("t/debates/d4.journal.jsonl")
     damaged.write_text(damaged.read_text(encoding="utf-8").replace('"reply"', '"reply" ', 1), encoding="utf-8")
@@ -161,25 +165,34 @@ def test_journals_become_the_same_rows(debate: Run) -> None:
     assert ran.code == 0, ran.err
     found = [(one["debate"], one["topic_id"], one["pro"], one["winner"], one["complete"]) for one in table("debates")]
     assert sorted(found) == [
-        ("d1", "Is it so?", "stand-in for x:one", "tie", "True"),
-        ("d2", "Is it so?", "stand-in for x:one", "pro", "True"),
-        ("d3", "Is it so?", "stand-in for x:one", "", "False"),
+        ("d1", "Is it so?", "x:one", "tie", "True"),
+        ("d2", "Is it so?", "x:one", "pro", "True"),
+        ("d3", "Is it so?", "x:one", "", "False"),
+        ("r", "Is it so?", "stand-in for x:one", "con", "True"),
     ]
+    assert {one["debate"] for one in table("debates") if one["rehearsed"] == "True"} == {"r"}
+    assert [one["count"] for one in table("winner_counts")] == ["1", "0", "1"]
     assert {one["judge"]: (one["pro"], one["con"], one["tie"]) for one in table("judge_side_preference")} == {
         "x:one": ("2", "0", "0"),
         "y:two": ("0", "0", "2"),
         "y:two #2": ("1", "1", "0"),
     }
     assert "A journal is left out: t/debates/d4.journal.jsonl: line" in ran.err
-    assert "1 debate is not finished" in ran.err and "3 debates are rehearsed and are left out" in ran.err
+    assert "1 debate is not finished" in ran.err
+    assert "1 debate is rehearsed and counts in no rating, table or plot" in ran.err
     page = Path("t/index.html").read_text(encoding="utf-8")
-    assert (
-        '<a href="debates/d2.html">d2</a>' in page
-        and 'href="debates/d1.html"' not in page
-        and "No model is ranked: stand-ins spoke" in page
-    )
-    assert not table("elo") and not table("bradley_terry")
-    assert debate("tournament", "rate", "t").out.startswith("No model is ranked: stand-ins spoke in every debate.")
+    assert '<a href="debates/d2.html">d2</a>' in page and 'href="debates/d1.html"' not in page
+    assert {one["model"] for one in table("elo")} == {"x:one", "y:two"}
+
+
+def test_a_folder_in_which_no_debate_can_be_rated_has_tables(debate: Run) -> None:
+    """A model against itself is ranked nowhere, and its debates are counted by side."""
+    write_journal(Path("t/d.journal.jsonl"), {}, sides=("x:one", "x:one"))
+    rated, reported = debate("tournament", "rate", "t"), debate("tournament", "report", "t")
+
+    why = "No model is ranked: no debate between two models is decided."
+    assert rated.out == f"{why}\n" and (rated.code, reported.code) == (0, 0), rated.err + reported.err
+    assert why in Path("t/index.html").read_text(encoding="utf-8") and table("judge_side_preference")
 
 
 def test_a_folder_without_any_readable_journal_ends_in_a_sentence(debate: Run) -> None:

@@ -146,7 +146,7 @@ def test_a_debate_that_was_held_is_read(here: Path) -> None:
         page = dashboard.get("/tournaments/held").text
         (first, *_) = re.findall(r'href="(/dashboard/[^"]+/held/debates/[^"]+)"', page)
         assert "Motion 0 holds." in dashboard.text(first)
-        assert "rehearsed" in plain(page) and "rehearse" in dashboard.text("/tournaments/held/report")
+        assert "All of this is a rehearsal" in plain(page) and "rehearse" in dashboard.text("/tournaments/held/report")
 
         added = Path("held/debates/more/added.journal.jsonl")
         added.parent.mkdir()

@@ -396,6 +396,8 @@ class Ratings(NamedTuple):
     fit: Fit | None
     """None if no judge's vote is on record."""
     notes: tuple[str, ...]
+    unranked: str = ""
+    """Why no model is ranked; empty if any is."""
 
 
 def elo(debates: Iterable[DebateRow]) -> tuple[EloRow, ...]:
@@ -417,14 +419,12 @@ def elo(debates: Iterable[DebateRow]) -> tuple[EloRow, ...]:
 
 
 def rate(rows: Rows) -> Ratings:
-    """Both ratings; none if stand-ins spoke in all debates. Raises BadFile if no debate can be rated otherwise,
-    BadSettings if the extra `tournament` is missing."""
+    """Both ratings; none if no debate can be rated. Raises BadSettings if the extra `tournament` is missing."""
     rated = elo(rows.debates)
-    if not rated and rows.debates and all(debate.rehearsed for debate in rows.debates):
-        return Ratings((), None, tuple(rows.all_notes()))
     if not rated:
-        notes = rows.all_notes()
-        raise BadFile([*notes, "No debate here can be rated."], hint="finish some debates between two models")
+        is_rehearsal = all(debate.rehearsed for debate in rows.debates)
+        why = "stand-ins spoke in every debate" if is_rehearsal else "no debate between two models is decided"
+        return Ratings((), None, tuple(rows.all_notes()), f"No model is ranked: {why}.")
     votes = [vote for debate in rows.debates for vote in rows.votes_by_debate[debate.id]]
     fitted = fit(rows.debates, votes)
     return Ratings(rated, fitted, (*rows.all_notes(), *_fit_notes(fitted)))

@@ -47,9 +47,8 @@ _MAX_LIST_SIZE = 1_000_000
 
 def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tuple[str, ...]]:
     """Writes all of it into the tournament's folder. Returns the files, the page first, and notes: what weakens the
-    results, and which files were moved aside. Raises BadFile if the folder is not a tournament, nothing in it can be
-    rated, or a file can't be written, and BadSettings, before anything is written, where the extra `tournament` is
-    missing."""
+    results, and which files were moved aside. Raises BadFile if the folder is not a tournament or a file can't be
+    written, and BadSettings, before anything is written, where the extra `tournament` is missing."""
     rows = read_rows(folder)
     library()
     ratings = rate(rows)
@@ -57,8 +56,7 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     strongest = (
         [strength.model for strength in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
     )
-    is_rehearsal = all(debate.rehearsed for debate in rows.debates)  # plots of filler would look like results
-    plots, problems = ([], []) if is_rehearsal else draw(tables, strongest)
+    plots, problems = draw(tables, strongest)
     must_have_prefix(os.path.join(folder, PAGE), PAGE_PREFIX.encode(), "a tournament's page")
     for subfolder in (TABLES, PLOTS):
         make_folder(os.path.join(folder, subfolder))

@@ -176,7 +176,11 @@ class Rows:
 
     def all_notes(self) -> list[str]:
         """`notes`, and what the rows themselves say of how far their verdicts carry."""
-        return [*self.notes, *_completeness_notes(self.debates), *_mirror_notes(self.ballots)]
+        held = [debate for debate in self.debates if not debate.rehearsed]
+        held_ids = {debate.id for debate in held}
+        ballots = [ballot for ballot in self.ballots if ballot.debate in held_ids]
+        rehearsed = _rehearsal_notes(len(self.debates) - len(held), len(self.debates))
+        return [*rehearsed, *self.notes, *_completeness_notes(held), *_mirror_notes(ballots)]
 
 
 def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:
@@ -209,15 +213,15 @@ def check_name(what: str, name: str, file_name: str) -> None:
         raise BadFile(f"{file_name}: the {what} {short_repr(name)} has {size}.")
 
 
+def _rehearsal_notes(rehearsed: int, debates: int) -> Iterator[str]:
+    if rehearsed:
+        what = "All of this is a rehearsal" if rehearsed == debates else f"{_debates(rehearsed)} rehearsed"
+        counts = "count" if 1 < rehearsed < debates else "counts"
+        why = "stand-ins spoke in place of models, and what they said is filler"
+        yield f"{what} and {counts} in no rating, table or plot: {why}."
+
+
 def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
-    counts = Counter(
-        "rehearsed" if debate.rehearsed else "complete" if debate.complete else "incomplete" for debate in debates
-    )
-    if counts["rehearsed"]:
-        yield (
-            f"{_debates(counts['rehearsed'])} rehearsed and {_is(counts['rehearsed'])} left out of every rating: "
-            "stand-ins spoke in place of models, and what they said is filler."
-        )
     if unfinished := sum(not debate.complete for debate in debates):
         yield f"{_debates(unfinished)} not finished and {_is(unfinished)} left out of every rating and win rate."
     if open_ended := sum(debate.complete and debate.winner is None for debate in debates):
@@ -228,7 +232,7 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
             "rating."
         )
     if alone := sum(debate.pro is not None and debate.pro == debate.con for debate in debates):
-        yield f"{_debates(alone)} between a model and itself: counted by side, left out of Elo."
+        yield f"{_debates(alone)} between a model and itself and counted by side and judge, not in Elo."
 
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
@@ -239,10 +243,8 @@ def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
     cast_twice = [row for row, other in pairs if row.says is not None and other.says is not None]
     if cast_twice:
         flipped = sum(not row.counted for row in cast_twice)
-        yield (
-            f"{flipped} of {len(cast_twice)} votes that were cast twice changed when the sides were exchanged; "
-            "they are left out of every rating and vote count."
-        )
+        what = f"{flipped} of {len(cast_twice)} votes that were cast twice changed when the sides were exchanged"
+        yield what + (f" and {_is(flipped)} left out of every rating and vote count." if flipped else ".")
     elif ballots:
         yield "No vote was checked by exchanging the sides: how many would change is not known."
     if abstained := sum((row.says is None) != (other.says is None) for row, other in pairs):

@@ -91,14 +91,17 @@ def _add_ratings(database: sqlite3.Connection, ratings: Ratings) -> None:
 
 _SCHEMA = """
 -- A debate is named by its number in the order of time: its id may be long, and many rows name it.
-CREATE TABLE debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic, category, pro, con, first, winner,
-    complete);
+CREATE TABLE all_debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic, category, pro, con, first, winner,
+    complete, rehearsed);
 CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, mirrored, repeat, is_vote);
 CREATE TABLE points (debate, dimension, pro, con);  -- of votes
 CREATE TABLE elo (model, rating, games, won, lost, tied);
 CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);
 CREATE TABLE judge_effects (judge, votes, bias, bias_low, bias_high, reliability, reliability_low, reliability_high);
 CREATE TABLE work (debate, role, calls, input, output, cost, seconds, words, declined_turns);
+
+-- What stand-ins said counts nowhere.
+CREATE VIEW debates AS SELECT * FROM all_debates WHERE NOT rehearsed;
 
 CREATE VIEW decided AS SELECT * FROM debates WHERE complete AND winner IS NOT NULL;
 
@@ -134,8 +137,8 @@ def _database(rows: Rows) -> sqlite3.Connection:
     database = sqlite3.connect(":memory:")
     database.executescript(_SCHEMA)
     database.executemany(
-        """INSERT INTO debates VALUES (:debate, :id, :created, :topic, :category, :pro, :con, :first, :winner,
-        :complete)""",
+        """INSERT INTO all_debates VALUES (:debate, :id, :created, :topic, :category, :pro, :con, :first, :winner,
+        :complete, :rehearsed)""",
         ({**vars(row), "debate": n} for n, row in enumerate(rows.debates)),
     )
     index = {row.id: n for n, row in enumerate(rows.debates)}

@@ -73,7 +73,7 @@ def rate(arguments: argparse.Namespace) -> int:
 
 def _table(rated: Ratings, min_games: int) -> Iterator[str]:
     if not rated.elo:
-        yield "No model is ranked: stand-ins spoke in every debate."
+        yield rated.unranked
         return
     games = {row.model: row.games for row in rated.elo}
     rows_to_show = [row for row in rated.elo if row.games >= min_games]

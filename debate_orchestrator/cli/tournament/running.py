@@ -19,7 +19,7 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, show_progress, status_line
 from debate_orchestrator.providers import casting
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util import coroutines
+from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.coroutines import STOPPING
 from debate_orchestrator.util.errors import (
     BadSettings,
@@ -332,11 +332,15 @@ def _end(
         undecided = f", {numbers.undecided:,} undecided" if numbers.undecided else ""
         print_result(f"{plural(numbers.complete, 'debate')} complete{undecided}: {folder}")
     if not arguments.quiet:
-        print_status(
-            f"Ratings: `{command('tournament rate', folder)}`; "
-            f"tables and a page: `{command('tournament report', folder)}`."
-        )
+        print_status(_next_step(run.tournament))
     return 2 if unwritten else 0
+
+
+def _next_step(tournament: Tournament) -> str:
+    report = command("tournament report", tournament.folder)
+    if model_spec.is_rehearsal(tournament.spec.whole_cast):
+        return f"A rehearsal ranks no model; `{report}` lists its debates. Without --rehearse the models speak."
+    return f"Ratings: `{command('tournament rate', tournament.folder)}`; tables and a page: `{report}`."
 
 
 def _leftover_error(run: TournamentRun, debates_left: int, saved_text: str) -> Paused | PermanentFailure:
