@@ -422,13 +422,13 @@ async def count_workers(database: Database, tournament: str) -> int:
     return int(count)
 
 
-async def requeue_stalled(database: Database, tournament: str, lease: float) -> None:
-    """Gives the jobs up whose worker has given no heartbeat for `lease` seconds, and queues their debates again."""
+async def requeue_stalled(database: Database, tournament: str) -> None:
+    """Gives the jobs up whose worker has given no heartbeat for `LEASE_SECONDS`, and queues their debates again."""
     from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
     from procrastinate.jobs import Status
 
     manager = database.app.job_manager
-    for job in await manager.get_stalled_jobs(queue=_queue_of(tournament), seconds_since_heartbeat=lease):
+    for job in await manager.get_stalled_jobs(queue=_queue_of(tournament), seconds_since_heartbeat=LEASE_SECONDS):
         assert job.id is not None
         # The new job comes first: a run that counts jobs must not find none in between.
         if (debate_id := _debate_of(job)) is not None:
@@ -438,15 +438,15 @@ async def requeue_stalled(database: Database, tournament: str, lease: float) -> 
             await manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
 
 
-async def take_debates(database: Database, tournament: str, concurrency: int, lease: float) -> None:
+async def take_debates(database: Database, tournament: str, concurrency: int) -> None:
     """Takes the debates of a tournament as a worker until it is cancelled; those under way are finished then."""
     await database.app.run_worker_async(
         queues=[_queue_of(tournament)],
         concurrency=concurrency,
         install_signal_handlers=False,
         delete_jobs="always",
-        fetch_job_polling_interval=min(5.0, lease),
+        fetch_job_polling_interval=min(5.0, LEASE_SECONDS),
         listen_notify=False,  # which takes a connection for each tournament; the queue is full when it is found
-        update_heartbeat_interval=lease / 3,
-        stalled_worker_timeout=max(3_600.0, 10 * lease),
+        update_heartbeat_interval=LEASE_SECONDS / 3,
+        stalled_worker_timeout=max(3_600.0, 10 * LEASE_SECONDS),
     )

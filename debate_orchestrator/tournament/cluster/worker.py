@@ -87,12 +87,11 @@ class Worker:
         permissions: Permissions = NO_PERMISSIONS,
         on_change: OnChange = lambda scheduled, debate_status, event: None,
         notify: Callable[[str], None] = _LOG.info,
-        lease: float = LEASE_SECONDS,
     ):
         """`find_problems` returns why a tournament can't run here: a missing key, no consent. `concurrency` debates of
         each tournament run at the same time. `notify` gets sentences for people."""
         self._database, self._find_problems, self._concurrency = database, find_problems, concurrency
-        self._permissions, self._on_change, self._notify, self._lease = permissions, on_change, notify, lease
+        self._permissions, self._on_change, self._notify = permissions, on_change, notify
         self._stop = asyncio.Event()
         self._passes: dict[str, _Pass] = {}
         """By tournament, what runs here."""
@@ -184,7 +183,7 @@ class Worker:
                 has_looked = True
                 unfinished = 0
                 for tournament in list(self._taking):
-                    await requeue_stalled(self._database, tournament, self._lease)
+                    await requeue_stalled(self._database, tournament)
                     unfinished += await count_unfinished(self._database, tournament)
                     if (current := self._passes.get(tournament)) is not None:
                         current.run.limiters.share(await count_workers(self._database, tournament))
@@ -229,7 +228,7 @@ class Worker:
         cancellation, a database that is away raises an error in its place."""
         while True:
             try:
-                await take_debates(self._database, tournament, self._concurrency, self._lease)
+                await take_debates(self._database, tournament, self._concurrency)
             except out_of_reach() as error:
                 self._database.note_unreachable(error)
             if self._taking.get(tournament) is not asyncio.current_task():
@@ -244,7 +243,7 @@ class Worker:
                     await self._database.app.job_manager.update_heartbeat(worker_id)
             except out_of_reach() as error:
                 self._database.note_unreachable(error)
-            await asyncio.sleep(min(_POLL_SECONDS, self._lease / 3))
+            await asyncio.sleep(min(_POLL_SECONDS, LEASE_SECONDS / 3))
 
     async def _run_job(self, worker_id: int, tournament: str, debate_id: str) -> None:
         task = asyncio.current_task()
@@ -268,7 +267,7 @@ class Worker:
             current = await self._pass(tournament)
         scheduled = current.debates.get(debate_id) if current is not None else None
         if current is None or self._stop.is_set():
-            raise Requeue(0 if self._stop.is_set() else round(self._lease))
+            raise Requeue(0 if self._stop.is_set() else round(LEASE_SECONDS))
         if scheduled is None:  # nothing is written of it: others may have queued it
             _LOG.warning("%s is not a debate of the tournament %s.", short_repr(debate_id), tournament)
             return
