@@ -388,6 +388,9 @@ def test_votes_on_other_speeches_are_no_repeats(debate: Run) -> None:
     again = Path("x/again.journal.jsonl")
     ran = debate("judge", "x/1.journal.jsonl", "--judge=rehearse:anthropic:m", "--output=x/again.md")
     assert ran.code == 0 and {row.repeat for row in read_rows("x").ballots} == {0, 1}, ran.err
+    with JournalWriter("x/1.journal.jsonl") as writer:  # it was judged before this line
+        writer.append(Noted(note="one agent"))
+    assert {row.repeat for row in read_rows("x").ballots} == {0, 1}
 
     forged = [
         event.model_copy(update={"reply": event.reply.model_copy(update={"text": "Other words."})})

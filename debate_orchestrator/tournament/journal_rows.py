@@ -384,7 +384,8 @@ def _judge_names(debate: _Debate, names: Mapping[str, str]) -> dict[str, str]:
 def _with_sources(rejudged: Sequence[_Debate], run_debates: Sequence[_Debate]) -> list[tuple[_Debate, _Debate | None]]:
     """Each journal in which a debate is judged again, with that debate: the one of this folder that it names by a line,
     the last one when it was judged, if it has the same speeches."""
-    by_hash = {entry.hash: debate for debate in run_debates for entry in debate.entries}
+    named_lines = set(map(_earlier_digest, rejudged))
+    by_hash = {entry.hash: debate for debate in run_debates for entry in debate.entries if entry.hash in named_lines}
     named = ((debate, by_hash.get(_earlier_digest(debate))) for debate in rejudged)
     return [
         (debate, source if source and has_speeches_of(debate.report, source.report) else None)

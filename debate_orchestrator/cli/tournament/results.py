@@ -125,6 +125,6 @@ def report(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"status": "written", "page": files[0], "files": files, "notes": list(notes)})
     else:
-        print_result(f"{files[0]} written, with {len(files) - 1} tables, plots and ratings beside it.")
+        print_result(f"{files[0]} written, with {len(files) - 1} files of tables, plots and ratings beside it.")
         print_status(f"Open {files[0]} in a browser.")
     return 0
