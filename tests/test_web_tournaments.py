@@ -166,7 +166,7 @@ def test_a_rehearsal_ranks_no_model(debate: Run) -> None:
     assert ranks_none in plain(report) and "<img" not in report and not [*Path("held/plots").iterdir()]
     with visiting() as dashboard:
         page = dashboard.get("/tournaments/held").text
-        assert "A rehearsal: stand-ins spoke in every debate, and nothing here says anything of a model." in plain(page)
+        assert plain(page).count("All of this is a rehearsal") == 1
         assert ranks_none in plain(page) and "<table" not in page and "no decision" not in page
         assert plain(page).count(": a rehearsal") == listed(dashboard, "/tournaments/held") > 1
         (model, *_) = re.findall(r'<option value="(stand-in [^"]+)"', page)

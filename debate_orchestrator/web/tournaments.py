@@ -239,7 +239,6 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "choices": filter_options,
         "standings": ranking[:_MAX_ROWS],
         "ranked": len(ranking),
-        "is_rehearsal": bool(rows.debates) and all(debate.rehearsed for debate in rows.debates),
         "only_rehearsed": bool(debate_rows) and not held_debates,
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MAX_MODELS else [],
