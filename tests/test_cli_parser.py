@@ -77,6 +77,7 @@ def test_an_unknown_verb(debate: Run) -> None:
     assert near.code == far.code == 2
     assert near.err == "debate: there is no verb reprot, did you mean report?\nTry: `debate --help`.\n"
     assert "there is no verb runn, did you mean run?" in debate("runn", "--topic", "Tabs or spaces?").err
+    assert " is a file. Its answers are used by `debate run --answers FILE`" in debate(__file__).err
     assert "there is no verb qqqq. A topic is quoted" in far.err and "did you mean" not in far.err
 
 

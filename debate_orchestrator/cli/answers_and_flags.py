@@ -102,10 +102,20 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
     try:
         settings = make_settings(values, format, REPORT, model_of_seat, _locations_of_keys(arguments.answers))
     except BadSettings as error:
-        raise BadSettings([*problems, *error.problems, *model_problems]) from None
+        problems += error.problems
+    problems += _output_problems(values.get("output"))
     if problems:
         raise BadSettings([*problems, *model_problems])
     return settings
+
+
+def _output_problems(output: object) -> list[str]:
+    """The reason that an output can't name a report. Nothing is made."""
+    try:
+        DebateFiles.named_by(output if isinstance(output, str) and output.strip() else REPORT)
+    except BadFile as error:
+        return error.problems
+    return []
 
 
 def _locations_of_keys(path: str | None) -> Callable[[str], str]:

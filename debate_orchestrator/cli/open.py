@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     settings = settings_with_consent(arguments)
-    files = DebateFiles.of_output(settings.output)
+    files = DebateFiles.named_by(settings.output)
     permissions = flags.permissions_of(arguments)
     start.check_settings(settings, files, permissions=permissions)
     if estimate_text := start.estimate_before_positions(settings):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -121,6 +122,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     if arguments.words in VERBS:
         parser.error(f"{argv[0].partition('=')[0]} belongs after the verb")
     if arguments.words and not _is_topic(arguments.words) and (arguments.topic is None or arguments.words == argv[0]):
+        if os.path.isfile(arguments.words):
+            parser.error(f"{arguments.words} is a file. Its answers are used by `debate run --answers FILE`")
         suggestion = _suggestion(arguments.words, VERBS) or '. A topic is quoted, as in `debate "TOPIC"`'
         parser.error(f"there is no verb {arguments.words}{suggestion}")
     if (arguments.words or arguments.topic) and (rest or not at_terminal(sys.stdout)):

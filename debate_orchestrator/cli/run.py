@@ -67,7 +67,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     """Opens the debate of these settings and takes it to its report. Of the arguments it reads those that made the
     settings, `rehearse`, `real_debate` (the command of it where this one is another), `quiet`, `events`, `json`,
     `insecure` and `command_env`."""
-    files, real_settings = DebateFiles.of_output(settings.output), settings
+    files, real_settings = DebateFiles.named_by(settings.output), settings
     if rehearse := arguments.rehearse or model_spec.is_rehearsal(settings.cast):
         settings = start.as_rehearsal(settings, people=at_terminal(sys.stderr))
         files = free_files(files.with_suffix(".rehearsed"))  # the place of the real debate stays free

@@ -98,11 +98,12 @@ def check_settings(
 ) -> None:
     """Raises before anything is written or paid: BadSettings with every problem of `call_problems`, of the cap and
     `more_problems`, which the caller found; BadFile or BadJournal if a file is there already or a recording can't be
-    read."""
+    read. The output's folder is made if nothing else is wrong."""
     problems = [*call_problems(settings.cast, people=people, permissions=permissions), *more_problems]
     problems += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
     if problems:
         raise BadSettings(problems)
+    DebateFiles.of_output(files.report)
     must_be_new(files.journal)
     files.must_be_new(except_for=files.journal)  # an empty journal may be there
     debate = fold([make_opened(with_placeholders(settings))])

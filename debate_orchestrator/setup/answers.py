@@ -286,7 +286,7 @@ def _seat_models(
     if not isinstance(cast, dict):
         return cast
     models_by_seat = {seat: models_of_seat(entry) for seat, entry in cast.items()}
-    order = seats_of_cast(format)
+    order, seats_by_problem = seats_of_cast(format), dict[str, list[str]]()
     if not models_by_seat.keys() <= set(order):
         return models_by_seat
     for seat in order:
@@ -294,9 +294,11 @@ def _seat_models(
             try:
                 model = FETCH if seat == CLERK else default_model(seat)
             except BadSettings as error:
-                seat_problems += [problem for problem in error.problems if problem not in seat_problems]
+                for problem in error.problems:
+                    seats_by_problem.setdefault(problem.removeprefix("cast: "), []).append(seat)
                 continue
             models_by_seat[seat] = (model,) * (format.judge_count if seat == JUDGE else 1)
+    seat_problems += [f"cast: {', '.join(seats)}: {problem}" for problem, seats in seats_by_problem.items()]
     return {seat: models_by_seat[seat] for seat in order if seat in models_by_seat}
 
 
