@@ -349,8 +349,10 @@ def rapporteur_note(settings: Settings, format: Format) -> str:
         return ""
     if is_rehearsal(settings.cast):
         return ""
-    missing = "decision brief: it" if settings.issues else "list of issues and no decision brief: they"
-    return f"There is no {missing} would come from a stand-in. A model or `human` as rapporteur would write it."
+    missing, it = (
+        ("decision brief: it", "it") if settings.issues else ("list of issues and no decision brief: they", "them")
+    )
+    return f"There is no {missing} would come from a stand-in. A model or `human` as rapporteur would write {it}."
 
 
 def host_problem(cast: Mapping[str, Any]) -> str | None:
