@@ -301,7 +301,7 @@ def test_templates_put_others_words_into_documents_alone() -> None:
     for path in resources.prompts().rglob("*.j2"):
         within = False
         for line in path.read_text(encoding="utf-8").split("\n"):
-            within = (within or "<<< " in line) and not line.startswith("END {{ nonce }} >>>")
+            within = (within or "<<< " in line) and not line.startswith("END {{ marker }} >>>")
             assert within or not theirs.search(line), f"{path.name}: {line}"
 
 

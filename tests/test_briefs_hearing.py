@@ -209,7 +209,7 @@ def test_an_error_is_told_by_template_and_line(tmp_path: Path) -> None:
         first(write_format(tmp_path / "mine", speech_md_j2='{% include "shared/judge.md.j2" %}'))
 
 
-@pytest.mark.parametrize(("former", "now"), [("advice", "feedback"), ("holder", "shown_as")])
+@pytest.mark.parametrize(("former", "now"), [("advice", "feedback"), ("holder", "shown_as"), ("nonce", "marker")])
 def test_templates_in_journals_keep_the_names_that_they_use(tmp_path: Path, former: str, now: str) -> None:
     """A template that travels in a journal is rendered by the name that a value had when the debate was opened."""
     texts = [f"It is {{{{ {name} | compact }}}}." for name in (former, now)]
@@ -217,7 +217,8 @@ def test_templates_in_journals_keep_the_names_that_they_use(tmp_path: Path, form
         first(write_format(tmp_path / "mine", speech_md_j2=text)).messages[-1].parts[-1].split("\n")[0]
         for text in texts
     ]
-    assert tasks[0] == tasks[1] and tasks[0] in ("It is [].", 'It is {"a": "a", "b": "b"}.')
+    assert tasks[0] == tasks[1]
+    assert re.fullmatch(r'It is (\[\]|\{"a": "a", "b": "b"\}|"?\w{12}"?)\.', tasks[0])
 
 
 @pytest.mark.parametrize("history", ["transcript", "dialogue"])

@@ -11,7 +11,6 @@ Nonce       a random text, drawn once for a debate and written in its journal. N
 Marker      the text that opens and closes one block, made of the nonce and the place of the block. A speaker has never
             seen the marker of the block that its speech will be in, so it can't end the block, nor write a tag that
             says what a look-up found: those tags hold the marker. A speech keeps its marker in all later briefs.
-            Templates call it `nonce`.
 Reply code  the text that a seat must put into its reply, so that the reply counts: see `reply_code`.
 """
 
@@ -154,7 +153,7 @@ def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list
     for turn_values in values["heard"]:
         # The sides of a mirrored debate have each other's turn ids, whose markers they have seen.
         marker_value = _marker(debate, turn_values["turn"]["id"], *(["mirrored"] if turn.mirrored else []))
-        marker = marker_value["nonce"]
+        marker = marker_value["marker"]
         text = sanitize.without_block_marker(turn_values["text"], marker)
         if debate.format.quotes:
             text = with_marker(text, debate.format.quotes, marker)
@@ -191,8 +190,10 @@ def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | 
 
 
 def _marker(debate: DebateState, *place: str) -> dict[str, str]:
-    """The marker of the blocks of one part of a brief, by the name that templates have for it."""
-    return {"nonce": sanitize.block_marker(debate.opened.nonce, *place)}
+    """The marker of the blocks of one part of a brief, by the name that templates have for it. Those that travel in
+    journals may use the older name."""
+    marker = sanitize.block_marker(debate.opened.nonce, *place)
+    return {"marker": marker, "nonce": marker}
 
 
 def earlier_speech(brief: Brief, nonce: str, text: str) -> str:
@@ -227,14 +228,14 @@ def moderator_brief(name: str, nonce: str, **values: Any) -> str:
     """A moderator's brief, from the template of that name, as one self-contained file. Its marker depends on all that
     it shows, since the moderator may have written some of it after an earlier brief."""
     plain = rendering.plain_data(values)
-    plain["nonce"] = sanitize.block_marker(nonce, name, json.dumps(plain))
+    plain["marker"] = sanitize.block_marker(nonce, name, json.dumps(plain))
     return _render(f"moderator/{name}.md.j2", plain) + "\n"
 
 
 def _render(name: str | tuple[str, ...], values: Mapping[str, Any], bundled_templates: Mapping[str, str] = {}) -> str:
     """The text of a template, or of the first of several that exists; `bundled_templates` travel with the debate."""
     name_values = {key: values.get(key) or {} for key in ("names", "side_labels")}
-    context = templates.FunctionContext(values.get("nonce", ""), name_values["names"], name_values["side_labels"])
+    context = templates.FunctionContext(values.get("marker", ""), name_values["names"], name_values["side_labels"])
     return rendering.render([name] if isinstance(name, str) else name, values, context, bundled_templates)
 
 
@@ -247,7 +248,13 @@ def known_names(debate: DebateState) -> set[str]:
     return {*templates.functions(templates.FunctionContext()), *(name for values in seat_values for name in values)}
 
 
-_FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
+_FORMER_NAMES = {
+    "holder": "shown_as",
+    "advice": "feedback",
+    "marks": "possible_marks",
+    "may_be_dry": "asks_for_no_new_ground",
+    "persisted": "converged_again",
+}
 """Older names of values in templates that travel in journals, to the names now."""
 
 
@@ -398,7 +405,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
     if turn.mirrored:
         totals, won, conceded = mirror.keys(totals), mirror.keys(won), mirror.side(conceded or "") or None
     return {
-        "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.settings.shape_options)),
+        "asks_for_no_new_ground": bool({"issues", "until dry"} & set(debate.opened.settings.shape_options)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard_turns if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard_turns if earlier["declined"]],
         "ballots": [
@@ -410,7 +417,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
         "gap": None if share is None else percent(share),
         "played": len(results),
         "conceded": conceded,
-        "persisted": bool(tally.rounds_converged_again(debate)),
+        "converged_again": bool(tally.rounds_converged_again(debate)),
     }
 
 
@@ -425,7 +432,7 @@ def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> d
         "standings": rapporteur.issue_standings(debate),
         "dissent": rapporteur.dissent_rows(debate),
         "conceded": tally.sides_conceded(debate),
-        "marks": {side: rapporteur.marks_possible(debate, side) for side in debate.format.sides},
+        "possible_marks": {side: rapporteur.marks_possible(debate, side) for side in debate.format.sides},
         "findings": rapporteur.decision_brief_findings(debate),
         "shortcomings": [*first_few(rapporteur.decision_brief_problems(debate), "the brief")],
     }
