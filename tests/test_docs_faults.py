@@ -76,7 +76,7 @@ FAULTS: dict[str, Fault] = {
     "a page instead of an answer": Fault({"html": True}),
     "empty speech": Fault({"text": ""}),
     "a debater declines to argue": Fault({"text": "", "stop": "refusal", "why": "I will not say that."}),
-    "a judge's refusal": ballot("", stop="refusal", why="I will not judge that."),
+    "a judge declines": ballot("", stop="refusal", why="I will not judge that."),
     "speech cut at the token limit": Fault({"text": "And so we see that", "stop": "max_tokens"}),
     "ballot cut at the token limit": ballot(None, stop="max_tokens"),
     "ballot that is not JSON": ballot("A wins, 10 to 3."),
@@ -275,7 +275,7 @@ def test_the_limits_are_told() -> None:
         f"{LIMITS.max_error_bytes // 1024} KiB of the body",
         f"{LIMITS.first_token_seconds / minutes:g} minutes until the first word",
         f"{LIMITS.silence_seconds / minutes:g} minutes from one word",
-        f"{LIMITS.total_seconds / minutes:g} minutes for a whole reply; "
+        f"{LIMITS.total_seconds / minutes:g} minutes for a whole reply (3 ×, and never less); "
         f"{LIMITS.program_seconds / minutes:g} minutes for a program",
         f"{LIMITS.lookup_seconds:g} seconds and {LIMITS.max_listing_bytes:,} bytes",
     ]
