@@ -1,4 +1,4 @@
-"""debate_orchestrator runs guided debates between two opponents and writes a decision document.
+"""debate_orchestrator runs structured debates between two opponents and writes a decision document.
 
     import asyncio
     from debate_orchestrator import run

@@ -149,7 +149,7 @@ def random_value(schema: Any, chance: random.Random) -> Any:
 
 
 def with_format(journal: bytes, chance: random.Random) -> tuple[str, bytes]:
-    """A journal whose format was changed in its first line, with every hash made anew, and what was changed."""
+    """A journal whose format was changed in its first line, with every hash made again, and what was changed."""
     lines = [json.loads(line) for line in journal.splitlines()]
     told, lines[0]["event"]["format"] = change_format(_whole(lines[0]["event"]["format"]), chance)
     made, before = b"", journals.START

@@ -101,7 +101,7 @@ def test_a_debate_by_a_changed_format(seed: int, name: str, changes: int) -> Non
 @given(seed=st.integers(0, 2**32), journal=st.sampled_from(SHIPPED))
 @settings(max_examples=settings().max_examples // 2)
 def test_a_shipped_journal_with_another_format(seed: int, journal: Path) -> None:
-    """A finished debate whose format was changed afterwards, with every hash made anew, is told or refused too."""
+    """A finished debate whose format was changed afterwards, with every hash made again, is told or refused too."""
     with folder_of_debates():
         Path(CHANGED).write_bytes(changed_formats.with_format(journal.read_bytes(), random.Random(seed))[1])
         check_told()

@@ -219,7 +219,7 @@ def test_every_form_of_report_has_the_reviewers(debate: Run, journal: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_report_from_before_a_ballot_is_made_anew(debate: Run, journal: Path) -> None:
+def test_a_report_from_before_a_ballot_is_made_again(debate: Run, journal: Path) -> None:
     """A ballot that is left after the report was made is told by `check`, as work left, until it is made again."""
     debate("ballot", J, "--take", ballot("ada"))
     debate("report", J)

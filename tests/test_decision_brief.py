@@ -361,7 +361,7 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
 
     told = until(debate, told, "final.brief.rapporteur")
     asked = Path("r.turns/final.brief.rapporteur.brief.md").read_text(encoding="utf-8")
-    assert "- Researcher B conceded the whole position." in asked and "Researcher B conceded: none" in asked
+    assert "- Researcher B conceded the whole position." in asked and "Researcher B conceded, so mark none" in asked
     problems = ["it is the position of B, who conceded it", "B conceded its whole position"]
     puppets.hand_in(told["turns"][0], puppets.brief())
     refused = debate("step", told["journal"], "--json")

@@ -29,7 +29,7 @@ def test_every_shipped_format_loads(name: str) -> None:
 # One's own
 
 
-def test_ones_own_is_read_anew(here: Path) -> None:
+def test_ones_own_is_read_again(here: Path) -> None:
     """A user's format is as its folder is now, however often it was loaded before."""
     folder = write_format(here / "mine")
     assert loader.load("./mine").title == "Small"

@@ -53,21 +53,21 @@ def test_an_answer_from_standard_input_that_is_not_taken_is_kept(
 ) -> None:
     """Whether it is refused or the file can't be used; the command that hands it in again is told."""
     ran = pipe(debate, standard_input, "Grüße. " * 500, "topic=-")
-    kept = Path("setup.setup/topic.reply.refused-1.md")
+    kept = Path("setup.setup/topic.reply.rejected-1.md")
     again = f"the answer on standard input was kept as {kept}. Try: `debate ask setup.yaml topic=- < {kept}`"
     assert ran.code == 2 and again in ran.json["complaints"][-1]
     assert kept.read_text(encoding="utf-8") == "Grüße. " * 500
 
     Path("setup.yaml").write_text("- no mapping", encoding="utf-8")
     ran = pipe(debate, standard_input, "Are tabs better?", "topic=-", "rounds")
-    assert ran.code == 2 and "setup.setup/topic.reply.refused-2.md" in ran.err
+    assert ran.code == 2 and "setup.setup/topic.reply.rejected-2.md" in ran.err
 
 
 def test_a_moderators_reply_comes_on_standard_input(debate: Run, standard_input: Callable[[str], None]) -> None:
     """It is taken as one in a file is, or kept as one."""
     pipe(debate, standard_input, "tabs or spaces?", "topic=-")
     ran = pipe(debate, standard_input, "{}", "setup.topic.moderator=-")
-    kept = "setup.setup/setup.topic.moderator.reply.refused-1.md"
+    kept = "setup.setup/setup.topic.moderator.reply.rejected-1.md"
     assert ran.code == 2 and f"setup.topic.moderator={kept}` once it can" in ran.json["complaints"][-1]
     ran = pipe(debate, standard_input, json.dumps(RESTATED), "setup.topic.moderator=-")
     assert ran.json["question"]["key"] == "topic_ok" and ran.json["complaints"] == []

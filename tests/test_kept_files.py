@@ -119,7 +119,7 @@ def test_a_page_that_was_changed_is_kept(here: Path) -> None:
 
 
 def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
-    """An answers file in which someone wrote comments is moved aside before it is written anew; one of ours is not."""
+    """An answers file in which someone wrote comments is moved aside before it is written again; one of ours is not."""
     said = list[str]()
     Path("mine.yaml").write_text("# my notes\nrounds: 2\n")
     known = saving.save("mine.yaml", SETUP, Path("mine.yaml").read_bytes(), said.append)

@@ -166,11 +166,11 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
     assert [brief.turn_id for brief in judge.briefs] == ["final.verdict.judge", "final.dissent.judge"]
     verdict = tally.verdict(fold(read(tmp_path / "j").events))
     assert verdict is not None and verdict.winner == "a"
-    with pytest.raises(OutOfTurn, match="nothing is missing from it"):
+    with pytest.raises(OutOfTurn, match="it lacks nothing that"):
         would_change(debate, Reopened())
 
 
-def test_a_spoiled_speech_is_kept_and_asked_anew(tmp_path: Path) -> None:
+def test_a_spoiled_speech_is_kept_and_asked_again(tmp_path: Path) -> None:
     """A debater whose speech is invalid twice stops the debate and is not an absence; resumed, it is asked again."""
     silent = Speaker(lambda brief: " " if brief.turn_id == "1.opening.b" else None, rounds=1)
     with begun(tmp_path / "j", rounds=1) as journal:

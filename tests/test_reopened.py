@@ -42,7 +42,7 @@ def test_a_decision_brief_that_is_off_the_schedule_breaks_nothing(here: Path) ->
 
     assert (left := set(debate.turns) - set(reopened.turns)) and left <= set(reopened.replies)
     assert rapporteur.decision_brief_problems(reopened) == rapporteur.decision_brief_problems(debate)
-    assert rapporteur.unmended_problems(reopened) == rapporteur.unmended_problems(debate)
+    assert rapporteur.unfixed_problems(reopened) == rapporteur.unfixed_problems(debate)
     assert all(brief(reopened, turn) for turn in reopened.turns.values())
     assert audience_question(reopened, "Why?").question == "Why?"
     assert build_report(read(here / "o.journal.jsonl").entries).status == "paused"

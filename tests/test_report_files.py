@@ -54,7 +54,7 @@ def test_another_ending_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_a_report_that_was_edited_is_kept(suffix: str, tmp_path: Path) -> None:
-    """A report whose bytes were changed since is put aside before it is written anew, each time under a free name."""
+    """A report whose bytes were changed since is moved aside before it is written again, each time to a free name."""
     told, path, said = build_report(adversarial_entries()), tmp_path / f"r{suffix}", list[str]()
     for worse in ("worse", "dearer"):
         report_files.write(told, str(path), said.append)

@@ -79,7 +79,7 @@ def test_of_an_earlier_state(suffix: str, tmp_path: Path) -> None:
 
 
 def test_of_another_journal(tmp_path: Path) -> None:
-    """The report of another debate, or of this one before its journal was written anew, does not belong."""
+    """The report of another debate, or of this one before its journal was written again, does not belong."""
     one = kept(tmp_path, play_events(rounds=1), "one")
     again = kept(tmp_path, play_events(rounds=1, topic="Vim or Emacs?"), "two")
     found = told(report(one), again)
@@ -125,7 +125,7 @@ def test_any_changed_byte_is_told(
 def test_a_forged_report_is_told(
     suffix: str, short: list[Entry], whole: dict[str, bytes], where: int, word: str
 ) -> None:
-    """A report that was changed and sealed anew does not say what the journal says."""
+    """A report that was changed and sealed again does not say what the journal says."""
     data = whole[suffix]
     at = where % (len(data) - 700)
     forged = with_new_checksum(data[:at] + word.encode() + data[at:], suffix)

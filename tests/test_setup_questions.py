@@ -110,7 +110,7 @@ class TestTopic:
             setup_questions.answer(asked, "topic_ok", answer)
 
     def test_no_asks_for_the_topic_again(self, setup_questions: SetupQuestions) -> None:
-        """A refused restatement begins the topic anew."""
+        """A refused restatement begins the topic again."""
         assert (
             question(setup_questions, said(setup_questions, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "no"))).key
             == "topic"
@@ -282,7 +282,7 @@ class TestGoingBack:
         assert state.answers["positions"] == {"a": "Tabs.", "b": "Spaces."}
         assert isinstance(setup_questions.next(said(setup_questions, state, ("positions_ok", "yes"))), Ready)
 
-    def test_a_new_topic_has_derived_positions_derived_anew(self) -> None:
+    def test_a_new_topic_has_derived_positions_derived_again(self) -> None:
         """Derived positions go with the topic; that they are to be derived is not asked again."""
         setup_questions = made_questions()
         state = again(setup_questions, said(setup_questions, SetupState(), *TO_READY), "topic", "Is Vim better?")

@@ -114,7 +114,7 @@ def test_what_a_provider_says_counts() -> None:
 
     assert read_rates(headers)["requests"] == (600, 2)
     assert admitted(told) == 2
-    assert fixed.buckets["requests"].a_minute == 6000 and told.buckets["output_tokens"].a_minute == 6000
+    assert fixed.buckets["requests"].per_minute == 6000 and told.buckets["output_tokens"].per_minute == 6000
     assert read_rates({"x-ratelimit-limit-requests": "10k", "x-ratelimit-limit-tokens": "5"}) == {"tokens": (5, None)}
 
 
@@ -231,7 +231,7 @@ def test_workers_share_a_limit_that_was_given() -> None:
     limiter = Limiter(RateLimits(requests=180, at_once=9), clock)
     limiter.share(3)
 
-    assert limiter.buckets["requests"].a_minute == 60
+    assert limiter.buckets["requests"].per_minute == 60
     clock.now += 60
     assert admitted(Limiter(RateLimits(at_once=9), clock)) == 9 and limiter.buckets["requests"].wait(clock.now) == 0
     shared = Limiter(RateLimits(at_once=9), clock)

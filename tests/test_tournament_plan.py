@@ -189,7 +189,7 @@ def test_what_a_tournament_takes() -> None:
     cost, low, high = free.cost()
 
     assert free.calls == len(held) * (6 + 2) and 0 < low < cost < high
-    assert slow.seconds == pytest.approx(free.calls / 2 * 60) and "requests a minute" in slow.bound
+    assert slow.seconds == pytest.approx(free.calls / 2 * 60) and "requests per minute" in slow.bound
     assert free.bound == "12 concurrent debates"
 
 
@@ -201,7 +201,7 @@ def test_a_limit_of_a_provider_holds_for_each_server() -> None:
     found = estimate_tournament(apart, make_schedule(apart), 1000)
     calls = {load.model: load.calls for load in found.models}
 
-    assert found.seconds == pytest.approx(max(calls[one], calls[other]) * 60) and "requests a minute" in found.bound
+    assert found.seconds == pytest.approx(max(calls[one], calls[other]) * 60) and "requests per minute" in found.bound
 
 
 def test_the_sample_is_good_as_it_is() -> None:

@@ -174,7 +174,7 @@ def test_a_rehearsal_ranks_no_model(debate: Run) -> None:
         assert "stand-ins spoke in every debate that fits these filters." in filtered
 
 
-def test_the_report_of_a_tournament_is_made_anew(dashboard: Visitor) -> None:
+def test_the_report_of_a_tournament_is_made_again(dashboard: Visitor) -> None:
     """The page that lies in the folder may be a stranger's, and is not shown."""
     Path("t", "index.html").write_text("<script>alert(1)</script>", encoding="utf-8")
     answer = dashboard.get("/tournaments/t/report")

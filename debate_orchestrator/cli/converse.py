@@ -28,7 +28,7 @@ from debate_orchestrator.util.terminal_text import Postponed
 from debate_orchestrator.util.threads import in_daemon_thread
 
 _WITHOUT_TERMINAL = """\
-debate: guided debates with a judge, a verdict and the dissent on record.
+debate: structured debates with a judge, a verdict and the dissent on record.
 
   debate                        at a terminal: the setup conversation, then the debate and its report
   debate demo                   replay a real debate: no key, no network

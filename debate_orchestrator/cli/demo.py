@@ -24,7 +24,7 @@ from debate_orchestrator.util.sanitize import one_line
 _DEFAULT_DEBATE = "postgres-queue"
 """The debate that is replayed where none is named."""
 _DEMO_PACE = 2_000.0
-"""Words a minute of a demo by default: the first is played in less than two minutes."""
+"""Words per minute of a demo by default: the first is played in less than two minutes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -156,5 +156,5 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="FILE", help=f"write its report to a file that ends in {suffixes()}")
     parser.add_argument("--quiet", action="store_true", help="print nothing but the closing line")
     pace = parser.add_mutually_exclusive_group()
-    pace.add_argument("--pace", metavar="WORDS", help="words a minute at a terminal; 600 by default")
+    pace.add_argument("--pace", metavar="WORDS", help="words per minute at a terminal; 600 by default")
     pace.add_argument("--no-pace", action="store_true", help="print all of it at once")

@@ -182,7 +182,7 @@ def _setup_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="debate",
         usage='debate ["TOPIC"] [options] | debate VERB ... | debate help [VERB]',
-        description="Guided debates between two opponents that will not agree too soon, judged round by round.",
+        description="Structured debates between two opponents that will not agree too soon, judged round by round.",
         epilog="\n".join(
             (
                 "verbs:",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.terminal.live import LiveView
 
 _PACE = 600.0
-"""Words a minute by default: slower than a glance, faster than aloud."""
+"""Words per minute by default: slower than a glance, faster than aloud."""
 _MAX_SPEED = 100_000
 
 
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def checked_pace(arguments: argparse.Namespace) -> float | None:
-    """The pace in words a minute; None for all at once. Raises BadSettings or BadFile for a bad pace or --to."""
+    """The pace in words per minute; None for all at once. Raises BadSettings or BadFile for a bad pace or --to."""
     if arguments.to:
         report_files.checked_path(arguments.to)
     if arguments.no_pace:
@@ -65,7 +65,7 @@ def checked_pace(arguments: argparse.Namespace) -> float | None:
     pace = _PACE if arguments.pace is None else number(arguments.pace)
     if not isinstance(pace, float) or not 1 <= pace <= _MAX_SPEED:
         value = short_repr(arguments.pace)
-        raise BadSettings(f"--pace must be words a minute, from 1 to {_MAX_SPEED:,}, not {value}.")
+        raise BadSettings(f"--pace must be words per minute, from 1 to {_MAX_SPEED:,}, not {value}.")
     return pace
 
 

@@ -107,7 +107,7 @@ async def _show(progress: Progress) -> None:
     while True:
         await asyncio.sleep(_LINE)
         line = f"{plural(progress.completed, 'debate')} completed here · {progress.in_flight:,} calls in flight"
-        line += f", {progress.rate():,.0f} a minute"
+        line += f", {progress.rate():,.0f} per minute"
         if line != last:
             log_line(line)
         last = line

@@ -133,7 +133,7 @@ class EarlierDebate(JournaledModel):
     """The questions from the floor that a turn could hear, in the order in which they were put."""
 
     def unknown_field(self, sides: tuple[str, ...], rounds: int, slot_ids: Container[str]) -> str | None:
-        """The first field that names a side, round or slot that a debate of these does not have; None if all fit."""
+        """The first field that names a side, round or slot that is not among these; None if all fit."""
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
         results = self.rounds.values()
         fields: dict[str, tuple[Iterable[object], Container[object]]] = {
@@ -179,7 +179,7 @@ class Opened(JournaledModel):
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     moderator_replies: tuple[Reply, ...] = Field(default=(), alias="derived")
     """The moderator's replies, where the engine asked for positions: the last one gave them. The others could not be
-    used, or are what had come of calls that failed and may have been billed."""
+    used, or are the parts of replies that had arrived when calls failed that may have been billed."""
     earlier_debate: EarlierDebate | None = Field(default=None, alias="recording")
     """The debate that is judged again; None if a debate runs for the first time."""
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)

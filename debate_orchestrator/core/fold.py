@@ -179,7 +179,7 @@ def _ended_after(debate: DebateState, event: EndedEarly) -> str | None:
 def _check_reopening(debate: DebateState) -> bool:
     """True if the debate lacks something that may still be written. Raises OutOfTurn in any other debate."""
     if not schedule.turns_to_reopen(debate):
-        raise OutOfTurn("This debate can't be reopened: nothing is missing from it for want of a usable reply.")
+        raise OutOfTurn("This debate can't be reopened: it lacks nothing that a usable reply could still supply.")
     if debate.reopened >= MAX_REOPENED:
         raise OutOfTurn(f"This debate was reopened {MAX_REOPENED} times, and no more is allowed.")
     return True

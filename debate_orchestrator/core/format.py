@@ -88,7 +88,8 @@ class Format(FrozenModel):
     """The tag around a speaker's private reasoning, which is shown to no one else; none if empty."""
     quotes: QuoteRules | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
-    """Things a speaker must not do; each one seen is recorded as a fault."""
+    """Things a speaker must not do; each one seen is recorded as a fault. `other's lines`: write speech for the other
+    side, such as a line that begins with its name and a colon."""
     after_decline: Literal["goes on", "verdict"] = PydanticField(default="goes on", alias="after_refusal")
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
@@ -281,7 +282,7 @@ class Format(FrozenModel):
             yield ("seats",), f"{phase_name} has no seats"
         for n, seat in enumerate(phase.seats):
             if seat not in self.seats:
-                yield ("seats", n), f"{phase_name} seats {seat!r}, which is not a seat"
+                yield ("seats", n), f"{phase_name} names {seat!r} under seats, which is not a seat"
         for key, seats in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.declines_heard_by)):
             for n, seat in enumerate(seats):
                 if seat not in SEATS:

@@ -8,8 +8,9 @@ addresses of pages; in code, only turn ids, tags in brackets and names of severa
 A tag names its side in brackets (`[R1 - ROUND 1 - OPENING]`) and alone (`R1 is right`). Where names end in a letter
 (`Debater A`), speakers also use the letter alone. Either may be something else: `R2 = 0.91`, `the model R1`,
 `A broker`, `plan B`. The words around it decide. They are read with every name, tag and letter of both sides made the
-same, so that the decision is the same in the mirrored text. A tag that is something else at one place of a text is so
-in all of it, except where it argues (`R1 concedes`), and one that is a word of what is debated is never a side's alone.
+same, so that the decision is the same in the mirrored text. If a tag means something else at one place of a text, it
+does so throughout, except where it is the subject of a verb of arguing (`R1 concedes`). A tag that is also a word of
+the topic or a position never names a side unless it is in brackets.
 """
 
 from __future__ import annotations

@@ -201,8 +201,8 @@ def was_sent_back(debate: DebateState, turn: Turn) -> bool:
     return any(reply.could_be_better for reply in debate.rejected_replies(turn.id))
 
 
-def unmended_problems(debate: DebateState) -> list[str]:
-    """The problems of the decision brief that the rapporteur was told of and did not mend."""
+def unfixed_problems(debate: DebateState) -> list[str]:
+    """The problems of the decision brief that the rapporteur was told of and did not fix."""
     brief_reply = decision_brief(debate)
     replies = debate.rejected_replies(brief_reply.turn_id) if brief_reply else ()
     # Without case: earlier versions wrote the sides as `a` and `b`.
@@ -275,7 +275,8 @@ def _other(debate: DebateState, side: str) -> str:
 
 
 def _answering_turns(debate: DebateState, side: str, other_side: str, among: Collection[str] | None = None) -> set[str]:
-    """The speeches of `other_side` that could answer `side`: it had heard a speech of it, of those `among` these."""
+    """The speeches in which `other_side` could answer `side`, having heard a speech of `side` before (one of `among`,
+    if given)."""
     has_heard, answering = False, set()
     for stage in debate.stages:
         answering |= {turn.id for turn in stage if has_heard and turn.speaking and turn.seat == other_side}

@@ -67,9 +67,9 @@ class _Blank(str):
 def check(
     shape: Mapping[str, Field], value: Any, context: ShapeContext, where: str = "", *, is_form: bool = False
 ) -> list[str]:
-    """The problems of `value` as a reply of this shape, of many the `first_few`; empty if it fits. Each names its field
-    by a path, in which the items of a list count from 1: `rows[1].claim`. In a form, which a person fills in, the
-    fields that were left blank are one problem."""
+    """The problems of `value` as a reply of this shape, only the first few if there are many (`first_few`); empty if it
+    fits. Each names its field by a path, in which the items of a list count from 1: `rows[1].claim`. In a form, which a
+    person fills in, the fields that were left blank are one problem."""
     problems = _record(shape, value, where, context)
     if is_form:
         found = list(problems)

@@ -257,7 +257,7 @@ def turns_taken(debate: DebateState) -> list[Turn]:
 
 
 def turns_without_usable_ballot(debate: DebateState) -> list[Turn]:
-    """The judges' turns for lack of whose ballots a debate ended undecided; empty for any other debate."""
+    """The judges' turns whose missing ballots left a debate undecided; empty for any other debate."""
     if debate.due or not any(vote.absent for vote in tally.final_votes(debate)):
         return []
     verdict = tally.verdict(debate)
@@ -293,7 +293,8 @@ def turns_to_reopen(debate: DebateState) -> list[Turn]:
 
 
 def may_be_absent(debate: DebateState, turn: Turn) -> bool:
-    """Whether the debate can do without a reply: never to a speech, to a ballot while a quorum can still vote."""
+    """Whether the debate can do without a reply to this turn. It never can without a speech; it can without a ballot
+    while enough judges are left for the quorum."""
     if turn.speaking or not turn.judging:
         return not turn.speaking
     if (panel := debate.plan.judge_turns.get(turn.slot_id)) is None:

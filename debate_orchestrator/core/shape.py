@@ -60,8 +60,8 @@ class Field(FrozenModel):
     """The label of the field in a person's form; its name if empty."""
     about: Text = ""
     empty: Text = ""
-    """The condition under which the field is null, as in `unless detected`. It is appended to `about` for models and
-    not shown"""
+    """The condition under which the field is null, as in `unless detected`. It is appended to `about` in the schema for
+    models; people are not shown it."""
     options: tuple[PrintableKey, ...] = PydanticField(default=(), alias="of")
     """The options of a choice; empty means the sides."""
     fields: dict[PrintableKey, Field] = {}
@@ -71,6 +71,7 @@ class Field(FrozenModel):
     """The limits of a number. For a list, how many items are asked for; a reply with more or fewer is accepted."""
     is_integer: bool = PydanticField(default=False, alias="whole")
     max_words: int | None = PydanticField(default=None, alias="words")
+    """The limit: a longer text is asked for again. (`words` of a phase is the length that is asked for, no limit.)"""
     requested_max_words: int | None = PydanticField(default=None, alias="asked_words")
     """The maximum number of words that is asked for. A longer reply is accepted; the rapporteur's is sent back once."""
     numbered: str = PydanticField(default="", pattern=r"^[A-Z]?$")

@@ -241,7 +241,8 @@ def _size(shape: Shape, sides: int, criteria: int) -> int:
 
 
 def _limit_problem(field: Field, sides: int) -> LocatedProblem | None:
-    """The problems of a field by itself: the keys within it, and the end of a sentence."""
+    """The first problem of a field by itself: the keys that lead to it, and the rest of a sentence that begins with the
+    field's name. None if it has none."""
     if len(field.options) > MAX_ITEMS:
         return ("of",), f"has {len(field.options):,} options; at most {MAX_ITEMS}"
     if len(set(field.options)) < len(field.options):

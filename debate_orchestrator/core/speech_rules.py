@@ -76,8 +76,8 @@ def without_private_reasoning(debate: DebateState, text: str) -> str:
 
 
 def _private_tag(debate: DebateState) -> str | None:
-    """The format's tag for private reasoning; None if the speeches are as others heard them: left out of them once, it
-    would be read into what is left."""
+    """The format's tag for private reasoning; None if the speeches are already those that others heard: private
+    reasoning was removed then, and removing it again could take words of the speech."""
     earlier = debate.opened.earlier_debate
     return None if earlier and earlier.speeches_as_heard else debate.format.private
 

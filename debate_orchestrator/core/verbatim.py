@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from debate_orchestrator.util.sanitize import UNSEEN, normalize_unicode
+from debate_orchestrator.util.sanitize import INVISIBLE, normalize_unicode
 
 UNSPACED_SCRIPTS = (
     "\u0e00-\u0e3e\u0e40-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff\u1000-\u103f\u104a-\u108f\u109a-\u109f\u1780-\u17da"
@@ -103,7 +103,7 @@ _ASKS = re.compile(
 """The mark of a question, in any script, after the last word and a particle that asks."""
 _ASKS_IN_GREEK = re.compile(f"{_SKIPPED};")
 _GREEK = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{2}")
-_SENTENCE = 500
+_MAX_SENTENCE = 500
 """Characters of a sentence that are looked at."""
 _GOES_ON = re.compile(r"\s?n?['\"\u00b4`\u2032\u2035\u055a]\s?(?:t|s|d|ll|re|ve|m)\b", re.IGNORECASE)
 """A continuation of the last word, as in "can 't" and "could n't"."""
@@ -117,7 +117,7 @@ _ENDS_TEXT = re.compile(r"\.(?:[\"')]|\[\d{1,3}\])*\n?\Z")
 _MAY_BE_ORDINAL = re.compile(r"(?<![\d.,'])\d{1,3}\Z")
 """A figure that is an ordinal with a full stop after it, as in "19. Jahrhundert"."""
 _SIGN_BEFORE = re.compile(r"[^\w\s.,;:!?\"'()\[\]\u2014]\s?\Z")
-_SIGN_BEHIND = re.compile(r"\s?[^\w\s.,;:?)\]\u2014]")
+_SIGN_AFTER = re.compile(r"\s?[^\w\s.,;:?)\]\u2014]")
 """Characters that may make another term of a single letter: `n!`, `f'`."""
 _NEIGHBOURS = 30
 """Characters beside a quote that are looked at."""
@@ -160,7 +160,7 @@ def _are_rows(line: str, other: str) -> bool:
 
 def comparable(text: str) -> str:
     """A text whose lines are blocks, in the form in which texts are compared."""
-    text = normalize_unicode(UNSEEN.sub("", text), "NFC").translate(_TYPOGRAPHY)
+    text = normalize_unicode(INVISIBLE.sub("", text), "NFC").translate(_TYPOGRAPHY)
     text = _SUPERSCRIPTS.sub(lambda run: _on_line(run, SUPERSCRIPT), text)
     text = _SUBSCRIPTS.sub(lambda run: _on_line(run, SUBSCRIPT), text)
     text = "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
@@ -323,7 +323,7 @@ class SearchedText:
 
     def _is_in_greek(self, end: int) -> bool:
         """Whether the sentence that goes on to a place has a Greek word."""
-        sentence = re.split(r"[.!;]\s|\n", self.text[max(0, end - _SENTENCE) : end])[-1]
+        sentence = re.split(r"[.!;]\s|\n", self.text[max(0, end - _MAX_SENTENCE) : end])[-1]
         return _GREEK.search(sentence) is not None
 
 
@@ -343,7 +343,7 @@ def _ends_whole(word: str, after: str) -> bool:
     if any(map(str.isnumeric, word)):
         stop = _ENDS_TEXT if _MAY_BE_ORDINAL.search(word.rstrip(_MARKS)) else _ENDS_SENTENCE
         return bool(stop.match(after) or _ENDS.match(after))
-    return not _is_letter(word) or not _SIGN_BEHIND.match(after)
+    return not _is_letter(word) or not _SIGN_AFTER.match(after)
 
 
 def _is_letter(word: str) -> bool:

@@ -3,8 +3,8 @@
 A judge's vote          what the ballot declares; where it declares no winner, the side with the better scores; where it
                         has no scores either, the winner that the format names for its label.
 Mirrored                a judge who saw the debate twice votes only if both ballots say the same; otherwise the vote is
-                        unstable, and an abstention. Its scores are the mean of both. That holds for two models, too, of
-                        which the second was given the judge's seat in between, but their vote is not said to have held.
+                        unstable, and an abstention. Its scores are the mean of both. The same applies if the seat was
+                        given to a second model between the two ballots; such a vote is never reported as having held.
 Absent                  a judge whose ballot, or one of whose two, does not count. No vote, no scores.
 Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
 Total                   the sum of its round scores, unrounded (fractions, so that totals add up).

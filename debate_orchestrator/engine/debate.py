@@ -38,7 +38,8 @@ RequireConsent = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
 FollowUpEvents = Callable[[Opened], Sequence[Event]]
 """Makes the events that follow the first one at once."""
 OnJournal = Callable[[JournalWriter], None]
-"""Called with a new journal before a model is paid, so that what a failed write loses can be read from it."""
+"""Called with a new journal before a model is paid, so that the caller can tell which replies were lost if a
+write fails."""
 ChangeEvents = Callable[[DebateState], list[Event]]
 """Checks that a debate can be continued, and returns the events that record its changes. Raises if it can't."""
 
@@ -257,7 +258,7 @@ def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
 
 def finish(session: DebateSession, notify: Notify = ignore) -> tuple[ReportModel, list[str]]:
     """Writes the report and the page beside it; the report, and why the page could not be written. `notify` gets a
-    sentence for each file that was kept under another name. Raises Paused if turns are due that only an agent host can
+    sentence for each file that was moved aside. Raises Paused if turns are due that only an agent host can
     take, PermanentFailure if the journal was deleted, moved or replaced meanwhile, BadFile if the report can't be
     written."""
     files = session.files

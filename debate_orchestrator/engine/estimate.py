@@ -62,7 +62,7 @@ MAX_TURNS = 400
 Every brief holds all earlier speeches, so the work grows with the square of the turns."""
 _FIRST_TOKEN_SECONDS = 5.0
 """Seconds until an answer begins. This and the speed of an answer are assumed."""
-_TOKENS_A_SECOND = 35.0
+_TOKENS_PER_SECOND = 35.0
 
 
 class CostEstimate(FrozenModel):
@@ -243,7 +243,7 @@ def _seconds(spec: str, phase: Phase) -> float:
     provider = provider_entry(spec)
     if provider is not None and provider.seconds is not None:
         return provider.seconds
-    return _FIRST_TOKEN_SECONDS + pricing.tokens_of_words(phase.target_words or BALLOT_WORDS) / _TOKENS_A_SECOND
+    return _FIRST_TOKEN_SECONDS + pricing.tokens_of_words(phase.target_words or BALLOT_WORDS) / _TOKENS_PER_SECOND
 
 
 def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:

@@ -179,7 +179,7 @@ def _judging(
     positions: Mapping[str, str] | None,
     trust: bool,
 ) -> tuple[rejudging.Rejudging, DebateFiles]:
-    """A judging that may be written down, and where its files will lie."""
+    """A judging that may be written down, and the paths that its files will have."""
     panel = (judges,) if isinstance(judges, str) else tuple(judges)
     start.must_be_callable({JUDGE: panel})
     judging = rejudging.rejudging_from_file(path, panel, strictness, topic, positions)

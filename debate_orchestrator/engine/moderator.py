@@ -1,7 +1,8 @@
 """The moderator's work, done by a provider: restating a topic and deriving two positions from it.
 
 Every reply is kept, because it may have cost money and because a reader must be able to tell what the user did not
-choose. So is what had come of a call that failed, or nothing of it, if it may have been billed.
+choose. So is the part of a reply that had arrived when a call failed, even if that is empty, if the call may have been
+billed.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ async def propose(
         paid_replies.append(as_stored(reply.model_copy(update=update)))
 
     try:
-        with _with_billed_told(provider.name, limits, paid_replies):
+        with _naming_billed_calls(provider.name, limits, paid_replies):
             for attempt in range(1, _ATTEMPTS + 1):
                 reply = await _reply(brief, provider, limits, must_be_within_budget, keep)
                 try:
@@ -131,7 +132,7 @@ async def propose(
 
 
 @contextmanager
-def _with_billed_told(spec: str, limits: ModeratorLimits, paid_replies: list[Reply]) -> Iterator[None]:
+def _naming_billed_calls(spec: str, limits: ModeratorLimits, paid_replies: list[Reply]) -> Iterator[None]:
     """Adds to an error how many calls of a block may have been billed, and what to do; the number to its notes if it is
     no ExternalError."""
     paid_before = len(paid_replies)
@@ -199,7 +200,7 @@ async def _reply(
 
 
 def _broken_off(failure: ExternalError) -> Reply | None:
-    """What had come of a call that failed, if it may have been billed."""
+    """The part of a reply that had arrived when a call failed, if the call may have been billed."""
     if isinstance(failure.partial, Reply):
         return failure.partial.model_copy(update={"cost": None})  # the count of its tokens is not final
     return _of_unknown_cost("") if failure.maybe_billed else None

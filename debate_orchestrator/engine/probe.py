@@ -240,7 +240,7 @@ class ProbeRun:
         on_event: OnEvent,
         on_begin: Callable[[journal.JournalWriter], None],
     ) -> None:
-        """Asks for one ballot. What of it is lost, since the disk stayed full, is missing afterwards."""
+        """Asks for one ballot. If the disk stays full, the ballot is lost and counts as missing."""
         opened, speeches = make_opened(task.case, task.judge)
         make_folder(os.path.dirname(task.path))
         if task.path in self._debates:

@@ -32,7 +32,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.sanitize import UNSEEN, normalize_unicode, one_line, sanitize
+from debate_orchestrator.util.sanitize import INVISIBLE, normalize_unicode, one_line, sanitize
 
 MAX_SIZE = 2_000_000
 """Bytes in a transcript."""
@@ -241,7 +241,9 @@ _BOXED_NAME = re.compile(r"\s*(?:\[([^\[\]]+)\](?![(\[])|([*_]{1,3})([^*_()]*\([
 def _visible(line: str) -> list[str]:
     """The lines that a reader sees of one line: without markup, in lower case, look-alike ones made the same."""
     lines = _TAG.sub("\n", _INLINE_MARKUP.sub("", line)).split("\n")
-    return [normalize_unicode(UNSEEN.sub("", html.unescape(text))).casefold().translate(_LOOK_ALIKES) for text in lines]
+    return [
+        normalize_unicode(INVISIBLE.sub("", html.unescape(text))).casefold().translate(_LOOK_ALIKES) for text in lines
+    ]
 
 
 def _look(name: str) -> str:

@@ -5,7 +5,7 @@
 - a near match: a passage shares `NEAR` of its characters with the quote, and has the same figures; or all is there, but
   a part is too short to count, a figure or word at an end of it may go on ("5" of "5 million"), marks in it strike
   words out, or the address holds words of it too.
-- not found: no passage is that like it, or the closest one has other figures. A changed figure is the forgery that
+- not found: no passage is that similar, or the closest one has other figures. A changed figure is the forgery that
   matters, so it is never a match.
 
 `NEAR` was measured on 250 sentences of the debates in examples/. With one letter in sixty mistyped a sentence is 0.96
@@ -45,8 +45,8 @@ MAX_LENGTH = 2_000
 """Characters that a quote may have."""
 _ELLIPSIS = re.compile(r"[\[(]\s*(?:\.\s?){2,}[\])]|\.(?:\s?\.){2,}(?!(?<=\d\.{3})\d)|\u2026")
 """An ellipsis, which leaves words out; "5...7" is a range."""
-_MARK_BEHIND = re.compile(r"(?<=[.,;:])(?:\[\d{1,3}\])+\Z")
-"""A mark after the character that ends a figure."""
+_FOOTNOTE_AFTER = re.compile(r"(?<=[.,;:])(?:\[\d{1,3}\])+\Z")
+"""A footnote marker after the character that ends a figure."""
 ECHO_SHARE = 0.75
 """If an address holds words with at least this share of a quote's letters, the page may only repeat the address."""
 _DECODINGS = 4
@@ -111,7 +111,7 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> QuoteMatch:
 
 def _echoes(address: str, part: str) -> bool:
     """Whether an address, as a server may read it, holds `WORDS` words of the part in a row with 8 letters or more, or
-    words with `ECHO_SHARE` of its letters, in any order and nearly spelt so. A server may decode the
+    words with `ECHO_SHARE` of its letters, in any order and even if misspelt slightly. A server may decode the
     address and drop tags. An address that is not plain UTF-8 may hold anything, so it counts as one that does."""
     text, forms = address.partition("#")[0].replace("+", " "), dict[str, None]()
     for _ in range(_DECODINGS):
@@ -200,7 +200,7 @@ def _closest(parts: Sequence[str], searched: SearchedText) -> QuoteMatch:
 
 def _figures(text: str) -> list[str]:
     """The words with a digit, without the punctuation around them."""
-    words = (_MARK_BEHIND.sub("", word) for word in words_of(text) if any(map(str.isnumeric, word)))
+    words = (_FOOTNOTE_AFTER.sub("", word) for word in words_of(text) if any(map(str.isnumeric, word)))
     return [word.lstrip(_AROUND_FIGURE).rstrip(_AROUND_FIGURE + ".") for word in words]
 
 

@@ -53,8 +53,8 @@ class TurnsFolder:
         return TurnFiles(turn_id, f"{stem}.brief.md", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
     def write_brief(self, turn_files: TurnFiles, brief: str) -> str | None:
-        """Puts a brief in its place. A file that is there already is kept aside, since it may have been edited. So is a
-        reply that was there before the brief, because it answers something else; the problem with it is returned.
+        """Puts a brief in its place. A file that is there already is moved aside, since it may have been edited. So is
+        a reply that was there before the brief, because it answers something else; the problem with it is returned.
         Raises BadFile if the brief can't be written."""
         if self._has_brief(turn_files, brief):
             return None
@@ -102,7 +102,7 @@ class TurnsFolder:
 
     def reject(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
         """Moves a bad reply aside, so that another can come. The problems, with its new name and how to go on."""
-        path = self._move_aside(turn_files.reply, "refused")
+        path = self._move_aside(turn_files.reply, "rejected")
         return [*problems[:-1], f"{problems[-1]} It was kept as {path}: correct it and save it as {turn_files.reply}."]
 
     def new_file(self, turn_id: str) -> tuple[str, BinaryIO]:
@@ -110,7 +110,7 @@ class TurnsFolder:
         stem = turn_id if _PLAIN_NAME.fullmatch(turn_id) else "unnamed"
         make_folder(self.folder)
         for n in itertools.count(1):
-            path = os.path.join(self.folder, f"{stem}.reply.refused-{n}.md")
+            path = os.path.join(self.folder, f"{stem}.reply.rejected-{n}.md")
             with suppress(FileExistsError):
                 return os.path.normpath(path), open(path, "xb")
         raise AssertionError

@@ -445,7 +445,7 @@ def _shown_id(turn: Turn) -> str:
 
 def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
     """The citations of the sides in a round, for a clerk to look up: the turn, the address and the quote of each."""
-    pages = []
+    citations = []
     for earlier in schedule.turns_heard(debate, turn):
         reply_event = debate.replies[earlier.id]
         if (
@@ -456,5 +456,5 @@ def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
             continue
         if (url := reply_event.data.get("url")) and (quote := reply_event.data.get("quote")):
             address = sanitize.sanitize(sanitize.visible_address(url))
-            pages.append({"turn": earlier.id, "url": address, "quote": sanitize.sanitize(quote)})
-    return pages
+            citations.append({"turn": earlier.id, "url": address, "quote": sanitize.sanitize(quote)})
+    return citations

@@ -1,6 +1,6 @@
 """Makes questions for a person of the shape of a structured reply, and a reply of the answers.
 
-Answers are kept as they were typed, by the place of their field, and read anew each time. A changed answer may change
+Answers are kept as they were typed, by the place of their field, and read again each time. A changed answer may change
 which fields are asked for, and no answer is lost by that. `core.reply_check.check` decides whether the reply will do.
 """
 
@@ -62,7 +62,7 @@ class FormQuestion(NamedTuple):
 
     @property
     def short(self) -> bool:
-        """Whether an answer is a word, and so quicker written anew than edited."""
+        """Whether an answer is a word, and so quicker written again than edited."""
         return self.field.kind in ("number", "scores", "flag", "choice", "turn") and not self.may_be_empty
 
     @property
@@ -177,9 +177,9 @@ def parse_answer(question: FormQuestion, shape_context: ShapeContext, text: str)
     alone = question.field.model_copy(update={"optional": False})
     if meaning is not _MISSING and not check({"it": alone}, {"it": meaning}, shape_context):
         return meaning
-    matches = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, shape_context)
+    problems = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, shape_context)
     raise BadReply(
-        [problem.removeprefix("it: ") for problem in matches]
+        [problem.removeprefix("it: ") for problem in problems]
         or [f"Choose one of {', '.join(question.options(shape_context))}."]
     )
 
@@ -263,12 +263,12 @@ def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
             f"{len(shape_context.criteria)} numbers are needed, one for each of: {', '.join(shape_context.criteria)}."
         )
     points = {name: _number(part) for name, part in zip(shape_context.criteria, parts, strict=True)}
-    matches = check(
+    problems = check(
         {"scores": Field(kind="scores")}, {"scores": dict.fromkeys(shape_context.sides, points)}, shape_context
     )
     prefix = f"scores.{shape_context.sides[0]}."
-    if problems := [problem.removeprefix(prefix) for problem in matches if problem.startswith(prefix)]:
-        raise BadReply(problems)
+    if of_one_side := [problem.removeprefix(prefix) for problem in problems if problem.startswith(prefix)]:
+        raise BadReply(of_one_side)
     return points
 
 
@@ -299,8 +299,8 @@ def _meaning(question: FormQuestion, shape_context: ShapeContext, text: str) -> 
         case "flag":
             return True if text.lower() in _YES else False if text.lower() in _NO else text
         case "choice" | "turn":
-            matches = match_option(question.options(shape_context), text)
-            return _MISSING if matches is None else matches
+            option = match_option(question.options(shape_context), text)
+            return _MISSING if option is None else option
         case "choices" | "turns":
             return _options(question.options(shape_context), text)
     return text

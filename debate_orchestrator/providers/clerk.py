@@ -34,23 +34,23 @@ class Clerk(Provider):
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """One check for each citation of the round. It never fails: an unreachable page is a result too."""
-        pages = evidence(self._current.state, schedule.turn(self._current.state, brief.turn_id))
-        checks = await self._check_pages(pages) if self.name == model_spec.FETCH else _skip_checks(pages)
+        citations = evidence(self._current.state, schedule.turn(self._current.state, brief.turn_id))
+        checks = await self._check_citations(citations) if self.name == model_spec.FETCH else _skip_checks(citations)
         text = _to_json(checks, brief.json_schema)
         on_text(text)
         return Reply(text=text, brief_digest=brief.digest, spec=self.name, cost=0.0)
 
-    async def _check_pages(self, pages: list[dict[str, str]]) -> list[dict[str, Any]]:
+    async def _check_citations(self, citations: list[dict[str, str]]) -> list[dict[str, Any]]:
         from debate_orchestrator.evidence.check import check
         from debate_orchestrator.evidence.fetch import Fetcher
 
         folder = None if self.pages_folder is None else Path(self.pages_folder)
         fetcher = (self._fetcher or Fetcher)()
-        results = await asyncio.gather(*(check(claim["url"], claim["quote"], folder, fetcher) for claim in pages))
+        results = await asyncio.gather(*(check(cited["url"], cited["quote"], folder, fetcher) for cited in citations))
         return [
-            {"turn": claim["turn"]}
+            {"turn": cited["turn"]}
             | {name: None if value == "" else value for name, value in result.model_dump(mode="json").items()}
-            for claim, result in zip(pages, results, strict=True)
+            for cited, result in zip(citations, results, strict=True)
         ]
 
 
@@ -60,9 +60,9 @@ def offline_reply(debate: DebateState, turn: Turn) -> str:
     return _to_json(_skip_checks(evidence(debate, turn)), schema)
 
 
-def _skip_checks(pages: list[dict[str, str]]) -> list[dict[str, Any]]:
+def _skip_checks(citations: list[dict[str, str]]) -> list[dict[str, Any]]:
     fields = {"state": "not checked", "why": "Not looked up: the clerk is offline."}
-    return [{"turn": claim["turn"], "url": claim["url"], **fields} for claim in pages]
+    return [{"turn": cited["turn"], "url": cited["url"], **fields} for cited in citations]
 
 
 def _to_json(checks: list[dict[str, Any]], schema: dict[str, Any] | None) -> str:

@@ -1,7 +1,8 @@
 """Limits of one response: its size, the time that it may take, and the length of the reply to a brief.
 
 A small model may never stop by itself. The limit of tokens follows from the words that the phase allows, with room for
-thinking; not every server heeds it, so a stream is closed where its visible text is twice as long as the phase allows.
+thinking; not every server keeps to it, so a stream is closed where its visible text is twice as long as the phase
+allows.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from debate_orchestrator.util.sanitize import count_words
 
 MAX_LENGTH_FACTOR = 2
 """A reply is closed at this many times the most words of its phase."""
-_TOKENS_A_WORD = 3
+_TOKENS_PER_WORD = 3
 """English takes 1.3 tokens a word, other languages up to this; a limit must not cut a speech of the asked length."""
 _STRUCTURED_TOKENS = 8_000
 """Tokens of a structured reply: those of the shipped debates have 700 to 2,600."""
-_CHARACTERS_A_TOKEN = 4
+_CHARACTERS_PER_TOKEN = 4
 
 
 class ProviderLimits(NamedTuple):
@@ -91,12 +92,12 @@ def reply_length(brief: Brief, spec: str) -> Length:
     if brief.wants == "json":
         return Length(
             brief.max_tokens or _STRUCTURED_TOKENS + reasoning_tokens(spec),
-            characters=_STRUCTURED_TOKENS * _CHARACTERS_A_TOKEN,
+            characters=_STRUCTURED_TOKENS * _CHARACTERS_PER_TOKEN,
         )
     maximum = brief.max_words or (brief.target_words and MAX_LENGTH_FACTOR * brief.target_words)
     if maximum is None:
         return Length(brief.max_tokens)
-    tokens = brief.max_tokens or MAX_LENGTH_FACTOR * maximum * _TOKENS_A_WORD + reasoning_tokens(spec)
+    tokens = brief.max_tokens or MAX_LENGTH_FACTOR * maximum * _TOKENS_PER_WORD + reasoning_tokens(spec)
     return Length(tokens, words=MAX_LENGTH_FACTOR * maximum)
 
 

@@ -23,7 +23,7 @@ from debate_orchestrator.util.errors import BadFile
 
 _TABLE = Path(__file__).parent / "pricing.yaml"
 _MILLION = 1_000_000
-_CHARACTERS_OF_A_WORD = 6
+_CHARACTERS_PER_WORD = 6
 """Characters of a word in a speech, with its space."""
 
 
@@ -199,4 +199,4 @@ def tokens(characters: int) -> int:
 
 def tokens_of_words(words: int) -> int:
     """About how many tokens a speech of so many words has."""
-    return tokens(_CHARACTERS_OF_A_WORD * words)
+    return tokens(_CHARACTERS_PER_WORD * words)

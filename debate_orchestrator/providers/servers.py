@@ -18,7 +18,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, bu
 from debate_orchestrator.providers.registry import Api, api_of
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, short_repr
-from debate_orchestrator.util.sanitize import UNSEEN, one_line
+from debate_orchestrator.util.sanitize import INVISIBLE, one_line
 
 NO_KEY = "none"
 """The text sent as a key if the API wants one and the server has none."""
@@ -73,7 +73,7 @@ def is_set(name: str) -> bool:
 
 
 def _value(name: str) -> str:
-    return UNSEEN.sub("", os.environ.get(name, "")).strip()
+    return INVISIBLE.sub("", os.environ.get(name, "")).strip()
 
 
 def credentials(api: Api) -> str | None:

@@ -164,7 +164,7 @@ class DecisionBriefReport(Part):
     """The turn of that advice, which was given before the debate; null if there is none."""
     problems: tuple[str, ...] = Field(serialization_alias="shortcomings")
     """Statements of the brief against its own table or without support in the record."""
-    unmended_problems: tuple[str, ...] = Field(serialization_alias="sent_back")
+    unfixed_problems: tuple[str, ...] = Field(serialization_alias="sent_back")
     """Those of the problems for which it was sent back to the rapporteur."""
 
 
@@ -229,7 +229,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         ),
         advice=before.turn_id if before else None,
         problems=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
-        unmended_problems=tuple(map(_in_words, rapporteur.unmended_problems(debate))),
+        unfixed_problems=tuple(map(_in_words, rapporteur.unfixed_problems(debate))),
     )
 
 

@@ -104,7 +104,7 @@ _HOST = re.compile(r"(?<![\w-])((?:[\w-]+\.){1,20}[^\W\d_][\w-]+|\d{1,3}(?:\.\d{
 
 def names_another_host(text: str, url: str) -> bool:
     """Whether the text of a link, as they are shown, name a host other than the one that it leads to."""
-    plain = sanitize.UNSEEN.sub("", sanitize.normalize_unicode(text.translate(_DOTS))).translate(_DOTS).casefold()
+    plain = sanitize.INVISIBLE.sub("", sanitize.normalize_unicode(text.translate(_DOTS))).translate(_DOTS).casefold()
     own = host_of(url) or url.rpartition("@")[2].partition("?")[0]  # of a letter
     return any(host.removeprefix("www.") != own.casefold().removeprefix("www.") for host in _HOST.findall(plain))
 

@@ -47,7 +47,7 @@ from debate_orchestrator.util.errors import BadSettings, short_repr, suggest
 
 _YES = ("yes", "y", "true", "correct", "ok", "accurate")
 _NO = ("no", "n", "false", "incorrect")
-_RESTATED_BY = {"framing": "topic", "topic_ok": "topic", "positions_ok": "position_a", "insist": "rounds"}
+_CHANGED_BY = {"framing": "topic", "topic_ok": "topic", "positions_ok": "position_a", "insist": "rounds"}
 """Each question that confirms a proposal, to the question by which the user changes that proposal. A confirmation is
 taken only after its question was asked."""
 _ASKED_TOGETHER = ("positions", "position_b", "rounds", "insist")
@@ -314,13 +314,13 @@ class SetupQuestions:
         if key not in self.words.questions:
             sentence = suggest(key, self.words.questions) or f"The questions are {', '.join(self.words.questions)}."
             raise BadSettings(f"{short_repr(key)} is not a question of the setup. {sentence}")
-        if key in _RESTATED_BY and state.progress.asked.get(key) != self.question(state, key).text:
+        if key in _CHANGED_BY and state.progress.asked.get(key) != self.question(state, key).text:
             if not self._is_confirmed(state, key):
                 problem = f"{key}: this was answered before it was asked."
                 raise BadSettings(problem, hint="run ask without it, put the question that it prints, then answer")
             if text.lower() in _YES or (key == "framing" and self._framing(state, text) == state.answers["topic"]):
                 return state
-            raise BadSettings(f"{key}: its question was answered.", hint=f"a new answer to {_RESTATED_BY[key]}")
+            raise BadSettings(f"{key}: its question was answered.", hint=f"a new answer to {_CHANGED_BY[key]}")
         wording = self.words.questions[key]
         origin: AnswerOrigin = "user"
         if self._choices(key) or wording.default:

@@ -50,9 +50,10 @@ _INSTRUCTION_FOLDERS = frozenset({"agents", "commands", "output-styles", "rules"
 _FOLDERS_IN_HIDDEN = _INSTRUCTION_FOLDERS | frozenset(
     {"agent", "chatmodes", "command", "instructions", "memories", "modes", "prompts", "steering", "workflows"}
 )
-"""The same right in a hidden folder, whichever agent that is of: `.github/prompts`, `.kiro/steering`."""
+"""Folders directly inside a hidden folder whose every file agents read as instructions: `.github/prompts`,
+`.kiro/steering`."""
 _HIDDEN_FOLDERS = frozenset({".clinerules", ".junie"})
-"""Hidden folders that are such themselves."""
+"""Hidden folders whose own files agents read as instructions."""
 
 
 _SERIOUS: tuple[Kind, ...] = ("server", "program")
@@ -258,7 +259,7 @@ def _report(output: object) -> str:
 
 
 def is_read_as_instructions(path: str) -> bool:
-    """Whether a report there may be taken for instructions to agents, or for a page that a repository has of old
+    """Whether a report there may be taken for instructions to agents, or for a standard file of a repository
     (README.md): its name is in capitals, or one of those that are known, or it is in a folder of such files."""
     folder, name = os.path.split(_real(path))
     stem, here = _VARIANT.sub("", name), os.getcwd()

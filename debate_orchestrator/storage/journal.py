@@ -284,7 +284,7 @@ class JournalWriter:
 
     def _check_unchanged(self) -> None:
         """Raises PermanentFailure unless the file is as this writer left it, and trims the tail that a crash left. An
-        editor or a sync tool, which heeds no lock, may have replaced or changed the file: a line would break the chain,
+        editor or a sync tool, which ignores locks, may have replaced or changed the file: a line would break the chain,
         or be lost."""
         self.must_be_in_place()
         size = os.fstat(self._handle).st_size

@@ -1,7 +1,7 @@
 """Writes rows to a terminal: finished rows go into its scroll-back, open rows below them are written over.
 
 rich styles the text. Its `Live` is not used: it leaves the cursor below the open rows, so that a terminal
-made narrower wraps them anew and keeps leftovers among the finished rows. Here the cursor rests at the first open
+made narrower wraps them again and keeps leftovers among the finished rows. Here the cursor rests at the first open
 row, and everything below it is cleared before each paint, however the terminal was resized.
 """
 
@@ -44,7 +44,7 @@ def paragraph(text: str, width: int, style: str = "", *, indent: int = 0, strong
     return [row for line in lines for row in _styled_rows(without_tabs(" " * indent + line), width, style, strong)]
 
 
-@lru_cache(4096)  # a speech that streams is laid out anew at each paint; all its lines but the last are the same
+@lru_cache(4096)  # a speech that streams is laid out again at each paint; all its lines but the last are the same
 def _styled_rows(line: str, width: int, style: str, strong: str) -> tuple[Text, ...]:
     text = Text(line, style)
     if strong:

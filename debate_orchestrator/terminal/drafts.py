@@ -59,7 +59,7 @@ class Drafts:
             form = strict_json(self.read_speech(brief) or "[]")
             return {tuple(map(str, field_path)): str(text) for field_path, text in form}
         except (ValueError, TypeError):
-            hint = "move it away to begin anew"
+            hint = "move it away to begin again"
             raise BadFile(f"{self.path_of(brief)}: this draft can't be read as a form.", hint=hint) from None
 
     def save_form(self, brief: Brief, answers: Mapping[tuple[str, ...], str]) -> None:

@@ -175,7 +175,7 @@ class Form(ABC):
         return names.get(answer.strip().casefold(), answer)
 
     async def _review(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
-        """Shows all that was entered. Returns the question to be answered anew, or None if it is handed in."""
+        """Shows all that was entered. Returns the question to be answered again, or None if it is handed in."""
         all_questions, problem_texts = self.questions(), problems()
         if self.choose_first:
             all_questions = self._asked_for(with_defaults(self.shape, self.shape_context, self.answers))

@@ -39,7 +39,7 @@ class Player:
     """Plays the events of a debate."""
 
     def __init__(self, debate: DebateState, events: Iterable[Event], live: LiveView, pace: float | None):
-        """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
+        """`debate` is the state before the events; `pace` is in words per minute, None for all at once."""
         self.debate, self._events, self._live, self._pace = debate, list(events), live, pace
         self._spoken_turn_ids: set[str] = set()
         self._skip, self._running = asyncio.Event(), asyncio.Event()

@@ -337,8 +337,8 @@ def _time(limits: Mapping[str, RateLimits], models: Sequence[ModelEstimate], spe
             for server_models in models_by_server.values()
             for amount_of_kind in _amounts(server_models).items()
         ):
-            if (a_minute := getattr(limit, name)) is not None:
-                needs.append((amount / a_minute * 60, f"{key}: {a_minute:,} {name.replace('_', ' ')} a minute"))
+            if (per_minute := getattr(limit, name)) is not None:
+                needs.append((amount / per_minute * 60, f"{key}: {per_minute:,} {name.replace('_', ' ')} per minute"))
     return max(needs)
 
 

@@ -45,24 +45,24 @@ _HEADERS = {
 
 
 class Bucket:
-    """An allowance a minute that fills up evenly. It may go below zero: what a call takes is known only afterwards."""
+    """An allowance per minute that grows evenly. It may go below zero: what a call takes is known only afterwards."""
 
-    def __init__(self, a_minute: float, now: float, max_delay: float = MAX_PAUSE):
+    def __init__(self, per_minute: float, now: float, max_delay: float = MAX_PAUSE):
         """It delays calls for `max_delay` seconds at most."""
-        self.a_minute, self._max_delay = a_minute, max_delay
+        self.per_minute, self._max_delay = per_minute, max_delay
         self._level, self._updated_at = self._max_level, now
 
     @property
     def _max_level(self) -> float:
         """The amount that may be taken immediately: the allowance of a second."""
-        return max(1.0, self.a_minute / 60)
+        return max(1.0, self.per_minute / 60)
 
     def wait(self, now: float) -> float:
         """Seconds until something may be taken."""
-        level = max(self._level, -self._max_delay * self.a_minute / 60)
-        self._level = min(self._max_level, level + (now - self._updated_at) * self.a_minute / 60)
+        level = max(self._level, -self._max_delay * self.per_minute / 60)
+        self._level = min(self._max_level, level + (now - self._updated_at) * self.per_minute / 60)
         self._updated_at = now
-        return max(0.001, -self._level * 60 / self.a_minute) if self._level <= 0 else 0.0
+        return max(0.001, -self._level * 60 / self.per_minute) if self._level <= 0 else 0.0
 
     def consume(self, amount: float) -> None:
         self._level -= amount
@@ -80,8 +80,8 @@ class Limiter:
         now = clock()
         self._configured: dict[str, Bucket] = {}
         for name in _KINDS:
-            if (a_minute := getattr(limits, name)) is not None:
-                self._configured[name] = Bucket(a_minute, now)
+            if (per_minute := getattr(limits, name)) is not None:
+                self._configured[name] = Bucket(per_minute, now)
         self._stated = dict[str, Bucket]()
         self.in_flight = 0
         self._max_in_flight = limits.at_once or MAX_CONCURRENCY
@@ -98,13 +98,13 @@ class Limiter:
         """Keeps to one part of the limits that the spec sets, of as many as there are workers."""
         self._max_in_flight = max(1, (self._limits.at_once or MAX_CONCURRENCY) // workers)
         for name, bucket in self._configured.items():
-            bucket.a_minute = getattr(self._limits, name) / workers
+            bucket.per_minute = getattr(self._limits, name) / workers
 
     def blocked_for(self) -> tuple[float, str]:
         """Seconds for which no call may be made, regardless of the calls under way, and the limit that decides it."""
         now = self._clock()
         used_up = (
-            (bucket.wait(now), f"the limit of {bucket.a_minute:,.0f} {name.replace('_', ' ')} a minute")
+            (bucket.wait(now), f"the limit of {bucket.per_minute:,.0f} {name.replace('_', ' ')} per minute")
             for name, bucket in self.buckets.items()
         )
         return max([(max(0.0, self._paused_until - now), "the provider"), *used_up])
@@ -135,7 +135,7 @@ class Limiter:
         for name, (limit, remaining) in read_rates(headers).items():
             # It delays calls by a minute at most: the next response may state another limit.
             bucket = self._stated.setdefault(name, Bucket(limit, self._clock(), max_delay=60.0))
-            bucket.a_minute = limit
+            bucket.per_minute = limit
             if remaining is not None:
                 bucket.cap_to(remaining)
         if status in _THROTTLED:

@@ -116,12 +116,12 @@ class BallotRow(JournaledModel):
     """A single number for the topic itself, such as how well a claim is supported."""
 
     @property
-    def mirrored_with(self) -> tuple[object, ...]:
+    def pair_key(self) -> tuple[object, ...]:
         """The key that a ballot shares with the one of the same judge on the mirrored debate."""
         return self.debate, self.judge, self.round, self.repeat
 
     @property
-    def says(self) -> tuple[Winner | None, str | None] | None:
+    def stated(self) -> tuple[Winner | None, str | None] | None:
         """The winner and the label that it names; None if it abstains."""
         return (self.winner, self.label) if self.winner or self.label else None
 
@@ -237,17 +237,17 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
     """The number of votes that changed when the sides were exchanged, and of ballots that make no such pair."""
-    original = {row.mirrored_with: row for row in ballots if not row.mirrored}
+    original = {row.pair_key: row for row in ballots if not row.mirrored}
     mirrored = [row for row in ballots if row.mirrored and row.final]
-    pairs = [(original[row.mirrored_with], row) for row in mirrored if row.mirrored_with in original]
-    cast_twice = [row for row, other in pairs if row.says is not None and other.says is not None]
+    pairs = [(original[row.pair_key], row) for row in mirrored if row.pair_key in original]
+    cast_twice = [row for row, other in pairs if row.stated is not None and other.stated is not None]
     if cast_twice:
         flipped = sum(not row.counted for row in cast_twice)
         what = f"{flipped} of {len(cast_twice)} votes that were cast twice changed when the sides were exchanged"
         yield what + (f" and {_is(flipped)} left out of every rating and vote count." if flipped else ".")
     elif ballots:
         yield "No vote was checked by exchanging the sides: how many would change is not known."
-    if abstained := sum((row.says is None) != (other.says is None) for row, other in pairs):
+    if abstained := sum((row.stated is None) != (other.stated is None) for row, other in pairs):
         yield f"Votes left out since their judge voted on one presentation and abstained on the other: {abstained:,}."
     if alone := len(mirrored) - len(pairs):
         yield f"Ballots with the sides exchanged whose judge cast no other, which are no votes: {alone:,}."
@@ -284,9 +284,9 @@ def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
     if not any(row.mirrored for row in ballots):
         return list(ballots)
     for row in ballots:
-        said[row.mirrored_with].add(row.says)
+        said[row.pair_key].add(row.stated)
     flipped = {key for key, said_of_key in said.items() if len(said_of_key) > 1}
-    return [row.model_copy(update={"counted": False}) if row.mirrored_with in flipped else row for row in ballots]
+    return [row.model_copy(update={"counted": False}) if row.pair_key in flipped else row for row in ballots]
 
 
 def dump(rows: Rows) -> str:

@@ -95,7 +95,7 @@ class RunCounts(NamedTuple):
     in_flight: int = 0
     failed_calls: int = 0
     throttled: int = 0
-    calls_a_minute: float = 0.0
+    calls_per_minute: float = 0.0
     usd: float = 0.0
     max_cost: float | None = None
     seconds: float = 0.0

@@ -63,10 +63,10 @@ class RateLimits(FrozenModel):
 
     requests: _Amount = None
     input_tokens: _Amount = None
-    """Tokens a minute, without those read from a cache."""
+    """Tokens per minute, without those read from a cache."""
     output_tokens: _Amount = None
     tokens: _Amount = None
-    """Tokens a minute of both kinds together."""
+    """Tokens per minute of both kinds together."""
     at_once: _Amount = None
     """Calls at the same time."""
 

@@ -34,7 +34,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import UNSEEN
+from debate_orchestrator.util.sanitize import INVISIBLE
 
 MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 """Known words that `suggest` compares with, and characters that a word may have."""
@@ -64,7 +64,7 @@ def blank_problem(names: Collection[str], where: str = "", or_else: str = "") ->
 
 def short_repr(value: object, max_length: int = 60) -> str:
     """`value` for a message: cut to about `max_length` characters, the unprintable and invisible ones escaped."""
-    text = UNSEEN.sub(lambda match: ascii(match[0])[1:-1], repr(value))
+    text = INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], repr(value))
     # Redact before the cut: the remains of a secret after it would not be recognised any more.
     text = redact(text) if len(text) > max_length else text
     end = text[-1] if isinstance(value, str | bytes) else ""  # the quotation mark

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from debate_orchestrator.util.sanitize import NOT_READ
+from debate_orchestrator.util.sanitize import INVISIBLE_OR_PLACEHOLDER
 
 
 def _digits(number: int, width: int) -> str:
@@ -99,7 +99,9 @@ def searchable(text: str) -> str:
     text = "".join(text.split())
     if not text.isprintable():
         text = "".join(filter(str.isprintable, text))
-    return _short_zeros(text if text.isascii() else NOT_READ.sub("", text).encode("utf-8").decode("latin-1"))
+    return _short_zeros(
+        text if text.isascii() else INVISIBLE_OR_PLACEHOLDER.sub("", text).encode("utf-8").decode("latin-1")
+    )
 
 
 _ZEROS = re.compile(r"(?:(?<=&#)|(?<=&#[xX]))0+(?=0)")

@@ -23,9 +23,9 @@ HIDDEN = (
 )
 # Joiners, and selectors of variants: nothing in plain ASCII needs any, and nowhere are more than two needed in a row.
 JOINER = "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-UNSEEN = re.compile(f"[{HIDDEN}]|{JOINER}")
+INVISIBLE = re.compile(f"[{HIDDEN}]|{JOINER}")
 """A character that is not seen."""
-NOT_READ = re.compile(f"{UNSEEN.pattern}|[\u2400-\u2421\u2800\ufffc\ufffd\U0001d159]")
+INVISIBLE_OR_PLACEHOLDER = re.compile(f"{INVISIBLE.pattern}|[\u2400-\u2421\u2800\ufffc\ufffd\U0001d159]")
 """Characters that a reader passes over in a word, although `str.isprintable` is true of them: a character that is not
 seen, what is in place of another (the pictures, U+FFFD, U+FFFC), the Braille blank and the null notehead of music."""
 _HIDING = re.compile(f"[{HIDDEN}]++((?=[ \t]*+\n))?")
@@ -33,7 +33,8 @@ _HIDING = re.compile(f"[{HIDDEN}]++((?=[ \t]*+\n))?")
 long: each is matched once."""
 _FILLERS = str.maketrans(dict.fromkeys("\u115f\u1160\u3164\uffa0", " "))
 """The fillers of Korean, which are drawn as a space."""
-_IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
+_NEEDLESS_JOINERS = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
+"""Joiners that change nothing: after plain ASCII unless other text follows, and after two in a row."""
 # Unicode never assigns these, and XML forbids U+FFFE and U+FFFF.
 NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
     chr(plane + 0xFFFE) + chr(plane + 0xFFFF) for plane in range(0, 0x110000, 0x10000)
@@ -65,8 +66,8 @@ def few_combining_marks(text: str) -> str:
         return text
     characters, marks = list[str](), 0
     for char in text:
-        unseen = UNSEEN.match(char) is not None
-        if not unseen:
+        invisible = INVISIBLE.match(char) is not None
+        if not invisible:
             marks = marks + 1 if _is_mark(char) else 0
         if marks <= _MAX_MARKS:
             characters.append(char)
@@ -105,7 +106,7 @@ def visible_address(url: str) -> str:
 
 
 def _is_seen(char: str) -> bool:
-    return not (char.isspace() or NOT_READ.match(char)) and sanitize(char) == char
+    return not (char.isspace() or INVISIBLE_OR_PLACEHOLDER.match(char)) and sanitize(char) == char
 
 
 @lru_cache(maxsize=4096)
@@ -123,7 +124,7 @@ def _fits(mark: str, letter: str) -> bool:
     look like quotation marks there."""
     if _script(mark) == "COMBINING":
         return _ACCENTS.match(mark) is not None or unicodedata.combining(mark) in _BELOW
-    return UNSEEN.match(mark) is not None or _script(mark) == _script(letter)
+    return INVISIBLE.match(mark) is not None or _script(mark) == _script(letter)
 
 
 def _script(char: str) -> str:
@@ -145,11 +146,11 @@ def sanitize(text: str) -> str:
     text are dropped. Those that are drawn as a space become one, and a soft hyphen that breaks a word becomes a
     hyphen. Joiners that scripts and emoji need are kept.
     """
-    if text.replace("\n", "").isprintable() and (text.isascii() or not UNSEEN.search(text)):
+    if text.replace("\n", "").isprintable() and (text.isascii() or not INVISIBLE.search(text)):
         return text  # most texts: to look is many times cheaper than to replace nothing
     text = _BREAKS.sub("\n", text)
     if not text.isascii():
-        text = _IDLE.sub("", _HIDING.sub(_drawn, text.translate(_FILLERS)))
+        text = _NEEDLESS_JOINERS.sub("", _HIDING.sub(_drawn, text.translate(_FILLERS)))
     return _CONTROL.sub(_picture, text)
 
 

@@ -58,7 +58,7 @@ def interrupting() -> list[signal.Signals]:
 
 @contextmanager
 def handled_by(handler: Any, signums: Iterable[signal.Signals]) -> Iterator[None]:
-    """These signals have that handler, in the main thread; afterwards the one that they had."""
+    """Handles these signals by `handler` while the block runs (main thread only), then restores their handlers."""
     before = {signum: signal.getsignal(signum) for signum in signums} if in_main_thread() else {}
     try:
         for signum in before:
@@ -71,7 +71,7 @@ def handled_by(handler: Any, signums: Iterable[signal.Signals]) -> Iterator[None
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP come when the block, which must be short, has ended."""
+    """SIGINT, SIGTERM and SIGHUP that arrive within the block, which must be short, take effect when it has ended."""
     came = list[int]()
     try:
         with handled_by(lambda number, _: came.append(number), [signal.SIGINT, *terminating()]):

@@ -160,7 +160,7 @@ def list_debates() -> list[ListedDebate]:
 
 
 def row(name: str) -> ListedDebate:
-    """A debate as the list shows it, read anew when its journal has changed. Raises BadJournal."""
+    """A debate as the list shows it, read again when its journal has changed. Raises BadJournal."""
     return _row(name, *file_version(f"{name}{JOURNAL}"))
 
 

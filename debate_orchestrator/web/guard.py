@@ -174,7 +174,7 @@ class LinkedDebate(NamedTuple):
 
 class AccessTokens:
     """The tokens of one server. Those of seats and reviews are worked out from the secret of its user, so that links
-    to them stay the same after a restart. Those of the dashboard are made anew each time."""
+    to them stay the same after a restart. Those of the dashboard are made again each time."""
 
     def __init__(self, secret: bytes):
         self._secret = secret

@@ -66,10 +66,8 @@ class BrowserPeople:
 
     def awaited_turn(self, seat: str) -> AwaitedTurn | None:
         """The turn that waits for the person of a seat; None if none does."""
-        waiting = (turn_awaited for turn_awaited in self.awaited_turns.values() if not turn_awaited.reply.done())
-        return next(
-            (turn_awaited for turn_awaited in waiting if turn_awaited.turn.seat.removesuffix(MIRRORED) == seat), None
-        )
+        waiting = (awaited for awaited in self.awaited_turns.values() if not awaited.reply.done())
+        return next((awaited for awaited in waiting if awaited.turn.seat.removesuffix(MIRRORED) == seat), None)
 
 
 def _paused(turn_id: str) -> Paused:

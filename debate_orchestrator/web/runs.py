@@ -321,7 +321,7 @@ _SERVER_ENDS = "The server has ended before this was done, and nothing was opene
 _LAST_CALLS = 8.0
 """Seconds for which calls that derive positions are awaited when the server ends: a container often has ten."""
 _KEPT_FORMS = 1_000
-"""Forms of which it is known what they began."""
+"""Submitted forms that are remembered, with the debates that they began."""
 
 
 class ServedDebates:

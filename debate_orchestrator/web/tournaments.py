@@ -189,13 +189,13 @@ def _folder_state(folder: str) -> _State:
 
 @lru_cache(maxsize=8)
 def _read(folder: str, folder_state: _State) -> Rows:
-    """The rows of a tournament, read anew when a journal has changed."""
+    """The rows of a tournament, read again when a journal has changed."""
     return read_rows(folder)
 
 
 @lru_cache(maxsize=8)
 def _report(folder: str, folder_state: _State) -> str:
-    """The page of a tournament's report, made anew as its rows are read anew."""
+    """The page of a tournament's report, made again as its rows are read again."""
     rows = _read(folder, folder_state)
     ratings = rate(rows)
     return render_page(title(folder), rows, ratings, all_tables(rows, ratings), plots=(), minimum=MIN_GAMES)
@@ -260,7 +260,7 @@ def _journal(folder: str, debate_id: str) -> str | None:
 
 class Tournaments:
     """The views of tournaments. A folder may come from someone else: its figures are shown, and the page in it is
-    not shown but made anew."""
+    not shown but made again."""
 
     def __init__(self) -> None:
         self._rating = asyncio.Lock()

@@ -111,9 +111,9 @@ def plain(debates: str) -> None:
     print(json.dumps(Cost(took, busy, megabytes())._asdict()))
 
 
-def limited(a_minute: str) -> None:
+def limited(per_minute: str) -> None:
     """How much of a provider's limit a tournament uses, and how many of its calls are refused."""
-    count = int(a_minute)
+    count = int(per_minute)
     with server(0.2, 1.0), tempfile.TemporaryDirectory() as folder:
         limits = {"anthropic": {"requests": count}}
         tournament = held(f"{folder}/t", 120, limits=limits)

@@ -292,7 +292,7 @@ def test_what_a_brief_was_sent_back_for_is_known() -> None:
     rejected = rejected_event(turn.id).model_copy(update={"problems": told, "could_be_better": True})
     debate = apply(debate, rejected)
     assert rapporteur.was_sent_back(debate, turn)
-    assert rapporteur.unmended_problems(apply(debate, ballot_event(turn.id, poor))) == problems
+    assert rapporteur.unfixed_problems(apply(debate, ballot_event(turn.id, poor))) == problems
 
 
 def test_a_brief_is_written_again_only_if_its_check_finds_a_problem() -> None:

@@ -31,7 +31,7 @@ def rubric(**changes: Any) -> dict[str, Any]:
 
 @for_each([
         ({"round": [phase("x", "a"), phase("x", "b")]}, "two phases are called 'x'"),
-        ({"round": [phase("x", "c")]}, "seats 'c', which is not a seat"),
+        ({"round": [phase("x", "c")]}, "names 'c' under seats, which is not a seat"),
         ({"round": [phase("x", "a", heard_by=["z"])]}, "heard by 'z', which is not a seat"),
         ({"round": [phase("x", "a", reply="poem")]}, "wants the shape 'poem'"),
         ({"round": [phase("x", "a", order="shuffled")]}, "order"),

@@ -100,7 +100,7 @@ class Shown:
             self.page.remove_listener(event, heard)
 
     def look(self, *, width: int = DESKTOP, scheme: str = "light", media: str = "screen") -> None:
-        """Looks at it anew: at some width, by some light, on a screen or on paper."""
+        """Looks at it again: at some width, by some light, on a screen or on paper."""
         self.page.set_viewport_size({"width": width, "height": 844})
         self.page.emulate_media(media=media, color_scheme=scheme)
 

@@ -266,8 +266,8 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
 
 
 def test_two_people_in_two_browsers(desk: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
-    """Each takes a seat by a link, one of them on a phone whose page is loaded anew: what was typed is there again, the
-    turn comes without a click, no draft is left once it is taken, and the report is theirs to read."""
+    """Each takes a seat by a link, one of them on a phone whose page is loaded again: what was typed is still there,
+    the turn comes without a click, no draft is left once it is taken, and the report is theirs to read."""
     _, address = desk
     window = context.new_page()
     fill_in(window, address, people="ab")
@@ -301,7 +301,7 @@ def test_two_people_in_two_browsers(desk: tuple[Path, str], context: Any, page: 
 
 def test_a_pause_takes_nothing_that_is_typed(desk: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
     """The page of a person whose debate is paused says so by itself, and shows the turn again when it goes on, with
-    what was typed. The page of a debate is not loaded anew over a question."""
+    what was typed. The page of a debate is not loaded again over a question."""
     _, address = desk
     window = context.new_page()
     fill_in(window, address, people="a")
@@ -352,7 +352,7 @@ def test_a_browser_that_keeps_nothing_loses_no_speech(desk: tuple[Path, str], co
     window.get_by_role("button", name="Go on").click()
     person.get_by_text("The debate has moved on").wait_for()
     assert "An hour of writing" in person.get_by_label("What you wrote, which was not taken").input_value()
-    person.get_by_role("link", name="Load the page anew").click()
+    person.get_by_role("link", name="Load the page again").click()
     person.get_by_label("Your speech").wait_for()
     person.context.close()
 
@@ -387,7 +387,7 @@ def test_choices_are_kept_and_a_second_tab_is_told_of(desk: tuple[Path, str], co
 
 def test_the_form_of_a_debate_is_kept_until_it_has_begun(desk: tuple[Path, str], context: Any) -> None:
     """A start that the server does not take loses nothing of the form, its choices among it; one that it takes leaves
-    nothing of it, and the form of the next debate stays when the page of this one is loaded anew."""
+    nothing of it, and the form of the next debate stays when the page of this one is loaded again."""
     _, address = desk
     window, other = context.new_page(), context.new_page()
     fill_in(window, address, "2", people="a")

@@ -62,7 +62,7 @@ class Progress:
         return sum(map(len, self._in_flight.values()))
 
     def rate(self) -> float:
-        """Calls a minute since the run began."""
+        """Calls per minute since the run began."""
         return self.calls * 60 / max(1.0, time.monotonic() - self._began)
 
     def winners(self) -> list[str]:
@@ -86,7 +86,7 @@ class Progress:
             in_flight=self.in_flight,
             failed_calls=self.failed_calls,
             throttled=run.limiters.throttled,
-            calls_a_minute=round(self.rate(), 1),
+            calls_per_minute=round(self.rate(), 1),
             usd=round(run.budget.committed(), 6),
             max_cost=run.budget.max_cost,
             seconds=round(seconds, 1),
@@ -96,7 +96,7 @@ class Progress:
 
 def status_line(numbers: RunCounts) -> str:
     parts = [f"{numbers.complete:,} of {numbers.debates:,} debates"]
-    parts.append(f"{numbers.in_flight:,} calls in flight, {numbers.calls_a_minute:,.0f} a minute")
+    parts.append(f"{numbers.in_flight:,} calls in flight, {numbers.calls_per_minute:,.0f} per minute")
     cap_text = f" of ${numbers.max_cost:.2f}" if numbers.max_cost is not None else ""
     if numbers.usd or cap_text:
         parts.append(f"${numbers.usd:.2f}{cap_text}")

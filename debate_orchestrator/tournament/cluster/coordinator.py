@@ -248,7 +248,7 @@ class Coordinator:
             calls=calls,
             in_flight=counts.in_flight,
             failed_calls=counts.failed_calls - self._start_counts.failed_calls,
-            calls_a_minute=round(calls * 60 / max(1.0, seconds), 1),
+            calls_per_minute=round(calls * 60 / max(1.0, seconds), 1),
             usd=round(counts.spent, 6),
             max_cost=counts.max_cost,
             seconds=round(seconds, 1),
@@ -260,7 +260,7 @@ class Coordinator:
 
     def _status(self, debate_id: str, columns: list[Any]) -> DebateStatus:
         """The status of a debate from its row. One that can't be read is told the first time: a worker looks at the
-        debate then, and writes the row anew."""
+        debate then, and writes the row again."""
         try:
             return first_row(DebateStatus, [columns], self._name_of(debate_id))
         except BadFile as error:

@@ -100,7 +100,7 @@ class Worker:
         self._taking: dict[str, asyncio.Task[None]] = {}
         """By tournament, what takes its debates."""
         self._checked_passes: dict[str, int] = {}
-        """By tournament, the pass for which was found whether it can run here."""
+        """Tournament to the pass that was last checked for whether it can run here."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
         """The debates under way, with the worker id under which each runs."""
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -134,7 +134,9 @@ class Views:
         except FormError as error:
             return await self._home(request, form_data, error)
         except Paused:
-            ends = not_started(503, "This site ends now, perhaps to begin anew.", "the same again in some minutes", 120)
+            ends = not_started(
+                503, "This site ends now, and may be back in some minutes.", "the same again in some minutes", 120
+            )
             return await self._home(request, form_data, ends)
         return go_to(f"/d/{name}")
 

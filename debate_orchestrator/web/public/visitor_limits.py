@@ -36,7 +36,7 @@ def today() -> str:
 
 
 def seconds_to_midnight() -> int:
-    """Seconds until the limits of the day begin anew."""
+    """Seconds until the limits of the day begin again."""
     now = datetime.now(UTC)
     return 86_400 - (now.hour * 3600 + now.minute * 60 + now.second)
 

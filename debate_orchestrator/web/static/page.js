@@ -1,6 +1,6 @@
 "use strict";
 
-const GONE = "This page no longer follows the debate. What you typed stays here: load the page anew, or open the link of the new start.";
+const GONE = "This page no longer follows the debate. What you typed stays here: load the page again, or open the link of the new start.";
 
 // A double click sends a form once.
 let underWay = null;
@@ -63,7 +63,7 @@ if (debate) {
     if (![...document.querySelectorAll("textarea")].some((field) => field.value.trim())) { location.reload(); return; }
     const link = document.createElement("a");
     link.href = location.pathname;
-    link.textContent = "Load the page anew.";
+    link.textContent = "Load the page again.";
     status.replaceChildren("The debate has ended, or is paused. ", link);
   });
   stream.addEventListener("error", () => { // the browser tries again by itself, unless the stream is closed
@@ -74,7 +74,7 @@ if (debate) {
 const late = document.getElementById("late") !== null; // what came too late is on its page, and in no form
 let unsaved = late; // whether something was typed that this browser does not keep
 
-// The page of a seat: it is loaded anew when another turn waits, and never while something is typed for this one, or
+// The page of a seat: it is loaded again when another turn waits, and never while something is typed for this one, or
 // would be lost.
 const changes = document.querySelector("[data-changes]");
 if (changes) {
@@ -89,7 +89,7 @@ if (changes) {
     if (!unsaved) { location.replace(location.pathname); return; }
     const link = document.createElement("a");
     link.href = location.pathname;
-    link.textContent = "Load the page anew.";
+    link.textContent = "Load the page again.";
     changes.setAttribute("role", "alert");
     changes.replaceChildren("The debate has moved on or is paused. What you typed is on this page alone: copy it first. ", link);
   };
@@ -159,7 +159,7 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
   // A form that comes back from the server holds what was typed, and the browser may not.
   if (told && !typed.every(isEmpty)) { keep(); }
 }
-if (location.hash === "#begun") { // a debate was begun; once, for the page may be loaded anew over the next form
+if (location.hash === "#begun") { // a debate was begun; once, for the page may be loaded again over the next form
   history.replaceState(null, "", location.pathname);
   try { localStorage.removeItem("debate draft new"); } catch { /* this browser keeps nothing */ }
 }
