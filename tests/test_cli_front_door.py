@@ -114,12 +114,18 @@ def test_one_model_for_every_seat(debate: Run) -> None:
 
 
 def test_the_answers_of_a_rehearsal_are_those_of_the_real_debate(debate: Run) -> None:
-    """They name the models that stand-ins stood for, and the real report; a stand-in for none leaves its seat out."""
-    debate(TOPIC, *ONE, "--model", "openai:gpt-5", "--b", "rehearse", "--quiet")
+    """They name the models that stand-ins stood for, and the real report; a stand-in for none leaves its seat out.
+    Positions that a rehearsal made up are derived anew, and no real debate is about them."""
+    debate("Which topping?", *ONE, "--model", "openai:gpt-5", "--b", "rehearse", "--quiet")
     found = yaml.safe_load(debate("answers", "--from", "debate-report.rehearsed.journal.jsonl").out)
 
     assert found["cast"] == {"a": "openai:gpt-5", "judge": "openai:gpt-5", "rapporteur": "openai:gpt-5"}
-    assert found["output"] == "debate-report.md"
+    assert found["output"] == "debate-report.md" and found["positions"] == "auto"
+    positions = {side: f'Placeholder for an answer of {side.upper()} to "Which topping?"' for side in "ab"}
+    Path("a.yaml").write_text(yaml.safe_dump({"topic": "Which topping?", "positions": positions}), encoding="utf-8")
+    refused = debate("run", "--answers", "a.yaml", "--model", "command:cat", "--trust")
+    assert refused.code == 2 and "these are a rehearsal's placeholders" in refused.err
+    assert debate("run", "--answers", "a.yaml", "--rehearse", "--quiet").code == 0
 
 
 def test_the_newest_debate_is_taken(debate: Run) -> None:

@@ -77,7 +77,9 @@ def test_an_unknown_verb(debate: Run) -> None:
     assert near.code == far.code == 2
     assert near.err == "debate: there is no verb reprot, did you mean report?\nTry: `debate --help`.\n"
     assert "there is no verb runn, did you mean run?" in debate("runn", "--topic", "Tabs or spaces?").err
-    assert " is a file. Its answers are used by `debate run --answers FILE`" in debate(__file__).err
+    for name, verb in (("answers.yaml", "run --answers"), ("x.journal.jsonl", "report")):
+        Path(name).touch()
+        assert f"{name} is a file, and no verb. Did you mean `debate {verb} FILE`?" in debate(name).err
     assert "there is no verb qqqq. A topic is quoted" in far.err and "did you mean" not in far.err
 
 

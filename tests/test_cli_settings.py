@@ -65,7 +65,8 @@ def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
     ran = debate("run", "Do we?", "--b=host", "--judge=host", "--output=new/r.txt")
     assert "cast: a: no model is named" in ran.err and "output: 'new/r.txt' is not a file that ends" in ran.err
     for verb in ("run", "open"):
-        assert debate(verb, "Do we?", "--model=foo", "--output=new/r.md").code == 2
+        for wrong in ("--model=foo", "--context=missing.txt"):
+            assert debate(verb, "Do we?", "--model=host", wrong, "--output=new/r.md").code == 2
     assert not (here / "new").exists(), "a debate that can't be held makes no folder"
     ran = debate("run", "Do we?", "--a", "foo", "--rounds", "99")
     assert "foo' is not a model spec" in ran.err and "rounds: 99 is not" in ran.err and ran.err.count("\n") == 2

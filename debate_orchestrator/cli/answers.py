@@ -8,9 +8,10 @@ import re
 from typing import Any
 
 from debate_orchestrator.cli.output import format_name, next_step
+from debate_orchestrator.core.positions import has_placeholders
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.setup.answers import SETTING_TEXTS, sample
+from debate_orchestrator.setup.answers import AUTO, SETTING_TEXTS, sample
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
@@ -57,6 +58,8 @@ def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
         cast = {seat: tuple(specs) for seat, specs in model_spec.unrehearsed_cast(cast).items()}
     answers = opened.settings.model_dump(mode="json")
     answers |= {"output": output, "format": format_name(opened.format)}
+    if has_placeholders(opened.settings.positions):
+        answers["positions"] = AUTO
     answers["context"] = [os.path.basename(file.name) for file in opened.context]
     answers["insist"] = opened.settings.rounds > opened.format.rounds.maximum
     answers["one_agent"] = any(note.note == "one agent" for note in debate.notes)

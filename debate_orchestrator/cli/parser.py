@@ -20,6 +20,7 @@ from typing import NamedTuple, NoReturn
 from debate_orchestrator import __version__
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import at_terminal, print_status
+from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.sanitize import one_line
 
 
@@ -123,7 +124,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         parser.error(f"{argv[0].partition('=')[0]} belongs after the verb")
     if arguments.words and not _is_topic(arguments.words) and (arguments.topic is None or arguments.words == argv[0]):
         if os.path.isfile(arguments.words):
-            parser.error(f"{arguments.words} is a file. Its answers are used by `debate run --answers FILE`")
+            verb = "report FILE" if arguments.words.endswith(JOURNAL) else "run --answers FILE"
+            parser.error(f"{arguments.words} is a file, and no verb. Did you mean `debate {verb}`?")
         suggestion = _suggestion(arguments.words, VERBS) or '. A topic is quoted, as in `debate "TOPIC"`'
         parser.error(f"there is no verb {arguments.words}{suggestion}")
     if (arguments.words or arguments.topic) and (rest or not at_terminal(sys.stdout)):

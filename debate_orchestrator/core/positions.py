@@ -134,6 +134,6 @@ def positions_without_model(topic: str, sides: Iterable[str], *, rehearsal: bool
     return plain_positions(topic, sides) or (placeholders if rehearsal else {})
 
 
-def is_placeholder(position: str) -> bool:
+def has_placeholders(positions: Mapping[str, str]) -> bool:
     """Whether a position only stands for one in a rehearsal."""
-    return position.startswith(_PLACEHOLDER)
+    return any(position.startswith(_PLACEHOLDER) for position in positions.values())

@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, ContextFile,
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, RAPPORTEUR
-from debate_orchestrator.core.positions import positions_or_model
+from debate_orchestrator.core.positions import has_placeholders, positions_or_model
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
@@ -101,13 +101,15 @@ def check_settings(
     read. The output's folder is made if nothing else is wrong."""
     problems = [*call_problems(settings.cast, people=people, permissions=permissions), *more_problems]
     problems += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
+    if has_placeholders(settings.positions or {}) and not model_spec.is_rehearsal(settings.cast):
+        problems.append("positions: these are a rehearsal's placeholders. Try: `positions: auto`, or your own.")
     if problems:
         raise BadSettings(problems)
+    debate = fold([make_opened(with_placeholders(settings))])
+    casting.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
     DebateFiles.of_output(files.report)
     must_be_new(files.journal)
     files.must_be_new(except_for=files.journal)  # an empty journal may be there
-    debate = fold([make_opened(with_placeholders(settings))])
-    casting.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
 
 
 async def opened_with_positions(

@@ -15,7 +15,7 @@ from typing import Any
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
-from debate_orchestrator.core.positions import is_placeholder
+from debate_orchestrator.core.positions import has_placeholders
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.settings import (
     SETTINGS,
@@ -193,7 +193,7 @@ class SetupQuestions:
             case "position_a" | "position_b":
                 side = key.removeprefix("position_")
                 position = str(answered.get("positions", {}).get(side) or progress.set_aside_positions.get(side, ""))
-                return "" if is_placeholder(position) else position
+                return "" if has_placeholders({side: position}) else position
         return answers.typed_text(answered.get(key))
 
     def confirmation_text(self, answered: dict[str, Any]) -> str:

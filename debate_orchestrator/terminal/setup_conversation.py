@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from debate_orchestrator.core.positions import is_placeholder, positions_without_model
+from debate_orchestrator.core.positions import has_placeholders, positions_without_model
 from debate_orchestrator.core.settings import MODERATOR, Settings, seats_of_cast
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup.answers import cast_of, output_text, rapporteur_note, seats_needed, typed_text
@@ -211,7 +211,7 @@ class SetupConversation(SetupBase):
             self.state = self.setup_questions.answer(self.state, "positions", "own")
             return
         self.state = with_answers(self.state, "default", positions=positions)
-        message = "placeholders" if any(map(is_placeholder, positions.values())) else "plain"
+        message = "placeholders" if has_placeholders(positions) else "plain"
         self.prompter.show("", self.texts.messages[message])
 
     def _plain_positions(self) -> dict[str, str]:
@@ -243,7 +243,7 @@ class SetupConversation(SetupBase):
             cast = CastQuestions(self).choose()
             cast |= {MODERATOR: current_cast[MODERATOR]} if MODERATOR in current_cast else {}
         self.state = with_answers(self.state, "user", cast=cast)
-        if not self.rehearses and any(map(is_placeholder, self.state.answers.get("positions", {}).values())):
+        if not self.rehearses and has_placeholders(self.state.answers.get("positions", {})):
             self.state = with_progress(without_answers(self.state, "positions"), positions=None, positions_ok=False)
 
     def _ask(self, key: str) -> None:
