@@ -15,7 +15,7 @@ from debates import DECLINE, hostile_script, script_of
 from hostile_texts import SAID
 from scripted_debates import section
 
-from debate_orchestrator.core.events import EarlierDebate, Event
+from debate_orchestrator.core.events import EarlierDebate, Event, Noted
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import ComparedDebate, Comparison, compare, is_mirrored
 from debate_orchestrator.reports.html import page
@@ -155,6 +155,9 @@ def test_what_hangs_together_is_said() -> None:
     assert "Run 2 judges the speeches of run 1 again." in chain.notes
     assert [one for one in made.notes if one.startswith("Run 3 judges") and "not among these (“first.jsonl”)" in one]
     assert "Run 4 is the same journal as run 1." in made.notes
+    entries = debates.entries([*debates.play_events(rounds=2), Noted(note="one agent")])
+    went_on = compared(build_report(entries), again("2", entries[-2].hash))
+    assert "Run 2 judges the speeches of run 1 again." in went_on.notes
 
 
 @pytest.mark.parametrize("speech", ["Nothing of that kind was ever said in the first run.", DECLINE])

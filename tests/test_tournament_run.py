@@ -359,25 +359,30 @@ def _speeches(opened: Opened) -> list[Spoke]:
 def test_journals_of_one_name_are_debates_of_their_own(debate: Run, here: Path) -> None:
     """Debates go by their paths in the folder, whatever bytes are in these, so that no two are taken for one. A copy
     of a journal counts once, also if it was continued: the complete one, or else the longest."""
-    names = (b"x/alice/run", b"x/bob/run", b"x/bob/\xff\xfe")
+    names = (b"x/alice/run", b"x/bob/run", b"x/bob/\xff\xfe", rb"x/bob/\xff\xfe")
     for n, folder_name in enumerate(map(os.fsdecode, names)):
         Path(folder_name).mkdir(parents=True)
         events = play_events(rounds=1, cast={"a": ("one",), "b": (f"m{n}",), "judge": ("three",)})
         write_journal(Path(folder_name, "debate.journal.jsonl"), events)
-    lines = Path("x/alice/run/debate.journal.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    Path("x/0.journal.jsonl").write_text("".join(lines[:-2]), encoding="utf-8")  # of which the others are continuations
-    Path("x/1.journal.jsonl").write_text("".join(lines[:-1]), encoding="utf-8")
+    copied = Path("x/alice/run/debate.journal.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("x/0.journal.jsonl").write_text("".join(copied[:-2]), encoding="utf-8")  # continued below
+    Path("x/1.journal.jsonl").write_text("".join(copied[:-1]), encoding="utf-8")
     rows = read_rows("x")
 
-    ids = ["alice/run/debate", "bob/run/debate", "bob/\\xff\\xfe/debate"]
-    assert [(row.id, row.con) for row in rows.debates] == list(zip(ids, ("m0", "m1", "m2"), strict=True))
+    ids = ["alice/run/debate", "bob/run/debate", "bob/\\xff\\xfe/debate", r"bob/\\xff\\xfe/debate"]
+    assert [(row.id, row.con) for row in rows.debates] == list(zip(ids, ("m0", "m1", "m2", "m3"), strict=True))
     assert Counter(row.debate for row in rows.ballots) == dict.fromkeys(ids, 2)
     copies = [note for note in rows.notes if "is a copy of x/alice/run/debate.journal.jsonl." in note]
     assert len(copies) == 2 and debate("tournament", "report", "x").code == 0
     lines = rows_module.dump(rows).splitlines()
     for text in ("\n".join([*lines, lines[0]]), "\n".join(lines[1:])):
-        with pytest.raises(BadFile, match=r"2 debates have the id 'alice/run|ballots on the debate 'alice/run"):
+        with pytest.raises(BadFile, match=r"rows.jsonl: (2 debates have the id|There are .* on the debate) 'alice/run"):
             rows_module.load(text, "rows.jsonl")
+
+    with JournalWriter("x/1.journal.jsonl") as writer:  # without the last line of the others
+        writer.append(Noted(note="one agent"))
+    note = f"x/1.journal.jsonl differs after line {len(copied) - 1} from x/alice/run/debate.journal.jsonl."
+    assert f"A journal is left out: {note}" in read_rows("x").notes
 
 
 def test_votes_on_other_speeches_are_no_repeats(debate: Run) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from pydantic import Field
@@ -112,7 +113,8 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
             yield f"Run {run.number} is the same journal as run {first_runs[run.report.journal.last_hash]}."
         first_runs.setdefault(run.report.journal.last_hash, run.number)
     for run in runs:
-        yield from _state(run, runs, first_runs)
+        yield from _state(run)
+    yield from _judgings(runs)
 
 
 def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
@@ -128,8 +130,7 @@ def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
         yield f"The judges' strictness differs: {modes}."
 
 
-def _state(run: ComparedDebate, runs: Sequence[ComparedDebate], numbers: Mapping[str, int]) -> Iterator[str]:
-    """The notes on one run. `numbers` maps the hash of each run's last line to its number."""
+def _state(run: ComparedDebate) -> Iterator[str]:
     report = run.report
     if report.status == "paused":
         got = (
@@ -142,15 +143,30 @@ def _state(run: ComparedDebate, runs: Sequence[ComparedDebate], numbers: Mapping
         part = " in part" if report.run.in_part else ""
         unjudged = ". Only stand-ins judged it, so it has no winner, and its votes, claims and questions are left out"
         yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it{unjudged * report.only_stand_ins_judged}."
-    if report.earlier_debate is not None:
-        source = numbers.get(report.earlier_debate.speeches_digest) or numbers.get(report.earlier_debate.digest)
-        if source is None:
-            name = f"a journal or transcript that is not among these ({quoted(report.earlier_debate.source)})"
-            yield f"Run {run.number} judges the speeches of {name} again."
-        elif has_speeches_of(report, runs[source - 1].report):
-            yield f"Run {run.number} judges the speeches of run {source} again."
-        else:
-            yield f"Run {run.number} names run {source} as what it judges again, but its speeches are others."
+
+
+def _judgings(runs: Sequence[ComparedDebate]) -> Iterator[str]:
+    """What each run judges again, a sentence each."""
+    for run, index in zip(runs, sources([run.report for run in runs]), strict=True):
+        earlier = run.report.earlier_debate
+        if index is not None and not has_speeches_of(run.report, runs[index].report):
+            yield f"Run {run.number} names run {index + 1} as what it judges again, but its speeches are others."
+        elif earlier is not None:
+            elsewhere = f"a journal or transcript that is not among these ({quoted(earlier.source)})"
+            of = elsewhere if index is None else f"run {index + 1}"
+            yield f"Run {run.number} judges the speeches of {of} again."
+
+
+def sources(reports: Sequence[ReportModel]) -> list[int | None]:
+    """For each debate the index of the one that it says it judges again, whose journal has the line that it names: the
+    last one then, which others may follow now. It is None for a debate that is judged for the first time, and where no
+    debate among these has that line."""
+    named_lines = [
+        (earlier.speeches_digest, earlier.digest) if (earlier := report.earlier_debate) else () for report in reports
+    ]
+    named = frozenset(chain.from_iterable(named_lines))
+    indexes = {line: n for n in reversed(range(len(reports))) for line in reports[n].journal.hashes & named}
+    return [next((indexes[line] for line in lines if line in indexes), None) for lines in named_lines]
 
 
 def has_speeches_of(report: ReportModel, earlier: ReportModel) -> bool:

@@ -65,7 +65,6 @@ from debate_orchestrator.reports.provenance import (
 )
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
 from debate_orchestrator.reports.reviews import GatheredBallots, gather_ballots
-from debate_orchestrator.storage.journal_lines import SCHEMA as JOURNAL_SCHEMA
 from debate_orchestrator.storage.journal_lines import Entry, as_damaged_journal
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import sanitize
@@ -226,7 +225,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         costs=costs_report(costs_of(debate)),
         earlier_debate=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
         reviewers=reviewer_report(debate, reviewer_ballots) if reviewer_ballots else None,
-        journal=JournalReport(lines=entries[-1].n, schema_version=JOURNAL_SCHEMA, last_hash=entries[-1].hash),
+        journal=JournalReport.of(entries),
         before=before,
         after=after,
         final_ballots=final_ballots,

@@ -5,6 +5,7 @@ The docstring below a field is also its description in the JSON schema. Fields w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -18,6 +19,7 @@ from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict,
 from debate_orchestrator.core.visible_text import Quote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.wording import Scales
+from debate_orchestrator.storage.journal_lines import SCHEMA, Entry
 
 Number = Annotated[Fraction, PlainSerializer(float, return_type=float)]
 """An exact number; a float in JSON."""
@@ -486,3 +488,10 @@ class JournalReport(Part):
     """The version of the journal's format."""
     last_hash: str = Field(serialization_alias="head")
     """The hash of its last line, a sha256 in hex, which stands for the whole of it."""
+    hashes: frozenset[str] = Field(default=frozenset(), exclude=True)
+    """The hash of each line."""
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry]) -> JournalReport:
+        hashes = frozenset(entry.hash for entry in entries)
+        return cls(lines=entries[-1].n, schema_version=SCHEMA, last_hash=entries[-1].hash, hashes=hashes)

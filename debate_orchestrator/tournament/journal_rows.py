@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import CallIntended, Declined, Opened, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import JUDGE, TIE, judge_seats
-from debate_orchestrator.reports.compare import has_speeches_of
+from debate_orchestrator.reports.compare import has_speeches_of, sources
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.report_files import is_unchanged
@@ -79,16 +79,16 @@ def read_rows(folder: str) -> Rows:
     )
     scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
     names = _names(tournament, debates_read)
-    sources = _with_sources(rejudged, run_debates)
-    judgings = _judgings(sources)
+    with_sources = _with_sources(rejudged, run_debates)
+    judgings = _judgings(with_sources)
     debates, ballots = list[DebateRow](), list[BallotRow]()
     for debate in run_debates:
         entry = scheduled.get(debate.name)
         by_role = _names_by_role(tournament, entry, names)
         debates.append(_debate_row(folder, debate, judgings.get(debate.name, debate), entry, by_role))
         ballots += _ballot_rows(debate.name, debate, by_role[JUDGE], 0)
-    ballots += _repeated(sources, judgings, names)
-    missing = [*_missing_notes(scheduled, run_debates, sources), *_changed_sides(run_debates)]
+    ballots += _repeated(with_sources, judgings, names)
+    missing = [*_missing_notes(scheduled, run_debates, with_sources), *_changed_sides(run_debates)]
     return Rows(debates, ballots, [*left_out, *copies, *more_copies, *notes, *missing])
 
 
@@ -126,7 +126,7 @@ def _read_all(paths: Sequence[str], folder: Path) -> tuple[list[_Debate], list[s
     problems: list[str] = []
     for path in paths:
         name = Path(path).relative_to(folder).as_posix().removesuffix(JOURNAL)
-        name = os.fsencode(name).decode(errors="backslashreplace")
+        name = os.fsencode(name.replace("\\", "\\\\")).decode(errors="backslashreplace")
         if len(name) > rows.MAX_NAME_LENGTH:
             problems.append(f"{name_of(path)}: its path has more than {rows.MAX_NAME_LENGTH:,} characters.")
             continue
@@ -166,22 +166,28 @@ def _scheduled_debates(tournament: Tournament | None, debates: Sequence[_Debate]
 
 
 def _without_copies(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
-    """One journal of each debate, and a sentence on each other, which is a copy: copies begin with the same line, and
-    any of them may have been continued. A complete one is taken before others, and then the longest."""
+    """One journal of each debate, and a sentence on each other, which is a copy or goes on otherwise: these begin with
+    the same line, and any of them may have been continued. A complete one is taken before others, then the longest, and
+    then the one whose last line is the oldest."""
     copies_by_debate: dict[str, list[_Debate]] = {}
     for debate in debates:
         copies_by_debate.setdefault(debate.entries[0].hash, []).append(debate)
     kept = [
-        max(copies, key=lambda copy: (copy.report.status == "complete", len(copy.entries)))
+        min(copies, key=lambda copy: (copy.report.status != "complete", -len(copy.entries), copy.entries[-1].at))
         for copies in copies_by_debate.values()
     ]
     notes = [
-        f"A journal is left out: {name_of(copy.path)} is a copy of {name_of(debate.path)}."
+        f"A journal is left out: {name_of(copy.path)} {_relation(copy, debate)} {name_of(debate.path)}."
         for debate, copies in zip(kept, copies_by_debate.values(), strict=True)
         for copy in copies
         if copy is not debate
     ]
     return kept, notes
+
+
+def _relation(copy: _Debate, kept: _Debate) -> str:
+    shared = sum(line.hash == other.hash for line, other in zip(copy.entries, kept.entries, strict=False))
+    return "is a copy of" if shared == len(copy.entries) else f"differs after line {shared} from"
 
 
 def _names(tournament: Tournament | None, debates: Sequence[_Debate]) -> dict[str, str]:
@@ -382,14 +388,15 @@ def _judge_names(debate: _Debate, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _with_sources(rejudged: Sequence[_Debate], run_debates: Sequence[_Debate]) -> list[tuple[_Debate, _Debate | None]]:
-    """Each journal in which a debate is judged again, with that debate: the one of this folder that it names by a line,
-    the last one when it was judged, if it has the same speeches."""
-    named_lines = set(map(_earlier_digest, rejudged))
-    by_hash = {entry.hash: debate for debate in run_debates for entry in debate.entries if entry.hash in named_lines}
-    named = ((debate, by_hash.get(_earlier_digest(debate))) for debate in rejudged)
+    """Each journal in which a debate is judged again, with that debate, if it is in this folder and has the same
+    speeches."""
+    debates = [*run_debates, *rejudged]
+    indexes = sources([debate.report for debate in debates])[len(run_debates) :]
     return [
-        (debate, source if source and has_speeches_of(debate.report, source.report) else None)
-        for debate, source in named
+        (debate, debates[n])
+        if n is not None and n < len(run_debates) and has_speeches_of(debate.report, debates[n].report)
+        else (debate, None)
+        for debate, n in zip(rejudged, indexes, strict=True)
     ]
 
 
@@ -402,10 +409,6 @@ def _judgings(sources: Iterable[tuple[_Debate, _Debate | None]]) -> dict[str, _D
         if source is not None and decided and not source.report.judges:
             judgings.setdefault(source.name, debate)
     return judgings
-
-
-def _earlier_digest(debate: _Debate) -> str:
-    return debate.report.earlier_debate.speeches_digest if debate.report.earlier_debate else ""
 
 
 def _repeated(

@@ -308,4 +308,7 @@ def load(text: str, file_name: str, notes: Sequence[str] = ()) -> Rows:
             problem = f"{file_name}:{number}: not a row of a tournament ({error.errors()[0]['msg']})."
             raise BadFile(problem, hint="import the data again") from None
     check_sizes(ballots, file_name)
-    return Rows(debates, ballots, notes)
+    try:
+        return Rows(debates, ballots, notes)
+    except BadFile as error:
+        raise BadFile([f"{file_name}: {problem}" for problem in error.problems]) from None
