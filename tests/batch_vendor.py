@@ -14,7 +14,7 @@ Json = dict[str, Any]
 JSON = {"content-type": "application/json"}
 
 
-class Kept(NamedTuple):
+class Batch(NamedTuple):
     """A batch: the id of its file, those of its calls, and when it was created."""
 
     file: str
@@ -28,7 +28,7 @@ class Vendor:
     def __init__(self, kind: str, faults: list[str]):
         self.kind, self.faults = kind, iter(faults)
         now = datetime.now(UTC).timestamp()
-        self.batches = {"others": Kept("another", ("x0", "x1", "x2"), now - 60)}
+        self.batches = {"others": Batch("another", ("x0", "x1", "x2"), now - 60)}
         self.paid = Counter[str]()
         self._files: list[bytes] = []
 
@@ -36,7 +36,9 @@ class Vendor:
         fault, post = next(self.faults, ""), http.method == "POST"
         if fault.startswith("refused "):
             return int(fault.removeprefix("refused ")), JSON, [b'{"error": {"message": "no"}}']
-        data = (self._post(http) if post else self._get(http.path, FAULTS.get(fault, lambda what, told: told))).encode()
+        data = (
+            self._post(http) if post else self._get(http.path, FAULTS.get(fault, lambda what, content: content))
+        ).encode()
         if fault.startswith("then "):
             return int(fault.removeprefix("then ")), JSON, [b'{"error": {"message": "no"}}']
         broken = {"a page": b"<html>down</html>", "nothing": b"", "cut": data[: len(data) // 2], "another": b"{}"}
@@ -56,8 +58,8 @@ class Vendor:
         calls = tuple(request["custom_id"] for request in requests)
         self.paid.update(calls)
         id = f"batch{len(self.batches)}"
-        self.batches[id] = Kept(file, calls, datetime.now(UTC).timestamp())
-        return json.dumps(self._told(id))
+        self.batches[id] = Batch(file, calls, datetime.now(UTC).timestamp())
+        return json.dumps(self._batch_json(id))
 
     def _get(self, path: str, altered: Callable[[str, Any], Any]) -> str:
         path = path.partition("?")[0]
@@ -66,21 +68,21 @@ class Vendor:
             lines = [self._line(call) for call in self.batches[parts[1]].calls]
             return "".join(json.dumps(line) + "\n" for line in altered("results", lines))
         if len(parts) == 2:
-            return json.dumps(altered("batch", self._told(parts[1])))
+            return json.dumps(altered("batch", self._batch_json(parts[1])))
         raise AssertionError(f"nothing is asked of {path}")
 
-    def _told(self, id: str) -> Json:
-        kept = self.batches[id]
-        size = len(kept.calls)
+    def _batch_json(self, id: str) -> Json:
+        batch = self.batches[id]
+        size = len(batch.calls)
         if self.kind == "anthropic":
             counts = dict.fromkeys(("processing", "errored", "canceled", "expired"), 0) | {"succeeded": size}
-            created = datetime.fromtimestamp(kept.created, UTC).isoformat()
+            created = datetime.fromtimestamp(batch.created, UTC).isoformat()
             return {"id": id, "created_at": created, "processing_status": "ended", "request_counts": counts}
         counts = {"total": size, "completed": size, "failed": 0}
-        told = {"id": id, "created_at": int(kept.created), "status": "completed", "request_counts": counts}
+        content = {"id": id, "created_at": int(batch.created), "status": "completed", "request_counts": counts}
         return {
-            **told,
-            "input_file_id": kept.file,
+            **content,
+            "input_file_id": batch.file,
             "output_file_id": id,
             "error_file_id": None,
         }
@@ -94,7 +96,7 @@ class Vendor:
 
 
 def _results(change: Callable[[list[Json]], list[Json]]) -> Callable[[str, Any], Any]:
-    return lambda what, told: change(told) if what == "results" else told
+    return lambda what, content: change(content) if what == "results" else content
 
 
 def _foreign(line: Json) -> Json:
@@ -102,8 +104,8 @@ def _foreign(line: Json) -> Json:
 
 
 def _batches(change: Callable[[Json], Json]) -> Callable[[str, Any], Any]:
-    def altered(what: str, told: Any) -> Any:
-        return change(told) if what == "batch" else told
+    def altered(what: str, content: Any) -> Any:
+        return change(content) if what == "batch" else content
 
     return altered
 

@@ -84,10 +84,10 @@ def _fields(shape: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, 
 def play_format(name: str, chance: random.Random, changes: int) -> tuple[str, list[Event]] | None:
     """What was changed in a shipped format, and the events of a debate by it, as far as it goes; None if the format
     is refused. The last event may be one that can't be folded."""
-    data, told = shipped_format(name).model_dump(mode="json"), []
+    data, changed = shipped_format(name).model_dump(mode="json"), []
     for _ in range(changes):
         what, data = change_format(data, chance)
-        told.append(what)
+        changed.append(what)
     try:
         format = Format.model_validate(data)
     except ValidationError:
@@ -98,7 +98,7 @@ def play_format(name: str, chance: random.Random, changes: int) -> tuple[str, li
         _play(events, chance)
     except (DebateError, ValidationError):
         return None  # no debate is begun so
-    return f"{name}: {'; '.join(told)}", events
+    return f"{name}: {'; '.join(changed)}", events
 
 
 def _play(events: list[Event], chance: random.Random) -> None:
@@ -151,13 +151,13 @@ def random_value(schema: Any, chance: random.Random) -> Any:
 def with_format(journal: bytes, chance: random.Random) -> tuple[str, bytes]:
     """A journal whose format was changed in its first line, with every hash made again, and what was changed."""
     lines = [json.loads(line) for line in journal.splitlines()]
-    told, lines[0]["event"]["format"] = change_format(_whole(lines[0]["event"]["format"]), chance)
+    change, lines[0]["event"]["format"] = change_format(_whole(lines[0]["event"]["format"]), chance)
     made, before = b"", journals.START
     for n, line in enumerate(lines, start=1):
         sealed = journals.line(n, before, line["event"])
         before = json.loads(sealed)["hash"]
         made += sealed
-    return told, made
+    return change, made
 
 
 def _whole(format: dict[str, Any]) -> dict[str, Any]:

@@ -143,23 +143,23 @@ def stream_text(*pieces: str, is_cut: bool = False) -> str:
 
 @pytest.fixture
 def opened(debate: Run, answers: Path) -> dict[str, Any]:
-    """A debate whose first brief is on the desk."""
+    """A debate whose first brief is in the turns folder."""
     ran = debate("open", "--answers", "answers.yaml", "--json")
     assert ran.code == 0, ran.err
-    told: dict[str, Any] = ran.json
-    return told
+    output: dict[str, Any] = ran.json
+    return output
 
 
-def finish(debate: Run, told: dict[str, Any], say: Any = None, **terms: Any) -> dict[str, Any]:
+def finish(debate: Run, output: dict[str, Any], say: Any = None, **terms: Any) -> dict[str, Any]:
     """Plays a host-run debate to its end from what `open` or `step` printed; every step must be clean."""
     import puppets
 
-    while told["status"] == "waiting":
-        puppets.answer(told["turns"], say, root=Path(os.curdir), **terms)
-        ran = debate("step", told["journal"], "--json")
+    while output["status"] == "waiting":
+        puppets.answer(output["turns"], say, root=Path(os.curdir), **terms)
+        ran = debate("step", output["journal"], "--json")
         assert ran.code == 0, ran.err
-        told = ran.json
-    return told
+        output = ran.json
+    return output
 
 
 _FINISHED_FILES: dict[Path, bytes] = {}

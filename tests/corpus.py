@@ -101,9 +101,9 @@ def for_each(items: Iterable[Any], *names: str) -> Callable[[Callable[..., None]
                 except (Exception, pytest.fail.Exception) as problem:
                     found.append((one, problem))
             if found:
-                told = "\n".join(f"{one!r:.300}" for one, _ in found)
+                shown = "\n".join(f"{one!r:.300}" for one, _ in found)
                 first = found[0][1]
-                raise AssertionError(f"it does not hold for {len(found)}:\n{told}\nThe first: {first}") from first
+                raise AssertionError(f"it does not hold for {len(found)}:\n{shown}\nThe first: {first}") from first
 
         test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
         fixtures = [one for name, one in signature.parameters.items() if name not in parts]

@@ -151,7 +151,7 @@ def entries(events: list[Event]) -> list[Entry]:
 
 
 def report_model(say: puppets.Say | None = None, **setup: Any) -> ReportModel:
-    """The story of a debate played so."""
+    """The report model of a debate played so."""
     return build_report(entries(play_events(say, **setup)))
 
 

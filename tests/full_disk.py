@@ -92,12 +92,12 @@ def main(how: str, folder: str) -> None:
     (path / "whole.jsonl").unlink()
     cuts = [(size - start) * n // CUTS for n in range(CUTS)]
     if how == "nine":
-        told: Any = limited(path / "nine.jsonl", 9_000, 9)
+        outcomes: Any = limited(path / "nine.jsonl", 9_000, 9)
     elif how == "limit":
-        told = [limited(path / f"{cut}.jsonl", cut, 3) for cut in cuts]
+        outcomes = [limited(path / f"{cut}.jsonl", cut, 3) for cut in cuts]
     else:
-        told = [mounted(path, cut, 3) for cut in cuts]
-    print(json.dumps(told))
+        outcomes = [mounted(path, cut, 3) for cut in cuts]
+    print(json.dumps(outcomes))
 
 
 if __name__ == "__main__":

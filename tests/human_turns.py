@@ -27,8 +27,8 @@ PEOPLE: dict[str, tuple[str, ...]] = {"a": ("human",), "b": ("human",), "judge":
 
 
 @contextmanager
-def standing(*keys: str, columns: int = 100) -> Iterator[tuple[Prompter, Screen]]:
-    """A terminal at which exactly these keys are pressed, and then nothing more comes."""
+def typing_terminal(*keys: str, columns: int = 100) -> Iterator[tuple[Prompter, Screen]]:
+    """A prompter, and its screen, at which exactly these keys are pressed, and then nothing more."""
     screen = Screen(columns)
     with keys_input("".join(keys)) as pipe:
         yield Prompter(pipe, screen), screen
@@ -45,14 +45,14 @@ class Script(Prompter):
     def __init__(self, *typed: str | Exception):
         self.is_in_other_program = False
         self.typed = list(typed)
-        self.told: list[str] = []
+        self.shown_lines: list[str] = []
         self.asked: list[Question] = []
         self.entered: list[str] = []
         """What could be seen of a form at each question."""
         self.cleared = 0
 
     def show(self, *lines: str | Line) -> None:
-        self.told += [line.text if isinstance(line, Line) else line for line in lines]
+        self.shown_lines += [line.text if isinstance(line, Line) else line for line in lines]
 
     async def _read(self, question: Question) -> str:
         self.asked.append(question)
@@ -66,7 +66,7 @@ class Script(Prompter):
 
     def clear(self) -> None:
         self.cleared += 1
-        self.told.append("(cleared)")
+        self.shown_lines.append("(cleared)")
 
     def quit(self) -> None:
         self.typed.clear()
@@ -74,7 +74,7 @@ class Script(Prompter):
     @property
     def text(self) -> str:
         """Everything that was shown."""
-        return "\n".join(self.told)
+        return "\n".join(self.shown_lines)
 
 
 def due(turn: str, **setup: Any) -> DebateState:

@@ -37,7 +37,7 @@ def listening() -> Iterator[Listener]:
 
         do_GET = do_POST = do_CONNECT = handle_any
 
-        def log_message(self, *told: Any) -> None:
+        def log_message(self, *arguments: Any) -> None:
             """Keeps quiet."""
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

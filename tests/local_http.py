@@ -41,7 +41,7 @@ def answering(answer: Callable[[Asked], Answer], host: str = "127.0.0.1", port: 
 
         do_POST = do_GET
 
-        def log_message(self, *told: Any) -> None:
+        def log_message(self, *arguments: Any) -> None:
             """Prints nothing."""
 
     http = ThreadingHTTPServer((host, port), Handler)

@@ -97,7 +97,7 @@ async def start(port: int, topic: str, visitor: str = "10.0.0.1", **fields: str)
 
 
 async def events(port: int, path: str, visitor: str = "10.0.0.1") -> AsyncIterator[tuple[str, Any]]:
-    """What a viewer of a debate is told, until the stream ends."""
+    """What a viewer of a debate is sent, until the stream ends."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
     head = f"GET {path}/stream HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX-Forwarded-For: {visitor}\r\n\r\n"
     writer.write(head.encode())
@@ -117,8 +117,8 @@ async def events(port: int, path: str, visitor: str = "10.0.0.1") -> AsyncIterat
 
 
 async def watch(port: int, path: str, visitor: str = "10.0.0.1") -> list[tuple[str, Any]]:
-    """All that a viewer is told until the debate is over, through its time in the queue too."""
-    told: list[tuple[str, Any]] = []
-    while not told or not any(kind == "page" for kind, _ in told):
-        told = [event async for event in events(port, path, visitor)]
-    return told
+    """All that a viewer is sent until the debate is over, through its time in the queue too."""
+    received: list[tuple[str, Any]] = []
+    while not received or not any(kind == "page" for kind, _ in received):
+        received = [event async for event in events(port, path, visitor)]
+    return received

@@ -1,4 +1,4 @@
-"""Stand-ins for a host's agents: they answer every turn on the desk, from fixed words, in the shape asked for."""
+"""Stand-ins for a host's agents: they answer every turn that is due, from fixed words, in the shape asked for."""
 
 from __future__ import annotations
 

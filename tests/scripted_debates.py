@@ -1,4 +1,4 @@
-"""Debates of any format, played from scripts and told: their stories, reports and announcements."""
+"""Debates of any format, played from scripts: their report models, reports and announcements."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def entries(made: list[Event]) -> list[Entry]:
 
 
 def report_model(made: Format | str, script: Script | None = None, **how: Any) -> ReportModel:
-    """The story of a debate played so."""
+    """The report model of a debate played so."""
     return build_report(entries(events(made, script, **how)))
 
 

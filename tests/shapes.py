@@ -1,4 +1,4 @@
-"""Stories of every shape that a debate can have, each played in memory when it is asked for."""
+"""Report models of every shape that a debate can have, each played in memory when it is asked for."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ SHAPES: dict[str, Callable[[], ReportModel]] = {
     "judged again": again,
     **{name: partial(report_model, name) for name in resources.format_names()},
 }
-"""What is special about it -> its story."""
+"""What is special about a debate, to a function that makes its report model."""
 
 
 def without_checksum(report: bytes) -> bytes:

@@ -151,13 +151,13 @@ def _asked(what: dict[str, Any], descriptors: Sequence[int] = ()) -> Any:
     try:
         first = door.way.sendmsg([sent], ancillary)
         door.way.sendall(sent[first:])
-        told = json.loads(_line(lambda: door.way.recv(1 << 16)))
+        answer = json.loads(_line(lambda: door.way.recv(1 << 16)))
     except BaseException:
         _door.cache_clear()
         door.close()
         raise
-    assert told is not None, f"{what} is not known to the process that begins commands now: an earlier one began it"
-    return told
+    assert answer is not None, f"{what} is not known to the process that begins commands now: an earlier one began it"
+    return answer
 
 
 def _line(more: Any) -> bytes:
@@ -191,7 +191,7 @@ def _serve(door: socket.socket) -> list[str]:
                     os.killpg(pid, signal.SIGKILL)
             os._exit(0)
         if "look" in wanted:
-            told = _looked(wanted["look"], children[wanted["look"]]) if wanted["look"] in children else None
+            answer = _looked(wanted["look"], children[wanted["look"]]) if wanted["look"] in children else None
         else:
             pid = os.fork()
             if pid == 0:
@@ -199,10 +199,10 @@ def _serve(door: socket.socket) -> list[str]:
                 _become(wanted, streams)
                 return list(wanted["argv"])
             children[pid] = {"code": None, "stopped": False}
-            told = {"pid": pid}
+            answer = {"pid": pid}
         for one in streams:
             os.close(one)
-        door.sendall(json.dumps(told).encode() + b"\n")
+        door.sendall(json.dumps(answer).encode() + b"\n")
 
 
 def _looked(pid: int, known: dict[str, Any]) -> dict[str, Any]:

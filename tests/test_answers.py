@@ -130,7 +130,8 @@ NO_CASTS = [
 
 
 def test_what_is_no_cast() -> None:
-    """A debater is one name, a panel up to nine, and no other seat can be filled; all that is wrong is told at once."""
+    """A debater is one name, a panel up to nine, and no other seat can be filled; all that is wrong is reported at
+    once."""
     for cast, named in NO_CASTS:
         assert problems(BASE | {"cast": cast}) == [named], cast
     several = {"c": "x", "a": ["x", "y"], "b": [["x"]], "judge": ["x", 5], "rapporteur": []}
@@ -249,7 +250,8 @@ def test_what_a_format_does_not_have_is_refused(made: Format, key: str, why: str
 
 
 def test_a_swing_needs_its_blind_vote() -> None:
-    """Where the winner is told by the votes before and after, judges vote before it, and no setting turns that off."""
+    """Where the winner follows from the votes before and after, judges vote before it, and no setting turns that
+    off."""
     made = OPEN.model_copy(update={"decided_by": "swing"})
     assert settled(made).blind
     assert refused(made, blind=False) == [

@@ -187,8 +187,8 @@ def test_flags_are_the_command_lines() -> None:
         nodes = [*ast.walk(parsed(path))]
         docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
         texts = (node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docs)
-        told = (node for node in texts if isinstance(node.value, str) and node.value not in _NO_MESSAGES)
-        if lines := [node.lineno for node in told if _FLAG.search(_COMMAND.sub("", node.value))]:
+        messages = (node for node in texts if isinstance(node.value, str) and node.value not in _NO_MESSAGES)
+        if lines := [node.lineno for node in messages if _FLAG.search(_COMMAND.sub("", node.value))]:
             found[named(path)] = lines
 
     assert found == {}

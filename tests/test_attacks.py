@@ -142,9 +142,9 @@ def seen(one: Put) -> Seen:
     own = [part for message in one.brief.messages if message.role == "assistant" for part in message.parts]
     said = [turn for turn in one.heard if turn.seat == one.turn.seat]
     assert len(own) in (0, len(said))
-    told = [part for message in one.brief.messages if message.role == "user" for part in message.parts]
-    texts = (one.brief.system, *told, one.handout)
-    assert all(is_tame(text) for text in (*own, one.brief.system, *told))
+    shown = [part for message in one.brief.messages if message.role == "user" for part in message.parts]
+    texts = (one.brief.system, *shown, one.handout)
+    assert all(is_tame(text) for text in (*own, one.brief.system, *shown))
     return Seen(one.turn.id, tuple(parts(text) for text in texts), len(own))
 
 

@@ -102,8 +102,8 @@ def test_no_fault_has_a_call_paid_for_twice(kind: str, faults: list[str]) -> Non
 
 @pytest.mark.parametrize(("kind", "created"), [(KINDS[0], True), (KINDS[1], False)])
 def test_a_creation_without_an_answer_waits_for_the_user(here: Path, kind: str, created: bool) -> None:
-    """A batch that may have been created is told with when and what to do, and its calls wait. The line that the user
-    adds says which batch it is, or that there is none, and then they are put into another one."""
+    """A batch that may have been created is reported with when and what to do, and its calls wait. The line that the
+    user adds says which batch it is, or that there is none, and then they are put into another one."""
     vendor = Vendor(kind, ["", "then 504"] if kind == "openai" else ["then 504"])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
@@ -263,7 +263,7 @@ def test_an_answer_that_was_whole_once_is_kept(here: Path, kind: str, later: tup
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_to_do_about_a_batch_that_is_gone(here: Path, kind: str) -> None:
-    """A batch without results is told with what frees its calls, which are then made again."""
+    """A batch without results is reported with what frees its calls, which are then made again."""
     vendor = Vendor(kind, [*([""] if kind == "openai" else []), "", *["refused 404"] * 5])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
@@ -312,7 +312,7 @@ def test_a_full_disk_loses_no_batch(
 
 
 def test_a_line_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """The id of a batch that a full disk does not take is written before the next batch begins, and is not told."""
+    """The id of a batch that a full disk does not take is written before the next batch begins, and is not reported."""
     record = BatchFile(".")
     batch = record.begin("m", {"c0": None})
     with monkeypatch.context() as patched:
@@ -328,7 +328,7 @@ def test_a_line_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch, capl
 @pytest.mark.parametrize("text", ["", '{"batch": "x", "id": null}\n'], ids=["saved by rename", "appended to"])
 def test_a_record_that_another_program_changes(here: Path, caplog: pytest.LogCaptureFixture, text: str) -> None:
     """Nothing is written into a record that an editor saved meanwhile, and none of its lines is overwritten. No batch
-    is begun then, and the line that can't be written is told at the end, with what to do."""
+    is begun then, and the line that can't be written is reported at the end, with what to do."""
     record = BatchFile(".")
     batch = record.begin("m", {"c0": None})
     path = Path("batches.jsonl")
@@ -344,9 +344,9 @@ def test_a_record_that_another_program_changes(here: Path, caplog: pytest.LogCap
     record.close()
 
     assert path.read_text() == before
-    (told,) = caplog.messages
-    assert "Add this line to ./batches.jsonl before you resume" in told
-    assert json.loads(told[told.index("{") :]) == {"batch": batch.name, "id": "paid"}
+    (message,) = caplog.messages
+    assert "Add this line to ./batches.jsonl before you resume" in message
+    assert json.loads(message[message.index("{") :]) == {"batch": batch.name, "id": "paid"}
 
 
 def test_a_record_of_an_earlier_version(here: Path) -> None:

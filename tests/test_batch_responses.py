@@ -77,8 +77,8 @@ class Noted(batch_responses.ResultLine):
     ids=lambda answer: str(answer)[:20],
 )
 def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, answer: Any) -> None:
-    """An answer of another form than a batch is told as an outage. So is an id that holds a key, which would be kept in
-    the clear, or that is not one short line."""
+    """An answer of another form than a batch is reported as an outage. So is an id that holds a key, which would be
+    kept in the clear, or that is not one short line."""
     body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
     requests: list[Callable[[BatchApi], Any]] = [
         lambda provider: provider.create_batch({"c": {}}, "file"),
@@ -97,12 +97,12 @@ def batch(kind: str, id: str, size: int = 3, created: int = 2**35, **more: Any) 
     """A batch of either API that has ended, and whose name is its id."""
     if kind == "anthropic":
         counts = dict.fromkeys(("processing", "errored", "canceled", "expired"), 0) | {"succeeded": size}
-        told = {"created_at": datetime.fromtimestamp(created, UTC).isoformat(), "processing_status": "ended"}
+        vendor_batch = {"created_at": datetime.fromtimestamp(created, UTC).isoformat(), "processing_status": "ended"}
     else:
         counts = {"total": size, "completed": size, "failed": 0}
-        told = {"created_at": created, "status": "completed", "input_file_id": f"in-{id}"}
-        told |= {"metadata": {"name": id}, "output_file_id": "f"}
-    return {"id": id, **told, "request_counts": counts, **more}
+        vendor_batch = {"created_at": created, "status": "completed", "input_file_id": f"in-{id}"}
+        vendor_batch |= {"metadata": {"name": id}, "output_file_id": "f"}
+    return {"id": id, **vendor_batch, "request_counts": counts, **more}
 
 
 def result_line(call: str, text: str) -> dict[str, Any]:

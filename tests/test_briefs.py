@@ -226,13 +226,13 @@ def test_ballots_stay_with_their_judge(judges: int) -> None:
 def test_a_judge_is_shown_no_ballot_of_another_in_its_seat(suffix: str) -> None:
     """A judge that got the seat on the way sees its own ballots and scores alone, as does the first when it is back."""
     events = play_events(marked_verdict, until="2.verdict.judge", rounds=4, mirror=bool(suffix))
-    seen, told = dict[str, list[str]](), ""
+    seen, judge_brief = dict[str, list[str]](), ""
     for spec, until in (("new", "4.verdict.judge"), ("host", "")):
         events.append(Reassigned(seat="judge", specs=(spec,)))
         debate = fold(events)
         while debate.due and debate.due[0].id != until:
             for turn in debate.due:
-                told = whole(brief(debate, turn)) if turn.id.startswith("final.verdict") else told
+                judge_brief = whole(brief(debate, turn)) if turn.id.startswith("final.verdict") else judge_brief
                 seen[turn.id] = [who for who in ("judge", "new") if f"secret of {who}." in whole(brief(debate, turn))]
                 made = {"justification": "secret of new."} if spec == "new" else {}
                 for event in answers(debate, turn, lambda due, made=made: (own := marked_verdict(due)) and own | made):
@@ -241,17 +241,17 @@ def test_a_judge_is_shown_no_ballot_of_another_in_its_seat(suffix: str) -> None:
 
     verdicts = [seen[f"{n}.verdict.judge{suffix}"] for n in (2, 3, 4)]
     assert verdicts == [[], ["new"], ["judge"]]
-    assert "you judged 2 of 4 rounds." in told and ": 14 points, 2 rounds won" in told
+    assert "you judged 2 of 4 rounds." in judge_brief and ": 14 points, 2 rounds won" in judge_brief
 
 
 def test_a_final_judge_who_judged_no_round_is_shown_no_scores() -> None:
     """Neither a score nor a ballot is claimed of a judge that got the seat at the end."""
     events = play_events(marked_verdict, until="final.verdict.judge", rounds=2)
     debate = fold([*events, Reassigned(seat="judge", specs=("new",))])
-    told = whole(brief(debate, debate.due[0]))
+    judge_brief = whole(brief(debate, debate.due[0]))
 
-    assert "The debate is complete. The whole transcript is above.\n" in told
-    assert [word for word in ("your ballots", "rounds won", "secret of judge") if word in told] == []
+    assert "The debate is complete. The whole transcript is above.\n" in judge_brief
+    assert [word for word in ("your ballots", "rounds won", "secret of judge") if word in judge_brief] == []
 
 
 def marked_verdict(turn: dict[str, Any]) -> dict[str, Any] | None:

@@ -89,12 +89,12 @@ def test_a_speech_that_is_too_long_is_cut() -> None:
     assert made.count(f"{MARKER}: a limit of length cut the speech above short.") == 1
 
 
-def test_lines_for_the_other_side_are_told() -> None:
+def test_lines_for_the_other_side_are_reported() -> None:
     """Where the format forbids lines for the other side, a brief names the speech that has them."""
     said = {"_1_opening_a": "So.\n\nResearcher B: I agree."}
-    told = f"{MARKER}: the speech above writes lines for the other side."
-    assert told in heard({"forbids": ("other's lines",)}, **said)["1.opening.b"]
-    assert told not in heard({}, **said)["1.opening.b"]
+    note = f"{MARKER}: the speech above writes lines for the other side."
+    assert note in heard({"forbids": ("other's lines",)}, **said)["1.opening.b"]
+    assert note not in heard({}, **said)["1.opening.b"]
 
 
 WHY = "Why not next year?"
@@ -201,8 +201,8 @@ def test_a_system_text_of_ones_own(tmp_path: Path) -> None:
     )
 
 
-def test_an_error_is_told_by_template_and_line(tmp_path: Path) -> None:
-    """A template that can't be rendered is told by its path and line, one of prompts/ as such."""
+def test_an_error_is_reported_by_template_and_line(tmp_path: Path) -> None:
+    """A template that can't be rendered is reported by its path and line, one of prompts/ as such."""
     with pytest.raises(BadFormat, match=r"^formats/mine/speech\.md\.j2:2: the template .*: 'topicc' is undefined\."):
         first(write_format(tmp_path / "mine", speech_md_j2="\n{{ topicc }}"))
     with pytest.raises(BadFormat, match=r"^prompts/shared/judge\.md\.j2:\d+: .* The installed prompts are not"):

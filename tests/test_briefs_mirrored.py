@@ -135,13 +135,13 @@ def test_earlier_ballots_are_those_of_the_presentation() -> None:
 
 @pytest.mark.parametrize("side", ["a", "b"])
 def test_concessions_and_refusals_change_names(side: str) -> None:
-    """Who conceded, and who declined to argue, is told by the names of the presentation."""
+    """Who conceded, and who declined to argue, is reported by the names of the presentation."""
     other = NAMES["ba"["ab".index(side)]]
     say = script_of(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}", f"_1_rebuttal_{side}": CONCEDE})
     original, made = pair("final.verdict.judge", say)
-    told = "conceded the whole position: consensus was reached"
-    assert f"{NAMES[side]} {told}" in parts(original)[-1]
-    assert f"{other} {told}" in parts(made)[-1]
+    sentence = "conceded the whole position: consensus was reached"
+    assert f"{NAMES[side]} {sentence}" in parts(original)[-1]
+    assert f"{other} {sentence}" in parts(made)[-1]
     _, made = pair(say=script_of(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}"}), rounds=1)
     assert f"On record: {other} declined to argue in 1.opening.{'ba'['ab'.index(side)]}." in parts(made)[-1]
     assert any(f"{MARKER}: here {other} declined to argue, in these words." in part for part in parts(made))
@@ -158,8 +158,8 @@ def test_both_presentations_say_that_names_in_quotes_are_the_sources() -> None:
         for turn in debate.due:
             debate = apply(debate, next(iter(answers(debate, turn, said))))
     for turn in debate.due:
-        told = [note in part for part in parts(brief(debate, turn)) if re.search(f"<v_quote [0-9a-f]+>{quote}<", part)]
-        assert (told, sum(note in part for part in parts(brief(debate, turn)))) == ([True], 1), turn.id
+        noted = [note in part for part in parts(brief(debate, turn)) if re.search(f"<v_quote [0-9a-f]+>{quote}<", part)]
+        assert (noted, sum(note in part for part in parts(brief(debate, turn)))) == ([True], 1), turn.id
 
 
 def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:

@@ -73,8 +73,9 @@ def ran(*arguments: str) -> tuple[int, str]:
     return int(ended.value.code or 0), said.getvalue()
 
 
-def check_told() -> None:
-    """What looks at the changed journal tells it, or says what is wrong; the good one beside it is always told."""
+def check_verbs_report() -> None:
+    """Every verb reports the changed journal or says what is wrong with it, and always reports the good one beside
+    it."""
     for verb in VERBS:
         code, said = ran(*verb)
         assert code in (0, 2, 3) and said.strip(), (verb, code, said[-2_000:])
@@ -88,23 +89,23 @@ def check_told() -> None:
 @pytest.mark.slow
 @given(seed=st.integers(0, 2**32), name=st.sampled_from(changed_formats.SHIPPED), changes=st.integers(1, 3))
 def test_a_debate_by_a_changed_format(seed: int, name: str, changes: int) -> None:
-    """Whatever is changed in a shipped format, a debate that is held by it is told, or refused in a sentence."""
+    """Whatever is changed in a shipped format, a debate that is held by it is reported, or refused in a sentence."""
     made = changed_formats.play_format(name, random.Random(seed), changes)
     if made is None:
         return
     with folder_of_debates():
         changed_formats.write(Path(CHANGED), made[1])
-        check_told()
+        check_verbs_report()
 
 
 @pytest.mark.slow
 @given(seed=st.integers(0, 2**32), journal=st.sampled_from(SHIPPED))
 @settings(max_examples=settings().max_examples // 2)
 def test_a_shipped_journal_with_another_format(seed: int, journal: Path) -> None:
-    """A finished debate whose format was changed afterwards, with every hash made again, is told or refused too."""
+    """A finished debate whose format was changed afterwards, with every hash made again, is reported or refused too."""
     with folder_of_debates():
         Path(CHANGED).write_bytes(changed_formats.with_format(journal.read_bytes(), random.Random(seed))[1])
-        check_told()
+        check_verbs_report()
 
 
 def unscored() -> bytes:
@@ -137,7 +138,7 @@ def test_a_vote_without_scores_is_refused_by_its_format() -> None:
     in the list, in a search, on a page and on the command line."""
     with folder_of_debates():
         Path(CHANGED).write_bytes(unscored())
-        check_told()
+        check_verbs_report()
         code, said = ran("check", CHANGED)
         assert (code, "can't depend on a condition" in said) == (2, True), said
         with visiting() as visitor:
@@ -146,7 +147,7 @@ def test_a_vote_without_scores_is_refused_by_its_format() -> None:
             assert visitor.get("/search?q=says").status_code == 200
 
 
-def test_a_public_site_starts_beside_a_journal_that_can_not_be_told(here: Path) -> None:
+def test_a_public_site_starts_beside_a_journal_that_can_not_be_reported(here: Path) -> None:
     """A visitor is shown the other debates."""
     Path("changed.public.journal.jsonl").write_bytes(unscored())
     with visiting_public() as visitor:
@@ -172,16 +173,19 @@ def test_an_event_out_of_turn_ends_no_tournament(here: Path, debate: Run, few_dr
 
 
 def test_what_breaks_a_journal_is_kept_as_its_cause(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error that was not foreseen is told in a sentence with the journal's name, and is there for a traceback."""
+    """An error that was not foreseen is reported in a sentence with the journal's name, and is there for a
+    traceback."""
     journals.write_journal(Path(GOOD), debates.play_events(rounds=1))
 
     def broken(*_: Any) -> Any:
         raise KeyError("scores")
 
     monkeypatch.setattr(decision_brief, "issues_report", broken)
-    with pytest.raises(DamagedJournal, match=r"good\.journal\.jsonl can't be read: its format .* \(KeyError\)") as told:
+    with pytest.raises(
+        DamagedJournal, match=r"good\.journal\.jsonl can't be read: its format .* \(KeyError\)"
+    ) as refused:
         build_report(read(GOOD).entries, journal=GOOD)
-    assert isinstance(told.value.__cause__, KeyError)
+    assert isinstance(refused.value.__cause__, KeyError)
 
     monkeypatch.setattr(journal_lines, "fold", broken)
     with pytest.raises(DamagedJournal, match=r"good\.journal\.jsonl can't be read") as folded:
@@ -198,7 +202,7 @@ def test_an_event_out_of_turn_is_its_cause() -> None:
         build_report(entries([first, *rest[1:]]))
 
 
-def test_what_a_format_may_leave_out_is_not_told(here: Path) -> None:
+def test_what_a_format_may_leave_out_is_not_reported(here: Path) -> None:
     """Convergence of no side by name is that of both, a claim that only one side holds stands alone, and a final ballot
     without a follow-up says so; a consideration may hold more than the report shows."""
     shapes = shipped_format("adversarial").model_dump()["shapes"]
@@ -216,11 +220,11 @@ def test_what_a_format_may_leave_out_is_not_told(here: Path) -> None:
     journals.write_journal(Path(GOOD), made)
 
     text, page = library.render(Path(GOOD)), library.render(Path(GOOD), "html")
-    for told in (text, page):
-        assert "moving: both" in told and "A holds it." in told
+    for shown in (text, page):
+        assert "moving: both" in shown and "A holds it." in shown
     assert "B's Position" not in text and "1 disputed claim." in ran("replay", GOOD, "--no-pace")[1]
 
 
-def test_every_mark_that_a_format_may_have_can_be_told() -> None:
+def test_every_mark_that_a_format_may_have_can_be_reported() -> None:
     """What a reader is told of a mark is beside the marks that a format may have."""
     assert tuple(MARK_TEXTS) == MARKS

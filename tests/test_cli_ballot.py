@@ -54,7 +54,7 @@ def test_without_a_terminal_nothing_is_asked(debate: Run, journal: Path) -> None
     assert not Path("debate-report.ballots").exists()
 
 
-def test_a_winner_with_fewer_points_is_told(debate: Run, journal: Path) -> None:
+def test_a_winner_with_fewer_points_is_reported(debate: Run, journal: Path) -> None:
     """A form whose scores favour the other side than its winner is taken as it is, with a remark."""
     filled = read_mapping(ballot())
     filled["rounds"][1]["winner"] = "b"
@@ -220,7 +220,7 @@ def test_every_form_of_report_has_the_reviewers(debate: Run, journal: Path) -> N
 
 @pytest.mark.slow
 def test_a_report_from_before_a_ballot_is_made_again(debate: Run, journal: Path) -> None:
-    """A ballot that is left after the report was made is told by `check`, as work left, until it is made again."""
+    """A ballot that is left after the report was made is reported by `check`, as work left, until it is made again."""
     debate("ballot", J, "--take", ballot("ada"))
     debate("report", J)
     debate("report", J, "--to", "debate-report.json")

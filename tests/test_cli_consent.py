@@ -102,7 +102,7 @@ def test_a_report_elsewhere(
 @pytest.mark.parametrize("flags", [(), ("--trust",)])
 @pytest.mark.parametrize("there", ["notes.md", "notes.html"])
 def test_nothing_is_written_over(debate: Run, flags: tuple[str, ...], there: str) -> None:
-    """A file that is there is told before the debate, also where an empty journal lies beside it."""
+    """A file that is there is reported before the debate, also where an empty journal lies beside it."""
     Path(there).write_text("mine")
     Path("notes.journal.jsonl").touch()
     answers("output: notes.md\ncast: rehearse:host\n")
@@ -162,19 +162,19 @@ def test_ask_shows_what_needs_consent(debate: Run, outside: Path) -> None:
     answers('strictness: strict\ncast: {a: "command:cat -u"}\n')
     said = {"topic_ok": "yes", "positions_ok": "yes"}
     debate("ask", "a.yaml", "topic=T")
-    told = debate("ask", "a.yaml", f"output={outside}/r.md").json
-    while told["status"] != "ready":
-        if told["status"] == "propose":
-            Path(told["turns"][0]["reply"]).write_text(
+    output = debate("ask", "a.yaml", f"output={outside}/r.md").json
+    while output["status"] != "ready":
+        if output["status"] == "propose":
+            Path(output["turns"][0]["reply"]).write_text(
                 '{"ambiguous": false, "restated": "T", "recommended": null, "alternative": null}'
             )
-            told = debate("ask", "a.yaml").json
+            output = debate("ask", "a.yaml").json
         else:
-            told = debate("ask", "a.yaml", f"{told['question']['key']}={said[told['question']['key']]}").json
-    block = "\n".join(told["show"])
+            output = debate("ask", "a.yaml", f"{output['question']['key']}={said[output['question']['key']]}").json
+    block = "\n".join(output["show"])
 
     assert "cat -u" in block and str(outside / "r.md") in block
-    listed = {(one["kind"], one["where"], one["what"]) for one in told["trust"]}
+    listed = {(one["kind"], one["where"], one["what"]) for one in output["trust"]}
     assert listed == {("program", "cast.a", "cat -u"), ("output", "output", str(outside / "r.md"))}
     assert debate("open", "--answers", "a.yaml", "--a=host").code == 2
     assert debate("open", "--answers", "a.yaml", "--trust").code == 0

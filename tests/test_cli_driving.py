@@ -58,9 +58,9 @@ def test_a_rehearsal_has_no_winner(debate: Run) -> None:
     ran = debate("run", *POSITIONS, "--rounds", "1", "--output", "r.md", "--rehearse", "--json")
     again = debate("resume", "r.rehearsed.journal.jsonl", "--json")
 
-    for told in (ran.json, again.json):
-        assert (told["winner"], told["strength"], told["votes"]) == (None, None, None)
-        assert told["rehearsed"] is True and " calls, about " in told["estimate"]
+    for output in (ran.json, again.json):
+        assert (output["winner"], output["strength"], output["votes"]) == (None, None, None)
+        assert output["rehearsed"] is True and " calls, about " in output["estimate"]
 
 
 J = "r.journal.jsonl"

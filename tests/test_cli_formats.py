@@ -45,12 +45,12 @@ def test_ones_own_is_unrolled(debate: Run, mine: Path) -> None:
     assert ran.code == 0 and ran.err.startswith("Next: `debate run --format ./mine")
     assert ran.out.startswith("Small (mine)\n")
     assert "\nround 1\n  1.speech.a\n" in ran.out and "Rubric mine, 0 to 5:\n  wit: Is it funny" in ran.out
-    told = debate("formats", "mine/format.yaml", "--json").json
-    assert (told["format"]["name"], told["agenda"][0]["turns"]) == ("mine", ["1.speech.a"])
+    output = debate("formats", "mine/format.yaml", "--json").json
+    assert (output["format"]["name"], output["agenda"][0]["turns"]) == ("mine", ["1.speech.a"])
 
 
-def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
-    """What is wrong is told line by line, with exit code 2, and for programs in the JSON."""
+def test_its_mistakes_are_reported(debate: Run, here: Path) -> None:
+    """What is wrong is reported line by line, with exit code 2, and for programs in the JSON."""
     write_format(here / "mine", format_yaml=FORMAT.replace("title: Small", "titel: Small"), vote_md_j2="{{ crteria }}")
     ran = debate("formats", "./mine", "--json")
     places = [one.split(": ")[0] for one in ran.json["complaints"]]
@@ -82,7 +82,7 @@ def test_a_copy_is_made_and_checked(debate: Run, here: Path) -> None:
 
 
 def test_its_mistakes_stop_a_debate_before_it_begins(debate: Run, here: Path) -> None:
-    """Nothing is opened by a format with a mistake; that and all other mistakes are told at once."""
+    """Nothing is opened by a format with a mistake; that and all other mistakes are reported at once."""
     write_format(here / "mine", speech_md_j2="{{ othr }}")
     ran = debate("open", "--format", "./mine", *SETUP, "--rounds", "99")
     assert ran.code == 2

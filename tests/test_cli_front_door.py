@@ -62,12 +62,12 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
     opened = debate("open", TOPIC, "--output", "r.md", "--no-issues", "--json")
     worded = debate("open", SCHOOL, "--output", "s.md", "--no-issues", "--json")
     refused = debate("open", "Which lunch?")
-    told = debate("open", "Which lunch?", "--json")
+    result = debate("open", "Which lunch?", "--json")
 
     assert "Researcher B (Con): We should not use Rust for the gateway." in opened.json["show"]
     assert f'Researcher A (Pro): The answer to "{SCHOOL}" is yes.' in worded.json["show"]
     assert refused.code == 2 and "Try: --position-a '...' --position-b '...', or" in refused.err
-    assert "`positions.a` '...'" in told.json["complaints"][0]  # which a program writes into an answers file
+    assert "`positions.a` '...'" in result.json["complaints"][0]  # which a program writes into an answers file
 
 
 def test_what_goes_on_takes_what_waits(debate: Run) -> None:
@@ -152,7 +152,7 @@ def test_an_empty_journal_is_no_debate(debate: Run) -> None:
 
 
 def test_no_debate_here(debate: Run) -> None:
-    """An empty folder, and a journal that is not there, are told with what to do."""
+    """An empty folder, and a journal that is not there, are reported with what to do."""
     assert "There is no debate in this folder. Try: `debate` begins one" in debate("report").err
     missing = debate("check", "nope.jsonl")
 
@@ -181,7 +181,7 @@ def test_the_demos(debate: Run) -> None:
 
 
 def test_a_report_without_its_journal(debate: Run, here: Path) -> None:
-    """What can be checked is the journal, so a report that stands alone is told where that is looked for."""
+    """What can be checked is the journal, so a report that stands alone is reported where that is looked for."""
     Path("moved.md").write_text("# Debate Report\n", encoding="utf-8")
     ran = debate("check", "moved.md")
     assert ran.code == 2 and "its journal moved.journal.jsonl is not there" in ran.err

@@ -66,9 +66,9 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
     """A markdown document from elsewhere gets a ballot over all of it, a verdict and a dissent record."""
     Path("talk.md").write_text(TALK, encoding="utf-8")
     ran = debate("judge", "talk.md", "--judge", "host", "--strictness", "lenient", "--json")
-    told = debate("step", "talk.judged.journal.jsonl", "--json", "--schemas").json
-    asked = Path(told["turns"][0]["brief"]).read_text(encoding="utf-8")
-    criteria = told["turns"][0]["json_schema"]["properties"]["scores"]["properties"]["a"]["required"]
+    output = debate("step", "talk.judged.journal.jsonl", "--json", "--schemas").json
+    asked = Path(output["turns"][0]["brief"]).read_text(encoding="utf-8")
+    criteria = output["turns"][0]["json_schema"]["properties"]["scores"]["properties"]["a"]["required"]
 
     def say(turn: dict[str, str]) -> dict[str, object] | None:
         if turn["turn"] == "1.verdict.judge":
@@ -78,7 +78,7 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
             return {**kept, "scores": scores}
         return puppets.dissent(["1.argument.a"]) if "dissent" in turn["turn"] else None
 
-    done = finish(debate, told, say)
+    done = finish(debate, output, say)
     report = Path("talk.judged.md").read_text(encoding="utf-8")
 
     assert ran.code == 3
@@ -93,12 +93,12 @@ def test_a_host_judges(debate: Run, here: Path) -> None:
     """A judging that waits for its host says whose turn it is, and the command that takes it: that is no error."""
     write_journal(here / OLD, play_events())
     ran = debate("judge", OLD, "--judge", "host", "--output", "h.md")
-    told = debate("judge", OLD, "--judge", "host", "--output", "i.md", "--json")
+    output = debate("judge", OLD, "--judge", "host", "--output", "i.md", "--json")
 
-    assert (ran.code, told.code) == (3, 3) and "debate: " not in told.err
+    assert (ran.code, output.code) == (3, 3) and "debate: " not in output.err
     assert ran.out == "h.journal.jsonl waits for 1.verdict.judge, which `host` takes: an agent host, or you.\n"
     assert "Next: `debate step h.journal.jsonl`" in ran.err and "debate: " not in ran.err
-    assert (told.json["status"], told.json["journal"], told.json["due"]) == (
+    assert (output.json["status"], output.json["journal"], output.json["due"]) == (
         "waiting", "i.journal.jsonl", ["1.verdict.judge"]
     )  # fmt: skip
 
@@ -167,14 +167,14 @@ def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
     ],
 )
 def test_mistakes(debate: Run, recorded: Path, arguments: tuple[str, ...], problem: str) -> None:
-    """Every mistake is told in a line, with exit code 2, as JSON too, and leaves nothing behind."""
+    """Every mistake is reported in a line, with exit code 2, as JSON too, and leaves nothing behind."""
     Path("poem.md").write_text("Roses are red.\n", encoding="utf-8")
     Path("untitled.md").write_text("### A\n\nx\n\n### B\n\ny\n", encoding="utf-8")
     before = sorted(path.name for path in recorded.iterdir())
-    ran, told = debate("judge", *arguments), debate("judge", *arguments, "--json")
+    ran, output = debate("judge", *arguments), debate("judge", *arguments, "--json")
 
-    assert (ran.code, told.code) == (2, 2)
-    assert problem in ran.err and problem in " ".join(told.json["complaints"])
+    assert (ran.code, output.code) == (2, 2)
+    assert problem in ran.err and problem in " ".join(output.json["complaints"])
     assert sorted(path.name for path in recorded.iterdir()) == before
 
 

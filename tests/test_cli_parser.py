@@ -106,7 +106,7 @@ def test_permissions() -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 def test_a_reply_that_is_not_taken_is_told_of_on_a_full_disk(debate: Run, here: Path) -> None:
-    """Standard input held a reply to a turn that is not due: that is told, though the result finds no room."""
+    """Standard input held a reply to a turn that is not due: that is reported, though the result finds no room."""
     assert debate("open", *STATED).code == 0
     arguments = [sys.executable, "-c", "from debate_orchestrator.cli import main; main()"]
     arguments += ["step", "debate-report.journal.jsonl", "1.rebuttal.b=-"]

@@ -1,4 +1,5 @@
-"""A person sits only where there is a terminal to ask them at; elsewhere that is told before anything is written."""
+"""A person sits only where there is a terminal to ask them at; elsewhere that is reported before anything is
+written."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ OTHERS = ("--b=rehearse", "--judge=rehearse")
 
 @pytest.mark.parametrize("verb", ["run", "open"])
 def test_without_a_terminal(verb: str, debate: Run) -> None:
-    """A debate with a person is not opened where no questions can be asked, and what can be done instead is told."""
+    """A debate with a person is not opened where no questions can be asked, and what can be done instead is
+    reported."""
     ran = debate(verb, *SETUP, "--a=human", *OTHERS)
 
     assert ran.code == 2
@@ -45,7 +47,7 @@ def test_a_step_asks_no_person(debate: Run) -> None:
 
 
 @pytest.mark.parametrize("verb", ["run", "resume", "judge"])
-def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_are_not_reported_at_a_persons_terminal(verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Events hold ballots and speeches that a person at the same terminal must not see: both together are refused, with
     another way, before anything is written."""
     for module in (driving, run, resume, judge_verb):

@@ -117,7 +117,7 @@ def test_a_strangers_ballots_are_not_counted(debate: Run, few: None) -> None:
     assert debate("probe", "--judge=rehearse", "--output=moved").code == 0
 
 
-def test_an_interrupt_is_told_at_the_end(debate: Run, few: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_reported_at_the_end(debate: Run, few: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C the exit code is 130, also where every ballot under way was the last one; the same command then
     writes the scorecard."""
     ask = probe.ProbeRun.run

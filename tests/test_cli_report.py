@@ -65,18 +65,18 @@ def test_a_finished_debate_has_its_page(debate: Run, finished: bytes) -> None:
 
 
 def test_what_lies_in_the_pages_place_stays(debate: Run, answers: Path) -> None:
-    """A file that is not a page ends no debate: the report is written, the file is left alone, and both are told. No
-    debate opens beside one."""
-    told = debate("open", "--answers", "answers.yaml", "--json").json
+    """A file that is not a page ends no debate: the report is written, the file is left alone, and both are reported.
+    No debate opens beside one."""
+    output = debate("open", "--answers", "answers.yaml", "--json").json
     Path("report.html").write_text("my page")
-    while told["status"] != "done":
-        puppets.answer(told["turns"], rounds=2)
+    while output["status"] != "done":
+        puppets.answer(output["turns"], rounds=2)
         ran = debate("step", J, "--json")
-        told = ran.json
+        output = ran.json
     again, checked = debate("report", J), debate("check", J)
     other = debate("open", "--answers", "answers.yaml", "--output", "report.md")
 
-    assert (ran.code, told["report"], told["page"]) == (0, "report.md", None)
+    assert (ran.code, output["report"], output["page"]) == (0, "report.md", None)
     assert "'report.html' is not a report and is not overwritten" in ran.err
     assert again.code == 2 and "'report.html' is not a report and is not overwritten" in again.err
     assert checked.code == 2 and "Give report.html another name. Then `debate report" in checked.err
@@ -96,7 +96,7 @@ def test_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
 
     assert ran.json["status"] == "paused"
     assert ran.json["summary"] == "Debate paused. Report so far written to report.md."
-    assert [told.out.splitlines()[-1] for told in under_way[:2]] == [
+    assert [output.out.splitlines()[-1] for output in under_way[:2]] == [
         "Debate under way: another process is writing it. Report so far written to report.md.",
         "Debate under way: another process is writing it.",
     ]
@@ -163,15 +163,15 @@ def test_a_report_as_json(reported: Run) -> None:
 def test_all_is_well(reported: Run) -> None:
     """The reports beside a journal are checked without being named: exit 0, a line each. One that is named, wherever it
     lies and whatever it is called, is checked, and no other; every file that can't be checked is complained of."""
-    ran, told = reported("check", J), reported("check", J, "--json").json
+    ran, output = reported("check", J), reported("check", J, "--json").json
 
     assert (ran.code, ran.err) == (0, "Next: open report.html; nothing needs to be made again.\n")
     assert {"report.md", "report.json"} <= set(reports_here())
     assert ran.out.count("belongs to this journal, and is unchanged") == len(reports_here())
-    assert [(one["report"], one["state"], one["remade"], one["well"]) for one in told["reports"]] == [
+    assert [(one["report"], one["state"], one["remade"], one["well"]) for one in output["reports"]] == [
         (name, "unchanged", "same", True) for name in reports_here()
     ]
-    assert told["reports"][0]["head"] == told["head"] and told["reports"][0]["lines"] == told["lines"]
+    assert output["reports"][0]["head"] == output["head"] and output["reports"][0]["lines"] == output["lines"]
 
     os.rename("report.md", "copy of it.md")
     assert "Next: `debate report" in reported("check", J).err
@@ -183,7 +183,7 @@ def test_all_is_well(reported: Run) -> None:
 
 
 def test_a_changed_report(reported: Run) -> None:
-    """Exit 2, and the line says which one and what is the matter; a forged one with a new checksum is told too."""
+    """Exit 2, and the line says which one and what is the matter; a forged one with a new checksum is reported too."""
     data = Path("report.md").read_bytes().replace(b"**Winner:** A", b"**Winner:** B")
     Path("report.md").write_bytes(data)
     changed = reported("check", J)
@@ -216,8 +216,8 @@ def test_played_live() -> None:
 
 @pytest.mark.parametrize("to", [(), pytest.param(("--to=d.md",), marks=pytest.mark.slow)])
 def test_left(here: Path, to: tuple[str, ...]) -> None:
-    """q ends it and is not a mistake: how it ends is not told, but how to see the rest and its report; the report that
-    was asked for is written."""
+    """q ends it and is not a mistake: how it ends is not reported, but how to see the rest and its report; the report
+    that was asked for is written."""
     with watching("demo", *to) as viewer:
         viewer.see_text("q quit")
         viewer.press("q")

@@ -39,8 +39,8 @@ def test_one_line_a_turn(debate: Run, server: Server) -> None:
 
     turns = ["1.opening.a", "1.opening.b", "1.verdict.judge", "final.verdict.judge", "final.dissent.judge"]
     assert [line.split(":")[0].strip() for line in lines] == turns
-    told = r"  1\.opening\.a: 64 words, \$0\.\d{4} \(\$0\.\d{4} so far\), \d+\.\d s, anthropic:claude-sonnet-5-5"
-    assert re.fullmatch(told, lines[0])
+    expected = r"  1\.opening\.a: 64 words, \$0\.\d{4} \(\$0\.\d{4} so far\), \d+\.\d s, anthropic:claude-sonnet-5-5"
+    assert re.fullmatch(expected, lines[0])
     assert "Scores: A: 7 | B: 6 | Winner: A" in ran.err.splitlines()
     paid = costs_of(debate_of()).total.cost
     assert "\n5 calls, about" in ran.err and f"5 calls: ${paid:.4f} (a $" in ran.err
@@ -61,17 +61,17 @@ def test_quiet_says_nothing(debate: Run, server: Server) -> None:
 
 
 def test_events(debate: Run, server: Server) -> None:
-    """With --events a program is told each event as it is recorded, those of before first, and nothing else is said."""
+    """With --events a program gets each event as it is recorded, those of before first, and nothing else is said."""
     server.problem = lambda request, n: {"status": 401} if n == 2 else None
     first = debate("run", *SETUP, "--rounds=1", "--events")
     server.problem = lambda request, n: None
-    *told, problem = [line for line in first.err.splitlines() if line.startswith("{")], first.err.splitlines()[-1]
+    *progress, problem = [line for line in first.err.splitlines() if line.startswith("{")], first.err.splitlines()[-1]
     again = debate("resume", J, "--events", "--json")
     events = [json.loads(line) for line in again.err.splitlines()]
 
     assert (first.code, again.code) == (4, 0)
     assert problem.startswith("debate: ")
-    assert [json.loads(line) for line in told[0]] == events[: len(told[0])]
+    assert [json.loads(line) for line in progress[0]] == events[: len(progress[0])]
     assert {one["schema"] for one in events} == {1}
     assert [one["event"] for one in events] == [event.model_dump(mode="json") for event in read(J).events]
     assert again.json["status"] == "done"

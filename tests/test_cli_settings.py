@@ -1,4 +1,4 @@
-"""Settings come from an answers file, standard input and flags; a mistake is told before anything is written."""
+"""Settings come from an answers file, standard input and flags; a mistake is reported before anything is written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parent.parent
     "flags",
     "expected",
 )
-def test_bad_answers_are_told_and_nothing_is_written(
+def test_bad_answers_are_reported_and_nothing_is_written(
     debate: Run, answers: Path, flags: list[str], expected: str
 ) -> None:
     """A bad answer ends with exit code 2, one clear complaint, and no file."""
@@ -97,10 +97,10 @@ def test_a_journal_tells_its_answers(debate: Run, answers: Path, here: Path) -> 
     """`answers --from` prints the answers that made a journal, and they make it again."""
     debate("open", "--answers", "answers.yaml", "--first", "b")
     (here / "again.yaml").write_text(debate("answers", "--from", "report.journal.jsonl").out, encoding="utf-8")
-    told = debate("open", "--answers", "again.yaml", "--output", "again.md", "--json").json
+    output = debate("open", "--answers", "again.yaml", "--output", "again.md", "--json").json
 
     assert read_mapping("again.yaml")["sources"]["first"] == "flag"
-    assert told["turns"][0]["turn"] == "1.opening.b"
+    assert output["turns"][0]["turn"] == "1.opening.b"
 
 
 SETTLED = b"topic: Tabs are better.\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\n"

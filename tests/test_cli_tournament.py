@@ -94,7 +94,7 @@ def test_a_plan_is_written(debate: Run, spec: Path) -> None:
 
 
 def test_a_misspelt_model_is_noted(debate: Run, spec: Path) -> None:
-    """A model that its vendor's price table does not have is told with the nearest one, and refused under a cap."""
+    """A model that its vendor's price table does not have is reported with the nearest one, and refused under a cap."""
     spec.write_text(spec.read_text().replace("claude-haiku-5-5", "claude-haiku-55"))
     ran, capped = debate("tournament", "plan", "spec.yaml"), debate("tournament", "plan", "spec.yaml", "--max-cost=5")
 
@@ -172,8 +172,13 @@ def test_a_cap_and_then_a_higher_one(debate: Run, spec: Path, server: Server) ->
     stdout has one object, with the debates that are left."""
     ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--max-cost", "0.2")
     spent = len(server.requests)
-    told = debate("tournament", "resume", "out", "--json")
-    assert told.code == 3 and told.json["status"] == "stopped" and told.json["problems"] and "resume out" in told.err
+    output = debate("tournament", "resume", "out", "--json")
+    assert (
+        output.code == 3
+        and output.json["status"] == "stopped"
+        and output.json["problems"]
+        and "resume out" in output.err
+    )
     again = debate("tournament", "resume", "out", "--max-cost", "none")
 
     assert ran.code == 3 and "exceeds the cap of $0.20" in ran.err and "debate tournament resume out" in ran.err

@@ -114,7 +114,7 @@ def test_an_upload_beside_a_worker_writes_nothing(url: str) -> None:
 
 @pytest.mark.slow
 def test_a_file_that_was_changed_meanwhile(debate: Run, url: str, postgres_server: Postgres) -> None:
-    """A journal whose chain is broken in the database is not fetched, and is told; all others are."""
+    """A journal whose chain is broken in the database is not fetched, and is reported; all others are."""
     assert held(debate, url, *RUN, "first").code == 0
     changed = "overlay(line PLACING '#' FROM 20 FOR 1)"
     postgres_server.query(
@@ -135,7 +135,7 @@ def test_a_file_that_was_changed_meanwhile(debate: Run, url: str, postgres_serve
 @pytest.mark.slow
 @pytest.mark.parametrize("stored", ["[[[[", '{"schema": 1, "added": 5}'])
 def test_a_stored_spec_that_is_none(debate: Run, url: str, postgres_server: Postgres, stored: str) -> None:
-    """A spec in the database that can't be read is told in a sentence, by the run as by a worker."""
+    """A spec in the database that can't be read is reported in a sentence, by the run as by a worker."""
     with started(*RUN, "out", "--cluster", url) as run:
         run.hear("Workers take the debates")
         while not postgres_server.query(url.rpartition("/")[2], "SELECT 1 FROM procrastinate_jobs LIMIT 1"):
@@ -305,7 +305,7 @@ def test_jobs_that_this_program_did_not_make(debate: Run, url: str, postgres_ser
 
 @pytest.mark.slow
 def test_a_status_that_can_not_be_read(debate: Run, url: str, postgres_server: Postgres) -> None:
-    """It is told in a sentence, and a worker that looks at its debate writes it anew."""
+    """It is reported in a sentence, and a worker that looks at its debate writes it anew."""
     assert held(debate, url, *RUN, "out").code == 0
     name, reasons = url.rpartition("/")[2], "SELECT DISTINCT why FROM journals"
     postgres_server.query(name, "UPDATE journals SET why = '{NULL}' WHERE debate = (SELECT min(debate) FROM journals)")
@@ -319,7 +319,7 @@ def test_a_status_that_can_not_be_read(debate: Run, url: str, postgres_server: P
 
 @pytest.mark.slow
 def test_a_stored_number_that_is_not_finite(debate: Run, url: str, postgres_server: Postgres) -> None:
-    """It is told in a sentence, and never printed as JSON."""
+    """It is reported in a sentence, and never printed as JSON."""
     assert held(debate, url, *RUN, "out").code == 0
     postgres_server.query(url.rpartition("/")[2], "UPDATE tournaments SET spent = 'NaN'")
     ran = debate("tournament", "resume", "out", "--cluster", url, "--json")

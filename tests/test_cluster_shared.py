@@ -212,15 +212,15 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
 
 
 def test_rows_that_can_not_be_read(postgres_server: Postgres, database: str, here: Path) -> None:
-    """A row of a debate that holds what no worker writes is told in a sentence, once, and counts as unusable; the other
-    rows are read. A row that is of no debate of the tournament counts for nothing."""
+    """A row of a debate that holds what no worker writes is reported in a sentence, once, and counts as unusable; the
+    other rows are read. A row that is of no debate of the tournament counts for nothing."""
     held = contests.tournament(topics=1)
     good, *others = (scheduled.id for scheduled in held.schedule)
     columns = ["why = '{NULL}'", "cost = -1e308", "cost = 'NaN'", "cost = 'Infinity'", "status = 'won'"]
-    told: list[str] = []
+    notices: list[str] = []
 
     async def play() -> Coordinator:
-        async with open_database(postgres_server.url(database), told.append) as stored:
+        async with open_database(postgres_server.url(database), notices.append) as stored:
             run = Coordinator(stored, held)
             await run.register()
             insert = "INSERT INTO journals (tournament, debate, status) VALUES (%(id)s, %(debate)s, 'complete')"
@@ -238,8 +238,8 @@ def test_rows_that_can_not_be_read(postgres_server: Postgres, database: str, her
     assert (run.numbers.complete, run.numbers.unusable) == (1, 5)
     reasons = ["why is None", "cost is -1e+308", "cost is nan", "cost is inf", "status is 'won'"]
     sentences = [f"{debate_id}: the row can't be read ({why})" for debate_id, why in zip(others, reasons, strict=True)]
-    assert sorted(told) == sorted(problem for debate_id in others for problem in run.statuses[debate_id].why)
-    assert all(sentence in "".join(told) for sentence in sentences)
+    assert sorted(notices) == sorted(problem for debate_id in others for problem in run.statuses[debate_id].why)
+    assert all(sentence in "".join(notices) for sentence in sentences)
 
 
 @pytest.mark.parametrize("change", ["spent = 'NaN'", "spent = 'Infinity'", "spent = -1", "max_cost = -1e308"])
@@ -362,13 +362,13 @@ class Failing:
 
 def test_a_name_in_the_database_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever can write to the database can name a tournament as they like."""
-    told: list[str] = []
-    stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", told.append)
-    worker = Worker(stored, lambda held: [], concurrency=1, notify=told.append)
+    notices: list[str] = []
+    stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", notices.append)
+    worker = Worker(stored, lambda held: [], concurrency=1, notify=notices.append)
     monkeypatch.setattr(worker, "_load", AsyncMock(return_value=(None, ["No key."])))
     asyncio.run(worker._begin("t", "demo: none here.” 12 debates completed here", 1))
 
-    assert told == ["No debates of “demo: none here.' 12 debates completed here” are taken: No key."]
+    assert notices == ["No debates of “demo: none here.' 12 debates completed here” are taken: No key."]
 
 
 def failing(error: Exception) -> Database:
@@ -385,7 +385,7 @@ def failing(error: Exception) -> Database:
     ]
 )
 def test_what_the_database_refuses(error: psycopg.Error) -> None:
-    """What is too large for the server, as what it refuses otherwise, is told and not tried again."""
+    """What is too large for the server, as what it refuses otherwise, is reported and not tried again."""
     database = failing(error)
     with pytest.raises(BadFile, match=str(error)):
         asyncio.run(database.retried_until_reached(lambda: database.execute("")))
@@ -407,13 +407,13 @@ def test_what_the_database_takes_later(error: psycopg.Error) -> None:
 
 
 def test_a_job_that_was_given_to_another_worker() -> None:
-    """It is told as that, by a database that can be reached; what else the queue fails at has its reason."""
-    told: list[str] = []
-    database = Database(App(connector=InMemoryConnector()), "postgresql://h/x", told.append)
+    """It is reported as that, by a database that can be reached; what else the queue fails at has its reason."""
+    notices: list[str] = []
+    database = Database(App(connector=InMemoryConnector()), "postgresql://h/x", notices.append)
     failure = ConnectorException()
     failure.__cause__ = psycopg.errors.RaiseException('Job was not found or not in "doing" status\nCONTEXT: line 23')
     database.note_unreachable(failure)
-    assert told == ["A debate of this worker was given to another one: this one was not heard of for a while."]
+    assert notices == ["A debate of this worker was given to another one: this one was not heard of for a while."]
     assert not database.is_unreachable
 
 

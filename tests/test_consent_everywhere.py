@@ -120,24 +120,24 @@ def dear_files(debate: Run) -> None:
 @pytest.mark.parametrize(
     ("verb", "flags"), [(PAYS[0], "--json"), (PAYS[1], ""), (PAYS[2], ""), (PAYS[3], "--json"), (PAYS[4], "")]
 )
-def test_what_it_takes_is_told_before_the_first_call(
+def test_what_it_takes_is_reported_before_the_first_call(
     debate: Run, server: Server, capfd: pytest.CaptureFixture[str], verb: str, flags: str
 ) -> None:
     """Every verb that calls models says first what they take; on stdout stands nothing of it."""
     dear_files(debate)
     if verb == JUDGED:
         debate("run", *STATED, "--rounds=1", "--output=r.md", "--model=rehearse")
-    told: list[str] = []
+    printed: list[str] = []
 
     def refused(request: dict[str, Any], n: int) -> dict[str, Any]:
-        told.append(capfd.readouterr().err)
+        printed.append(capfd.readouterr().err)
         return {"status": 401}
 
     server.problem = refused
     ran = debate(*verb.split(), *flags.split())
 
     assert ran.code == 4, ran.err
-    assert re.search(r"^\d+ calls?, about .*, about \$\d", told[0], re.MULTILINE), told
+    assert re.search(r"^\d+ calls?, about .*, about \$\d", printed[0], re.MULTILINE), printed
     assert "prices of" not in ran.out
 
 

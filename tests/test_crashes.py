@@ -31,7 +31,7 @@ def server(plain_server: Server) -> Server:
     return plain_server
 
 
-def told(report: Path) -> str:
+def report_text(report: Path) -> str:
     """A report without what differs between two runs of the same debate: the day, and the count of calls."""
     text = re.sub(r"\*\*Date:\*\* \S+", "", report.read_text(encoding="utf-8"))
     return text.partition("## Calls and Cost")[0]
@@ -47,7 +47,7 @@ def test_killed_again_and_again(server: Server, tmp_path: Path) -> None:
     assert all(one.kills for one in debates)
     assert [one for one in debates if one.again > one.in_flight] == []
     assert len(server.requests) <= needed * 4 + sum(one.in_flight for one in debates)
-    assert {told(tmp_path / str(n) / "r.md") for n in range(3)} == {told(tmp_path / "whole" / "r.md")}
+    assert {report_text(tmp_path / str(n) / "r.md") for n in range(3)} == {report_text(tmp_path / "whole" / "r.md")}
 
 
 def until(found: int, server: Server) -> None:

@@ -200,7 +200,7 @@ def test_what_can_not_be_written(here: Path, path: str) -> None:
     "line",
     "said",
 )
-def test_what_is_no_mapping_is_told_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+def test_what_is_no_mapping_is_reported_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
     """A file that can't be read so is refused by its path and line."""
     path = tmp_path / "x.yaml"
     path.write_text(text)

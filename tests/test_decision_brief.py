@@ -48,12 +48,12 @@ def say(turn: dict[str, Any], **changes: Any) -> str | dict[str, Any] | None:
     return None
 
 
-def until(debate: Run, told: dict[str, Any], turn: str, answers: puppets.Say = say) -> dict[str, Any]:
+def until(debate: Run, output: dict[str, Any], turn: str, answers: puppets.Say = say) -> dict[str, Any]:
     """What `step` prints once that turn is due."""
-    while turn not in [due["turn"] for due in told["turns"]]:
-        puppets.answer(told["turns"], answers, rounds=1)
-        told = debate("step", told["journal"], "--json").json
-    return told
+    while turn not in [due["turn"] for due in output["turns"]]:
+        puppets.answer(output["turns"], answers, rounds=1)
+        output = debate("step", output["journal"], "--json").json
+    return output
 
 
 @pytest.fixture
@@ -63,15 +63,15 @@ def opened(debate: Run, here: Path) -> dict[str, Any]:
     Path("answers.json").write_text(json.dumps(given), encoding="utf-8")
     ran = debate("open", "--answers", "answers.json", "--json")
     assert ran.code == 0, ran.err
-    told: dict[str, Any] = ran.json
-    return told
+    output: dict[str, Any] = ran.json
+    return output
 
 
 def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: Run, opened: dict[str, Any]) -> None:
     """Page one has the recommendation, the cases and the marks. The JSON report has the list, what became of each
     issue, and every part of the brief."""
-    told = finish(debate, opened, say, rounds=1)
-    report = build_report(read(told["journal"]).entries)
+    output = finish(debate, opened, say, rounds=1)
+    report = build_report(read(output["journal"]).entries)
     text = Path("r.md").read_text(encoding="utf-8")
     head, found, rest = text.partition("## Final Verdict")
     without = markdown.render(report.model_copy(update={"decision_brief": None})).partition("## Final Verdict")[2]
@@ -96,10 +96,10 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     ):
         assert line in page
     assert (
-        told["summary"] == summary_line(report, "r.md")
-        and "Recommendation (70 % sure): “Stay for a year. Count what that costs.”" in told["summary"]
+        output["summary"] == summary_line(report, "r.md")
+        and "Recommendation (70 % sure): “Stay for a year. Count what that costs.”" in output["summary"]
     )
-    assert debate("report", told["journal"], "--to", "r.json").code == 0
+    assert debate("report", output["journal"], "--to", "r.json").code == 0
     data = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert data["issues"]["issues"][0] == {"id": "I1", "question": "Question 1?", "standing": "untouched"}
     assert data["brief"]["by_case"][-1] == {"if": "you must move", "then": "Move soon.", "sure": 70}
@@ -116,15 +116,15 @@ def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str
     """The advice is due beside the issues, in no debater's or judge's brief, and in the rapporteur's."""
     assert [turn["turn"] for turn in opened["turns"]] == ["start.issues.rapporteur", "start.advice.rapporteur"]
     puppets.answer(opened["turns"], say, rounds=1)
-    told = debate("step", opened["journal"], "--json").json
-    assert debate("report", told["journal"], "--to", "early.md").code == 0
+    output = debate("step", opened["journal"], "--json").json
+    assert debate("report", output["journal"], "--to", "early.md").code == 0
     assert "Move at once." not in Path("early.md").read_text(encoding="utf-8")
-    told = finish(debate, told, say, rounds=1)
+    output = finish(debate, output, say, rounds=1)
     hearing = {
         path.name for path in Path("r.turns").glob("*.brief.md") if "Move at once." in path.read_text(encoding="utf-8")
     }
     assert hearing == {"final.brief.rapporteur.brief.md", "final.brief-check.rapporteur.brief.md"}
-    assert debate("report", told["journal"], "--to", "r.json").code == 0
+    assert debate("report", output["journal"], "--to", "r.json").code == 0
     data = json.loads(Path("r.json").read_text(encoding="utf-8"))
     (advice,) = [turn for turn in data["turns"] if turn["id"] == data["brief"]["advice"]]
     assert advice["fields"] == puppets.advice()
@@ -137,12 +137,12 @@ def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str
 def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
     """A reviewer reads the list of issues, and neither the advice before the debate nor the brief. The brief's
     own brief has totals, standings and dissent, and none of the judge's ballots."""
-    told = finish(debate, opened, say, rounds=1)
-    assert debate("ballot", told["journal"], "--read", "to-review.md").code == 0
+    output = finish(debate, opened, say, rounds=1)
+    assert debate("ballot", output["journal"], "--read", "to-review.md").code == 0
     text = Path("to-review.md").read_text(encoding="utf-8")
 
     with visiting(enter=False) as reviewer:
-        link = f"/review/r/{TOKENS.review(LinkedDebate('r', read(told['journal']).entries[0].hash))}"
+        link = f"/review/r/{TOKENS.review(LinkedDebate('r', read(output['journal']).entries[0].hash))}"
         fields = {"action": "begin", "reviewer": "ada", "seen": "no", "before": "undecided"}
         began = reviewer.send(link, fields, token=link.rpartition("/")[2])
         page = reviewer.text(began.headers["location"])
@@ -157,19 +157,19 @@ def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
 
 def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     """A brief whose headline and table differ is refused with what was found."""
-    told = opened
+    output = opened
     wrong = {"by_case": [*puppets.brief()["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
-    told = until(debate, told, "final.brief.rapporteur")
-    puppets.answer(told["turns"], lambda turn: say(turn, **wrong), rounds=1)
-    refused = debate("step", told["journal"], "--json")
+    output = until(debate, output, "final.brief.rapporteur")
+    puppets.answer(output["turns"], lambda turn: say(turn, **wrong), rounds=1)
+    refused = debate("step", output["journal"], "--json")
     assert refused.code == 2 and "one and the same advice" in refused.json["complaints"][0]
-    puppets.hand_in(told["turns"][0], puppets.brief(**wrong) | {"trust": "Still nothing."})
-    taken = debate("step", told["journal"], "--json").json
+    puppets.hand_in(output["turns"][0], puppets.brief(**wrong) | {"trust": "Still nothing."})
+    taken = debate("step", output["journal"], "--json").json
     assert "one and the same advice" in taken["accepted"][0]["remark"]
-    told = finish(debate, taken, say, rounds=1)
+    output = finish(debate, taken, say, rounds=1)
     kinds = [
         event.kind
-        for event in read(told["journal"]).events
+        for event in read(output["journal"]).events
         if getattr(event, "turn_id", "") == "final.brief.rapporteur"
     ]
     assert kinds.count("spoiled") == 1 and kinds[-1] == "voted"
@@ -202,7 +202,7 @@ def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: d
         votes = dict.fromkeys(("I1", "I2", "I3"), "even")
         return said | {"issues": votes} if isinstance(said, dict) and "scores" in said else said
 
-    told = finish(debate, changed.json, ballot, rounds=1)
+    output = finish(debate, changed.json, ballot, rounds=1)
     listed = build_report(read(journal).entries).issues
     assert listed is not None and listed.changed
     assert [issue.question for issue in listed.issues] == ["Question 3?", "Question 1?", "Who is on call?"]
@@ -210,7 +210,7 @@ def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: d
     assert debate("ballot", journal, "--read", "read.md").code == 0
     assert debate("report", journal, "--to", "r.json").code == 0
     assert debate("judge", journal, "--judge", "rehearse", "--output", "again.md", "--quiet").code == 0
-    for written in (told["report"], "r.html", "r.json", "read.md", "again.md", "again.html"):
+    for written in (output["report"], "r.html", "r.json", "read.md", "again.md", "again.html"):
         text = Path(written).read_text(encoding="utf-8")
         assert "Who is on call?" in text and "Question 2?" not in text, written
         assert written == "r.json" or "The user changed the list of issues before round 1." in text, written
@@ -238,17 +238,17 @@ def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate:
 
 def test_a_rehearsal_reads_as_no_decision(debate: Run, here: Path) -> None:
     """Page one of a rehearsal has the parts of a real one, but says first that nothing was decided, and shows no number
-    that could be taken for how sure an answer is. Here the advice differs from the verdict, which is not told."""
+    that could be taken for how sure an answer is. Here the advice differs from the verdict, which is not reported."""
     Path("a.json").write_text(json.dumps(ANSWERS), encoding="utf-8")
     assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
     text = Path("r.rehearsed.md").read_text(encoding="utf-8").partition("## Decision Brief")[2].partition("\n---")[0]
     page = Path("r.rehearsed.html").read_text(encoding="utf-8").partition('<section id="decision"')[2]
     screen = page.partition('<section id="brief"')[0]
 
-    for told in (text, screen):
-        first, _, rest = told.partition("No decision: this is a rehearsal.")
+    for shown in (text, screen):
+        first, _, rest = shown.partition("No decision: this is a rehearsal.")
         assert "Rehearsed words" in rest and "Rehearsed words" not in first
-        assert re.findall(r"(\S+) %", told) and not re.search(r"\d %|argued better", told)
+        assert re.findall(r"(\S+) %", shown) and not re.search(r"\d %|argued better", shown)
     assert '<p class="answer">No decision: this is a rehearsal.</p>' in screen and screen.count('class="answer"') == 1
     assert "### What to Do Next" in text and "Do next" in screen
 
@@ -329,8 +329,8 @@ def test_the_list_can_be_changed_and_forms_show_what_is_asked(debate: Run, opene
     rows that are asked for, one where any number will do, and null beside the values of a choice that may have none."""
     puppets.answer(opened["turns"], say, rounds=1)
     assert "The list can be changed until a side has spoken on it: " in debate("step", opened["journal"]).out
-    told = debate("step", opened["journal"], "--json").json
-    puppets.answer(told["turns"], say, rounds=1)
+    output = debate("step", opened["journal"], "--json").json
+    puppets.answer(output["turns"], say, rounds=1)
     assert "can be changed" not in debate("step", opened["journal"]).out
     finish(debate, debate("step", opened["journal"], "--json").json, say, rounds=1)
 
@@ -352,23 +352,23 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     def concede(turn: dict[str, Any]) -> str | dict[str, Any] | None:
         return "You are right.\n\nI CONCEDE THE DEBATE." if turn["turn"] == "1.opening.b" else say(turn)
 
-    told = until(debate, opened, "final.verdict.judge", concede)
+    output = until(debate, opened, "final.verdict.judge", concede)
     asked = Path("r.turns/final.verdict.judge.brief.md").read_text(encoding="utf-8")
     assert "1. winner: consensus." in asked and "a, b, tie or consensus" not in asked
-    puppets.answer(told["turns"], say, rounds=1)
-    told = debate("step", told["journal"], "--json").json
-    assert any("does not count: Researcher B conceded" in line for line in told["show"])
+    puppets.answer(output["turns"], say, rounds=1)
+    output = debate("step", output["journal"], "--json").json
+    assert any("does not count: Researcher B conceded" in line for line in output["show"])
 
-    told = until(debate, told, "final.brief.rapporteur")
+    output = until(debate, output, "final.brief.rapporteur")
     asked = Path("r.turns/final.brief.rapporteur.brief.md").read_text(encoding="utf-8")
     assert "- Researcher B conceded the whole position." in asked and "Researcher B conceded, so mark none" in asked
     problems = ["it is the position of B, who conceded it", "B conceded its whole position"]
-    puppets.hand_in(told["turns"][0], puppets.brief())
-    refused = debate("step", told["journal"], "--json")
+    puppets.hand_in(output["turns"][0], puppets.brief())
+    refused = debate("step", output["journal"], "--json")
     assert refused.code == 2 and all(problem in refused.err + refused.out for problem in problems)
     puppets.hand_in(refused.json["turns"][0], puppets.brief(trust="Still nothing."))
-    told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
-    assert "Check of the decision brief: no problem found; the program found 5 problems." in told["show"]
+    output = finish(debate, debate("step", output["journal"], "--json").json, say, rounds=1)
+    assert "Check of the decision brief: no problem found; the program found 5 problems." in output["show"]
 
     concession = "Researcher B conceded the whole position in 1.opening.b."
     page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')
@@ -376,4 +376,4 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     assert "The recommendation comes closest to that position" in _page_one() and "closest to that position" in page[0]
     assert "it was sent back for 5 of them" in _page_one() and problems[0] in page[2]
     assert problems[0] in _behind()
-    assert debate("check", told["journal"]).code == 0
+    assert debate("check", output["journal"]).code == 0

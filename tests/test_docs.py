@@ -180,8 +180,8 @@ PYTHON = "\n".join(re.findall(r"^    (import hashlib.*|data = .*|digest = .*|ass
 def report(request: pytest.FixtureRequest, here: Path) -> Path:
     """A sealed report of each form."""
     path = here / f"debate-report{request.param}"
-    story = report_model(rounds=1)
-    path.write_text(report_files.render_file(story, request.param), encoding="utf-8")
+    model = report_model(rounds=1)
+    path.write_text(report_files.render_file(model, request.param), encoding="utf-8")
     return path
 
 
@@ -218,16 +218,16 @@ def test_a_seal_can_be_checked_in_python(report: Path) -> None:
         exec(code, {})  # noqa: S102 - our own page
 
 
-def test_what_is_rounded_is_told() -> None:
+def test_what_is_rounded_is_reported() -> None:
     """Dollars have the decimals that the page names."""
     places = re.findall(r"Numbers are not rounded, except US dollars, which have (\d+) decimal places\.", REPORTS)
     made = build_report(entries(paid(cost=1 / 3)))
-    told = json.loads(report_files.render_file(made, ".json"))
+    report_json = json.loads(report_files.render_file(made, ".json"))
 
-    assert [line["usd"] for line in told["costs"]["lines"]][:1] == [round(1 / 3, int(n)) for n in places]
+    assert [line["usd"] for line in report_json["costs"]["lines"]][:1] == [round(1 / 3, int(n)) for n in places]
 
 
-def test_what_a_report_is_made_from_is_told() -> None:
+def test_what_a_report_is_made_from_is_reported() -> None:
     """Reviewers' ballots make another report of the same journal, and whatever says what it is made from says so."""
     journal = adversarial_entries(rounds=1)
     reviewed = build_report(journal, gather_ballots(review_form(journal), ballot_for(review_form(journal))))
@@ -296,6 +296,6 @@ def test_the_table_has_every_key() -> None:
 
 
 def test_its_numbers_are_the_codes() -> None:
-    """Thresholds and lengths are told as they are."""
+    """Thresholds and lengths are reported as they are."""
     assert f"at most {reviews.MAX_REASON_WORDS} words" in REVIEWING
     assert f"the version of this form: {reviews.VERSION}" in REVIEWING

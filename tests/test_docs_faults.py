@@ -262,10 +262,10 @@ def test_what_had_come_is_kept(debate: Run, server: Server) -> None:
     assert broken.reply.usage.input > 0
 
 
-def test_the_limits_are_told() -> None:
+def test_the_limits_are_reported() -> None:
     """The limits in the page are those that are used."""
     mib, minutes = 1024 * 1024, 60
-    told = [
+    expected = [
         f"{LIMITS.max_reply_chars:,} characters of text",
         f"{LIMITS.max_received_chars:,} with thinking",
         f"{LIMITS.max_response_bytes // mib} MiB of a response, {LIMITS.max_response_lines:,} lines",
@@ -280,4 +280,4 @@ def test_the_limits_are_told() -> None:
         f"{LIMITS.lookup_seconds:g} seconds and {LIMITS.max_listing_bytes:,} bytes",
     ]
 
-    assert [one for one in told if one not in PAGE] == []
+    assert [one for one in expected if one not in PAGE] == []

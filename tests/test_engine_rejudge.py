@@ -482,7 +482,7 @@ def test_topic_and_positions() -> None:
     assert (given.topic, given.positions) == ("Dogs?", positions)
 
 
-def test_every_error_is_told_at_once() -> None:
+def test_every_error_is_reported_at_once() -> None:
     """No judge, no topic, an odd strictness and an empty position make four complaints."""
     transcript = parse("### A\n\nx\n\n### B\n\ny", "t.md")
     with pytest.raises(BadSettings) as refused:

@@ -265,7 +265,7 @@ def test_what_is_refused(row: tuple[str, str]) -> None:
     assert error in errors(text)
 
 
-def test_every_error_is_told_at_once() -> None:
+def test_every_error_is_reported_at_once() -> None:
     """Several errors are listed together, twenty at most."""
     text = PRO_CON + "### Moderator\n\nz\n\n" * 30
 

@@ -113,7 +113,7 @@ def test_a_page_that_breaks_its_reader(site: Site, tmp_path: Path, monkeypatch: 
 
 
 def test_a_folder_that_can_not_be_written(site: Site, tmp_path: Path) -> None:
-    """A folder that is none is the user's to mend, and is told as such."""
+    """A folder that is none is the user's to mend, and is reported as such."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(BadFile):
         checked(site, folder=tmp_path / "file")

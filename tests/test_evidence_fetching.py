@@ -67,7 +67,7 @@ def test_what_kinds_are_read(site: Site, kind: str, made: str, charset: str) -> 
     "why",
 )
 def test_other_kinds_are_not_read(site: Site, kind: str, why: str) -> None:
-    """What is not text is left where it is, and its kind is told without harm."""
+    """What is not text is left where it is, and its kind is reported without harm."""
     site.says["/"] = answer(ARTICLE, "text/html").replace(b"text/html", kind.encode())
     error = refused(site)
 
@@ -78,8 +78,8 @@ def test_other_kinds_are_not_read(site: Site, kind: str, why: str) -> None:
     (404, "404 Not Found"), (503, "503 Service Unavailable"), (206, "206 Partial Content"), (302, "302 Found"),
     (799, "status 799"),
 ], "status", "why")  # fmt: skip
-def test_a_status_is_told(site: Site, status: int, why: str) -> None:
-    """Anything but 200 is told by the standard's name for it, not by the server's."""
+def test_a_status_is_reported(site: Site, status: int, why: str) -> None:
+    """Anything but 200 is reported by the standard's name for it, not by the server's."""
     site.says["/"] = answer(ARTICLE, status=status).replace(b"Whatever", b"I am \x1b[1mroot")
     error = refused(site)
 

@@ -93,7 +93,7 @@ CHANGED_FIGURES = [
 
 
 def test_a_changed_figure_is_never_a_match() -> None:
-    """However alike the rest is, another figure makes it no match, and the figures are told."""
+    """However alike the rest is, another figure makes it no match, and the figures are reported."""
     for quote, why in CHANGED_FIGURES:
         found = compare(quote, TEXT)
 

@@ -65,7 +65,7 @@ def test_the_working_directory_is_not_believed(here: Path) -> None:
         "sys.stdin.read(); raise MemoryError",
     ],
 )
-def test_a_reader_that_breaks_is_told(stand_in: Any, code: str) -> None:
+def test_a_reader_that_breaks_is_reported(stand_in: Any, code: str) -> None:
     """A reader that ends badly leaves the page unread, whether it has taken it or not."""
     stand_in(code)
     with pytest.raises(Unreadable, match="too large for the page reader"):

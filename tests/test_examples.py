@@ -26,9 +26,9 @@ EARLIER_JOURNALS = sorted(EARLIER.glob(f"*{JOURNAL}"))
 EXAMPLES = sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))
 
 
-def outcome(told: ReportModel) -> str:
+def outcome(report: ReportModel) -> str:
     """What was decided, in a few words; nothing if the format decides nothing."""
-    verdict = told.verdict
+    verdict = report.verdict
     if verdict is None:
         return "not judged"
     if verdict.label is not None:
@@ -42,22 +42,22 @@ def test_the_page_lists_them_all() -> None:
     """examples/README.md names every debate with its format and its outcome."""
     page = (resources.folder("examples") / "README.md").read_text(encoding="utf-8")
     for path in EXAMPLES:
-        told = build_report(read(path).entries)
+        report = build_report(read(path).entries)
         name = fold(read(path).events).format.name
         row = next(line for line in page.split("\n") if f"]({path.parent.name}/debate-report.md)" in line)
         assert row.startswith(f"| {name} |"), path
-        assert row.endswith(f"| {told.rounds_asked} | {outcome(told)} |"), path
+        assert row.endswith(f"| {report.rounds_asked} | {outcome(report)} |"), path
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
 class TestExample:
     def test_is_told_the_same(self, path: Path) -> None:
         """The debate is complete; the report beside its journal is what that tells, to the byte, and so is its page."""
-        beside, told = DebateFiles.of_journal(str(path)), build_report(read(path).entries)
-        assert read(path).torn_bytes == 0 and told.status == "complete"
+        beside, report = DebateFiles.of_journal(str(path)), build_report(read(path).entries)
+        assert read(path).torn_bytes == 0 and report.status == "complete"
 
-        assert Path(beside.report).read_text(encoding="utf-8") == render_file(told, ".md")
-        assert Path(beside.html).read_text(encoding="utf-8") == render_file(told, ".html")
+        assert Path(beside.report).read_text(encoding="utf-8") == render_file(report, ".md")
+        assert Path(beside.html).read_text(encoding="utf-8") == render_file(report, ".html")
 
     def test_its_answers_are_its_own(self, path: Path) -> None:
         """The answers file beside the journal is the setup that the journal opened with."""
@@ -78,12 +78,13 @@ EARLIER_FORM = [path for path in (*EARLIER_JOURNALS, *EXAMPLES) if "cast" in _fi
 
 
 @pytest.mark.parametrize("path", EARLIER_JOURNALS, ids=lambda path: path.name)
-def test_journals_that_were_shipped_once_are_still_told(path: Path) -> None:
-    """Journals of an earlier version verify to the last line, are complete, and are told as markdown and as a page."""
+def test_journals_that_were_shipped_once_are_still_reported(path: Path) -> None:
+    """Journals of an earlier version verify to the last line, are complete, and are reported as markdown and as a
+    page."""
     reading = read(path)
     assert reading.torn_bytes == 0 and fold(reading.events).complete
-    told = build_report(reading.entries)
-    assert all(told.topic.split("?")[0] in render_file(told, form) for form in (".md", ".html"))
+    report = build_report(reading.entries)
+    assert all(report.topic.split("?")[0] in render_file(report, form) for form in (".md", ".html"))
 
 
 @for_each([*EARLIER_JOURNALS, *EXAMPLES])

@@ -85,7 +85,7 @@ def test_what_is_saved_where_nothing_stands_is_kept(
 
 
 def test_a_file_that_is_saved_again_and_again_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where another program saves at every attempt, all of its files are kept, and the error is told."""
+    """Where another program saves at every attempt, all of its files are kept, and the error is reported."""
     saved = count()
 
     def moved(path: Path, why: str) -> str:

@@ -1,4 +1,4 @@
-"""A format is looked over whole: everything that is wrong is told at once, in order, and nothing ever breaks."""
+"""A format is looked over whole: everything that is wrong is reported at once, in order, and nothing ever breaks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from debate_orchestrator.util.errors import BadFormat, DebateError
 @pytest.mark.slow
 @pytest.mark.parametrize("name", resources.format_names())
 def test_shipped_formats_are_well_made(name: str) -> None:
-    """No shipped format has a mistake that is told of a user's, and every debate by it can be played and told."""
+    """No shipped format has a mistake that would be reported of a user's, and every debate by it can be played and
+    reported."""
     assert format_check.find_problems(name) == []
 
 
@@ -33,7 +34,7 @@ def test_a_good_format_loads(here: Path) -> None:
 
 
 def test_everything_comes_at_once(here: Path) -> None:
-    """Mistakes in the data, in what hangs together, in the rubric and in templates are told in one go, in order."""
+    """Mistakes in the data, in what hangs together, in the rubric and in templates are reported in one go, in order."""
     text = FORMAT.replace("words: 100", "word: 100").replace("reply: final", "reply: finale")
     write_format(
         here / "mine",
@@ -50,14 +51,14 @@ def test_everything_comes_at_once(here: Path) -> None:
     assert places == lines
 
 
-def test_what_is_inherited_is_told_where_it_stands(here: Path) -> None:
-    """A value of the extended format that does not go with the user's is told by that format's file and line."""
+def test_what_is_inherited_is_reported_where_it_stands(here: Path) -> None:
+    """A value of the extended format that does not go with the user's is reported by that format's file and line."""
     decline = "I DECLINE TO ARGUE THIS POSITION."
     write_format(here / "mine", format_yaml=f"{EXTENDING}lines: {{concede: {decline}}}\n")
     base = (resources.format_folder("adversarial") / "format.yaml").read_text("utf-8").split("\n")
     line = next(n for n, said in enumerate(base, start=1) if said.startswith("  decline:"))
-    (told,) = format_check.find_problems("./mine")
-    assert told.startswith(f"prompts/formats/adversarial/format.yaml:{line}: lines.decline: '{decline[:5]}")
+    (found,) = format_check.find_problems("./mine")
+    assert found.startswith(f"prompts/formats/adversarial/format.yaml:{line}: lines.decline: '{decline[:5]}")
 
 
 @pytest.mark.slow
@@ -71,18 +72,18 @@ def test_extending_is_enough(here: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_inherited_template_is_told(here: Path) -> None:
+def test_an_inherited_template_is_reported(here: Path) -> None:
     """A shipped template that can't be taken by a seat is found by a rehearsal."""
     asking = "before:\n  - name: opening\n    title: Question\n    tag: Q\n    seats: [judge]\n"
     (here / "mine").mkdir()
     (here / "mine" / "format.yaml").write_text(EXTENDING + asking)
-    told = format_check.find_problems("./mine")
-    assert "is undefined" in told[0] and ".md.j2:" in told[0]
+    found = format_check.find_problems("./mine")
+    assert "is undefined" in found[0] and ".md.j2:" in found[0]
 
 
 @pytest.mark.parametrize("given", ["./nowhere", "nowhere/format.yaml", ".", "~nobody/x", "x.yaml", "/", "a\0/b"])
 def test_where_no_format_is(here: Path, given: str) -> None:
-    """A path without a format.yaml is told as such."""
+    """A path without a format.yaml is reported as such."""
     with pytest.raises(BadFormat, match=r"^format: .* is not a folder with a format\.yaml in it"):
         format_check.load(given)
 
@@ -91,7 +92,7 @@ NEVER, NEVER_JUDGED = (f"seats: [{seats}]\n    when: {{rounds_at_least: 2}}" for
 ADVERSARIAL = loader.load("adversarial")
 
 
-def told(folder: Path, **files: str) -> list[str]:
+def problems_of(folder: Path, **files: str) -> list[str]:
     """Complaints about the small format with other texts in some files."""
     draft = loader.read_source(str(write_format(folder, **files)))
     assert draft.format is not None
@@ -146,7 +147,7 @@ def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_is_rendered_in_some_debates_alone(tmp_path: Path, said: str, where: str) -> None:
     """A template that fails only with an intervention, with material or in some round is found out."""
-    (one,) = told(tmp_path / "mine", speech_md_j2=f"\n{said}")
+    (one,) = problems_of(tmp_path / "mine", speech_md_j2=f"\n{said}")
     assert one.startswith(
         "formats/mine/speech.md.j2:2: the template can't be rendered: 'str object' has no attribute 'x'"
     ), where
@@ -157,38 +158,38 @@ def test_what_a_judge_is_told_in_some_debates_alone(tmp_path: Path) -> None:
     said = [
         f"{{% if {name} %}}{{{{ topic.x }}}}{{% endif %}}" for name in ("persisted", "conceded", "declined", "ballots")
     ]
-    found = told(tmp_path / "mine", **{"end.md.j2": "\n".join(said)})
+    found = problems_of(tmp_path / "mine", **{"end.md.j2": "\n".join(said)})
 
     places = {one.partition(": the template can't be rendered: 'str object' has no attribute 'x'")[0] for one in found}
     assert places == {f"formats/mine/end.md.j2:{n}" for n in (1, 2, 3, 4)}
 
 
 def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ballot that the engine breaks at is told with the turn, at the shape."""
+    """A ballot that the engine breaks at is reported with the turn, at the shape."""
 
     def count(ballot: object, *rest: object) -> None:
         raise KeyError("scores")
 
     monkeypatch.setattr("debate_orchestrator.core.tally.read_ballot", count)
-    (one,) = told(tmp_path / "mine")
+    (one,) = problems_of(tmp_path / "mine")
     assert one.startswith("shapes.ballot: a ") and "stops at 1.vote.judge" in one
 
 
-def test_a_report_that_can_not_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What breaks the report of a whole debate is told at the shapes, as it was raised."""
+def test_a_report_that_can_not_be_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What breaks the report of a whole debate is reported at the shapes, as it was raised."""
 
     def broken(*_: Any) -> Any:
         raise KeyError("scores")
 
     monkeypatch.setattr("debate_orchestrator.reports.decision_brief.issues_report", broken)
-    (one, *_) = told(tmp_path / "mine")
+    (one, *_) = problems_of(tmp_path / "mine")
     assert one.startswith("shapes: a plain debate of 1 round (plain) can't be reported (KeyError: 'scores')")
 
 
 def test_a_format_without_a_turn(tmp_path: Path) -> None:
-    """A format in which no seat ever has a turn is told, and breaks nothing."""
+    """A format in which no seat ever has a turn is reported, and breaks nothing."""
     never = FORMAT[: FORMAT.index("round:\n  - name")] + FORMAT[FORMAT.index("shapes:") :] + "round: []\n"
-    (one,) = told(tmp_path / "mine", format_yaml=never)
+    (one,) = problems_of(tmp_path / "mine", format_yaml=never)
     assert one == "round: a plain debate of 1 round (plain) has no turns."
     assert "There are no phases" in format_check.find_problems(str(tmp_path / "mine"))[0]
 
@@ -254,12 +255,12 @@ def mistakes() -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("file", "old", "new", "said"), MISTAKES)
-def test_a_mistake_is_told_where_it_stands(here: Path, file: str, old: str, new: str, said: str) -> None:
-    """What is wrong is told in a line that begins with the file and the line of the mistake."""
+def test_a_mistake_is_reported_where_it_stands(here: Path, file: str, old: str, new: str, said: str) -> None:
+    """What is wrong is reported in a line that begins with the file and the line of the mistake."""
     line = spoil_format(here / "mine", file, old, new)
-    told = mistakes()
-    assert [one for one in told if one.startswith(f"./mine/{file}:{line}: ") and said in one], told
-    assert all("\n" not in one for one in told)
+    found = mistakes()
+    assert [one for one in found if one.startswith(f"./mine/{file}:{line}: ") and said in one], found
+    assert all("\n" not in one for one in found)
 
 
 def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,9 +111,9 @@ def test_templates_are_inherited_by_their_path(here: Path) -> None:
 @pytest.mark.parametrize("base", ["advers", 5, "./mine", "mine"])
 def test_what_can_not_be_extended(here: Path, base: object) -> None:
     """Only shipped formats can be extended, and the nearest is named."""
-    told = problems(f"extends: {base}\n", here / "mine")
-    assert told[0].startswith(f"{here}/mine/format.yaml:1: extends: {base!r} is not a shipped format; use one of")
-    assert ("Did you mean 'adversarial'?" in told[0]) == (base == "advers")
+    found = problems(f"extends: {base}\n", here / "mine")
+    assert found[0].startswith(f"{here}/mine/format.yaml:1: extends: {base!r} is not a shipped format; use one of")
+    assert ("Did you mean 'adversarial'?" in found[0]) == (base == "advers")
 
 
 def test_shipped_formats_extend_each_other(shelf: Path) -> None:
@@ -175,22 +175,22 @@ def test_a_rubric_that_is_not_there(here: Path, said: str) -> None:
 
 
 def test_templates_that_can_not_be_read(here: Path) -> None:
-    """Templates that are not text, or are too large in all, are told by their names."""
+    """Templates that are not text, or are too large in all, are reported by their names."""
     folder = write_format(here / "mine")
     (folder / "bad.md.j2").write_bytes(b"\xff")
     for n in range(3):
         (folder / f"{n}.md.j2").write_text("x" * (loader.MAX_TEMPLATES // 2))
-    told = loader.read_source("./mine").problems
-    assert [one.split(": ")[0] for one in told] == ["./mine/bad.md.j2", "./mine/"]
+    found = loader.read_source("./mine").problems
+    assert [one.split(": ")[0] for one in found] == ["./mine/bad.md.j2", "./mine/"]
 
 
 def test_templates_with_names_that_will_not_do(here: Path) -> None:
-    """A template with an odd name is told on one line; what an editor hides is left alone."""
+    """A template with an odd name is reported on one line; what an editor hides is left alone."""
     folder = write_format(here / "mine")
     for name in ("a\nb.md.j2", "a b.md.j2", ".#speech.md.j2"):
         (folder / name).write_text("x")
-    told = loader.read_source("./mine").problems
-    assert [one.partition(" should have")[0] for one in told] == [
+    found = loader.read_source("./mine").problems
+    assert [one.partition(" should have")[0] for one in found] == [
         r"./mine/: the template 'a\nb.md.j2'",
         "./mine/: the template 'a b.md.j2'",
     ]
@@ -276,7 +276,7 @@ def test_nothing_is_overwritten(here: Path, there: str) -> None:
 
 @pytest.mark.parametrize("source", ["nonsense", "./nowhere"])
 def test_what_is_not_there_can_not_be_copied(here: Path, source: str) -> None:
-    """An unknown source is told, and makes nothing."""
+    """An unknown source is reported, and makes nothing."""
     with pytest.raises(BadFormat, match=r"^format: "):
         copy_format(source, "x", "")
     assert os.listdir() == []

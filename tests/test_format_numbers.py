@@ -70,7 +70,7 @@ def test_a_journal_whose_format_asks_for_too_much_is_refused(debate: Run, here: 
         assert ran.code == 2 and "line 1 holds" in ran.err and "format: Value error, final" in ran.err, verb
 
 
-def test_a_brief_after_no_speech_is_rehearsed_or_told() -> None:
+def test_a_brief_after_no_speech_is_rehearsed_or_reported() -> None:
     """A format may have a decision brief and no speech; then a stand-in has none to name."""
     data = shipped_format("adversarial").model_dump(mode="json")
     for group in ("before", "round", "after"):

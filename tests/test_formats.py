@@ -86,7 +86,7 @@ def test_the_agenda_shown_is_the_one_played(rounds: int) -> None:
 
 
 def test_the_agenda_says_how_a_stage_comes_about() -> None:
-    """Stages are told by their round, in turn or at once, and what depends on a finding says so."""
+    """Stages are reported by their round, in turn or at once, and what depends on a finding says so."""
     shown = loader.stage_list(loader.load("adversarial"), 2, "lenient", _setting)
     assert shown[0] == ("before", "alone, only if blind", ["start.blind.judge"])
     assert shown[1] == ("before", "alone, unless issues", ["start.issues.rapporteur"])

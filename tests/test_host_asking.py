@@ -26,8 +26,8 @@ def ask(debate: Run, *given: str) -> Any:
     return debate("ask", "setup.yaml", *given).json
 
 
-def moderate(told: dict[str, Any], work: dict[str, Any]) -> None:
-    Path(told["turns"][0]["reply"]).write_text(json.dumps(work), encoding="utf-8")
+def moderate(output: dict[str, Any], work: dict[str, Any]) -> None:
+    Path(output["turns"][0]["reply"]).write_text(json.dumps(work), encoding="utf-8")
 
 
 def confirmed(debate: Run) -> Any:
@@ -51,7 +51,7 @@ def pipe(debate: Run, standard_input: Callable[[str], None], text: str, *given: 
 def test_an_answer_from_standard_input_that_is_not_taken_is_kept(
     debate: Run, standard_input: Callable[[str], None]
 ) -> None:
-    """Whether it is refused or the file can't be used; the command that hands it in again is told."""
+    """Whether it is refused or the file can't be used; the command that hands it in again is reported."""
     ran = pipe(debate, standard_input, "Grüße. " * 500, "topic=-")
     kept = Path("setup.setup/topic.reply.rejected-1.md")
     again = f"the answer on standard input was kept as {kept}. Try: `debate ask setup.yaml topic=- < {kept}`"
@@ -76,21 +76,21 @@ def test_a_moderators_reply_comes_on_standard_input(debate: Run, standard_input:
 def test_ask_leads_from_topic_to_report(debate: Run) -> None:
     """The setup conversation makes an answers file that `open` takes, and the debate runs from it."""
     ready = confirmed(debate)
-    told = debate("open", "--answers", "setup.yaml", "--no-issues", "--no-brief", "--json").json
-    told = finish(debate, told, rounds=1, strict=False)
+    output = debate("open", "--answers", "setup.yaml", "--no-issues", "--no-brief", "--json").json
+    output = finish(debate, output, rounds=1, strict=False)
 
     assert ready["status"] == "ready"
     assert ready["show"][:2] == ["DEBATE SETUP CONFIRMED", "======================"]
-    assert told["report"] == os.path.join("out", "debate-report.md")
-    assert Path(told["report"]).is_file()
+    assert output["report"] == os.path.join("out", "debate-report.md")
+    assert Path(output["report"]).is_file()
 
 
 def test_ask_puts_questions_as_json(debate: Run) -> None:
     """A question comes with its key, text, choices, default and help."""
-    told = ask(debate)
+    output = ask(debate)
 
-    assert (told["schema"], told["status"], told["complaints"]) == (1, "ask", [])
-    assert told["question"] == {
+    assert (output["schema"], output["status"], output["complaints"]) == (1, "ask", [])
+    assert output["question"] == {
         "key": "topic",
         "text": "What is the debate topic or question? Please state it as clearly and specifically as possible.",
         "choices": None,
@@ -136,10 +136,10 @@ def test_a_key_that_is_typed_is_not_written(debate: Run, here: Path, monkeypatch
     """A key of the environment that an answer holds is in no file that ask writes: neither answers nor briefs."""
     key = "sk-ant-q7Zp0aXk93Lm"
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
-    told = ask(debate, f"topic=is {key} a good key?")
+    output = ask(debate, f"topic=is {key} a good key?")
 
     files = [one.read_text(encoding="utf-8") for one in here.rglob("*") if one.is_file()]
-    assert Path(told["turns"][0]["brief"]).exists() and len(files) >= 2
+    assert Path(output["turns"][0]["brief"]).exists() and len(files) >= 2
     assert [one for one in files if key in one] == [] and any("is [key] a good key?" in one for one in files)
     assert ask(debate)["status"] == "propose"
 
@@ -151,10 +151,10 @@ def test_questions_come_ready_for_a_dialog(debate: Run) -> None:
     first, dialog = ask(debate), ask(debate, "--dialog")
     assert dialog["questions"] == first["questions"]
     assert first.keys() - dialog.keys() == {"question", "settled", "trust"}
-    told = ask(
+    output = ask(
         debate, "topic_ok=Yes (Recommended)", "positions=Auto", "rounds=2 rounds", "strictness=lenient (default)"
     )
-    moderate(told, PAIR)
+    moderate(output, PAIR)
     second = ask(debate)
     ready = ask(debate, "output=Default: notes.md", "positions_ok=yes")
 
@@ -183,14 +183,14 @@ def test_the_rapporteur_may_be_named(debate: Run, here: Path) -> None:
 def test_a_second_debate_starts_afresh(debate: Run, here: Path) -> None:
     """Once a debate is open, its answers take no more but a new topic: that asks for everything again."""
     confirmed(debate)
-    told = debate("open", "--answers", "setup.yaml", "--json").json
+    output = debate("open", "--answers", "setup.yaml", "--json").json
     before = Path("setup.yaml").read_text(encoding="utf-8")
     refused = debate("ask", "setup.yaml", "rounds=2")
     again = ask(debate, "topic=vim or emacs?")
     moderate(again, {**RESTATED, "restated": "Vim is better."})
     asked = ask(debate)
 
-    assert refused.code == 2 and f"debate step {told['journal']}" in refused.json["complaints"][0]
+    assert refused.code == 2 and f"debate step {output['journal']}" in refused.json["complaints"][0]
     assert (again["status"], again["settled"]) == ("propose", {})
     assert [one["key"] for one in asked["questions"]] == ["topic_ok", "positions", "rounds", "strictness"]
     assert Path("setup.opened-1.yaml").read_text(encoding="utf-8") == before
@@ -213,9 +213,9 @@ def test_ready_is_said_of_what_opens(debate: Run, here: Path) -> None:
 
 def test_ask_waits_for_the_moderator(debate: Run, here: Path) -> None:
     """`--wait` returns with the next questions as soon as the moderator's reply is whole; without one it says so."""
-    told = ask(debate, "topic=tabs or spaces?")
+    output = ask(debate, "topic=tabs or spaces?")
     early = ask(debate, "--wait=0.1")
-    later = Timer(0.5, moderate, (told, RESTATED))
+    later = Timer(0.5, moderate, (output, RESTATED))
     later.start()
     answered = ask(debate, "--wait=60")
     later.join()
@@ -266,12 +266,12 @@ def out_of_room(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
 
 def test_a_moderators_reply_outlasts_a_full_disk(debate: Run, here: Path) -> None:
     """A reply stays in its place until the answers with it are saved, and the next ask takes it."""
-    told = ask(debate, "topic=tabs or spaces?")
-    moderate(told, RESTATED)
+    output = ask(debate, "topic=tabs or spaces?")
+    moderate(output, RESTATED)
     with pytest.MonkeyPatch.context() as patch:
         out_of_room(patch, "setup.yaml")
         stopped = debate("ask", "setup.yaml")
-    kept = Path(told["turns"][0]["reply"]).exists()
+    kept = Path(output["turns"][0]["reply"]).exists()
     taken = ask(debate)
 
     assert stopped.code == 4 and "No space left" in stopped.err and kept
@@ -280,19 +280,19 @@ def test_a_moderators_reply_outlasts_a_full_disk(debate: Run, here: Path) -> Non
 
 def test_schemas_are_printed_on_request(debate: Run) -> None:
     """The schema of a moderator's reply is in the brief, and in the output only with `--schemas`."""
-    told = ask(debate, "topic=tabs or spaces?")
+    output = ask(debate, "topic=tabs or spaces?")
 
-    assert "json_schema" not in told["turns"][0]
+    assert "json_schema" not in output["turns"][0]
     assert "restated" in ask(debate, "--schemas")["turns"][0]["json_schema"]["properties"]
-    assert '"restated"' in Path(told["turns"][0]["brief"]).read_text(encoding="utf-8")
+    assert '"restated"' in Path(output["turns"][0]["brief"]).read_text(encoding="utf-8")
 
 
 def test_a_file_makes_no_folder_elsewhere(debate: Run, here: Path) -> None:
     """An output that a file names makes no folder before the user has agreed to it."""
     Path("setup.yaml").write_text("topic: tabs?\noutput: elsewhere/deep/r.md\n", encoding="utf-8")
-    told = ask(debate)
+    output = ask(debate)
 
-    assert told["settled"]["output"] == "elsewhere/deep/r.md"
+    assert output["settled"]["output"] == "elsewhere/deep/r.md"
     assert not Path("elsewhere").exists()
 
 
@@ -313,11 +313,11 @@ def test_a_stranger_does_not_learn_what_lies_elsewhere(
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     Path(elsewhere, "there.md").write_text("a report", encoding="utf-8")
 
-    def told(name: str) -> Any:
+    def asked_for(name: str) -> Any:
         Path("setup.yaml").write_text(f"topic: tabs?\noutput: {elsewhere}/{name}.md\n", encoding="utf-8")
         return debate("ask", "setup.yaml").json
 
-    there, absent = told("there"), told("absent")
+    there, absent = asked_for("there"), asked_for("absent")
     assert there["complaints"] == absent["complaints"] == []
     assert there["settled"]["output"] == f"{elsewhere}/there.md"
 
@@ -328,7 +328,7 @@ def test_a_strangers_answers_open_no_journal_elsewhere(
     """A file that says that its debate is open elsewhere has no journal read there before the user agreed to it."""
     confirmed(debate)
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    told = debate("open", "--answers", "setup.yaml", f"--output={elsewhere}/r.md", "--json").json
+    output = debate("open", "--answers", "setup.yaml", f"--output={elsewhere}/r.md", "--json").json
     answers = Path("setup.yaml").read_text(encoding="utf-8")
     assert "output: out" in answers
     Path("setup.yaml").write_text(answers.replace("output: out", f"output: {elsewhere}/r.md"), encoding="utf-8")
@@ -336,6 +336,6 @@ def test_a_strangers_answers_open_no_journal_elsewhere(
     sys.addaudithook(lambda event, about: opened.append(str(about[0])) if event == "open" else None)
     before = debate("ask", "setup.yaml", "rounds=2")
 
-    assert told["journal"] == f"{elsewhere}/r.journal.jsonl"
+    assert output["journal"] == f"{elsewhere}/r.journal.jsonl"
     assert [path for path in opened if path.startswith(str(elsewhere))] == []
     assert "is open" not in " ".join(before.json["complaints"])

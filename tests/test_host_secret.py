@@ -57,29 +57,29 @@ def test_a_conversation_in_a_json_file_goes_on(debate: Run, here: Path) -> None:
 
 
 @pytest.fixture
-def desk(here: Path) -> TurnsFolder:
+def turns_folder(here: Path) -> TurnsFolder:
     return TurnsFolder("d.turns")
 
 
 @pytest.fixture
-def laid(desk: TurnsFolder) -> TurnFiles:
-    return desk.turn_files("1.opening.a", "text")
+def laid(turns_folder: TurnsFolder) -> TurnFiles:
+    return turns_folder.turn_files("1.opening.a", "text")
 
 
-def test_nothing_kept_aside_is_lost(desk: TurnsFolder, laid: TurnFiles) -> None:
+def test_nothing_kept_aside_is_lost(turns_folder: TurnsFolder, laid: TurnFiles) -> None:
     """Every reply that is set aside keeps a file of its own."""
     for n in range(3):
-        desk.write_brief(laid, f"brief {n}")
+        turns_folder.write_brief(laid, f"brief {n}")
         Path(laid.reply).write_text(f"speech {n}")
-    desk.write_brief(laid, "the last brief")
+    turns_folder.write_brief(laid, "the last brief")
 
     assert sorted(path.read_text() for path in Path("d.turns").glob("*aside*")) == ["speech 0", "speech 1", "speech 2"]
 
 
-def test_a_folder_in_place_of_a_reply(desk: TurnsFolder, laid: TurnFiles) -> None:
+def test_a_folder_in_place_of_a_reply(turns_folder: TurnsFolder, laid: TurnFiles) -> None:
     """What can't be read as a file is a complaint that names it."""
-    desk.write_brief(laid, "brief")
+    turns_folder.write_brief(laid, "brief")
     Path(laid.reply).mkdir()
 
     with pytest.raises(BadReply, match=r"reply\.md can't be read as a reply \(Is a directory\)"):
-        desk.collect(laid, "brief")
+        turns_folder.collect(laid, "brief")

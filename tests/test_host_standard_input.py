@@ -72,7 +72,7 @@ def test_a_reply_from_standard_input_is_kept_where_the_step_fails(
     reason: str,
 ) -> None:
     """Where the journal stays locked, the step can't work out a code, or is interrupted, the reply is kept, and a step
-    with the command that is told takes it."""
+    with the command that is reported takes it."""
     writer = JournalWriter(J)
     with monkeypatch.context() as patch:
         patch.setattr(step_verb, "_LOCK_SECONDS", 0)
@@ -94,7 +94,7 @@ def test_a_reply_from_standard_input_is_kept_where_the_step_fails(
 def test_a_reply_from_standard_input_is_kept_where_no_journal_is_found(
     debate: Run, here: Path, standard_input: Callable[[str], None], named: list[str]
 ) -> None:
-    """It is kept in the working folder, and the command that hands it in is told."""
+    """It is kept in the working folder, and the command that hands it in is reported."""
     standard_input("Grüße, said A.")
     ran = debate("step", *named, "1.opening.a=-", "--json")
 
@@ -202,7 +202,7 @@ def test_a_reply_that_is_cut_off_is_not_called_whole(
     size: int,
     is_cut: bool,
 ) -> None:
-    """What is longer than is read of standard input is told as its beginning; what is as long is whole."""
+    """What is longer than is read of standard input is reported as its beginning; what is as long is whole."""
     monkeypatch.setattr(piped, "_MAX_SIZE", size)
     ran = hand_in(debate, standard_input, "1.opening.b", "Said B.")
     part = "the beginning, cut off at 6 bytes, of the" if is_cut else "the"

@@ -46,10 +46,10 @@ def test_open_prints_the_contract(opened: dict[str, Any]) -> None:
 def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> None:
     """Stepping to the end writes the report and prints the closing line. A step after the last changes nothing and
     prints both again."""
-    told = finish(debate, opened, rounds=2)
+    output = finish(debate, opened, rounds=2)
 
-    assert told["report"] == "report.md"
-    assert told["summary"] == (
+    assert output["report"] == "report.md"
+    assert output["summary"] == (
         "Debate complete. Report written to report.md. Winner: A (narrow). 2 rounds completed. "
         "Key unresolved question: “What does it cost in year two?”"
     )
@@ -58,10 +58,10 @@ def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> Non
 
     before = Path(J).read_bytes()
     again = debate("step", J, "--json").json
-    assert (again["status"], again["report"], again["summary"]) == ("done", told["report"], told["summary"])
+    assert (again["status"], again["report"], again["summary"]) == ("done", output["report"], output["summary"])
     for verb in ("step", "resume"):
         shown = debate(verb, J)
-        assert shown.code == 0 and shown.out.strip().endswith(told["summary"])
+        assert shown.code == 0 and shown.out.strip().endswith(output["summary"])
         assert f"{J} is finished" in shown.err and f"`debate judge {J} --judge MODEL`" in shown.err
     assert Path(J).read_bytes() == before
 
@@ -95,11 +95,11 @@ def test_a_reply_that_will_not_do(debate: Run, opened: dict[str, Any]) -> None:
         assert Path(J).read_bytes() == before, name
 
 
-def at_verdict(debate: Run, told: dict[str, Any]) -> dict[str, Any]:
-    while told["turns"][0]["turn"] != "1.verdict.judge":
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", J, "--json").json
-    return told
+def at_verdict(debate: Run, output: dict[str, Any]) -> dict[str, Any]:
+    while output["turns"][0]["turn"] != "1.verdict.judge":
+        puppets.answer(output["turns"], rounds=2)
+        output = debate("step", J, "--json").json
+    return output
 
 
 UNFIT_BALLOTS = {
@@ -112,8 +112,8 @@ UNFIT_BALLOTS = {
 def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any]) -> None:
     """A ballot that is not the shape is refused, and nothing is guessed. An agent that reads only the next brief finds
     there what was wrong with the ballot before, and that ballot itself. The next one is taken."""
-    told = at_verdict(debate, opened)
-    due = told["turns"][0]
+    output = at_verdict(debate, opened)
+    due = output["turns"][0]
     first = Path(due["brief"]).read_text(encoding="utf-8")
     for ballot, expected in UNFIT_BALLOTS.items():
         puppets.hand_in(due, ballot)
@@ -200,11 +200,11 @@ def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str,
 def test_a_step_waits_for_every_reply(debate: Run, opened: dict[str, Any]) -> None:
     """`--wait` returns when all due replies are there, and after its seconds with those that are there: a reply is
     taken while its sibling is still missing, and only the sibling stays due."""
-    told = opened
-    while len(told["turns"]) == 1:
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", J, "--json", "--wait").json
-    puppets.answer(told["turns"][:1])
+    output = opened
+    while len(output["turns"]) == 1:
+        puppets.answer(output["turns"], rounds=2)
+        output = debate("step", J, "--json", "--wait").json
+    puppets.answer(output["turns"][:1])
     late = debate("step", J, "--json", "--wait", "0.1")
     timer = Timer(0.5, puppets.answer, (late.json["turns"],))
     timer.start()
@@ -223,9 +223,9 @@ def test_no_brief_holds_a_key(debate: Run, opened: dict[str, Any], monkeypatch: 
     key = "sk-ant-q7Zp0aXk93Lm"
     Path(opened["turns"][0]["reply"]).write_text(f"Our key is {key}.", encoding="utf-8")
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
-    told = debate("step", J, "--json").json
-    brief = Path(told["turns"][0]["brief"]).read_text(encoding="utf-8")
-    puppets.answer(told["turns"])
+    output = debate("step", J, "--json").json
+    brief = Path(output["turns"][0]["brief"]).read_text(encoding="utf-8")
+    puppets.answer(output["turns"])
 
     assert key not in brief and "Our key is [key]." in brief
     assert [one["turn"] for one in debate("step", J, "--json").json["accepted"]] == ["1.opening.b"]
@@ -234,14 +234,14 @@ def test_no_brief_holds_a_key(debate: Run, opened: dict[str, Any], monkeypatch: 
 def test_a_ballot_is_filled_in_by_hand(debate: Run, opened: dict[str, Any]) -> None:
     """A judge's brief ends with an empty form of the reply: as it is it is refused, and filled in it counts. The schema
     comes with it only where `--schemas` asks for it."""
-    told = at_verdict(debate, opened)
-    (turn,) = told["turns"]
+    output = at_verdict(debate, opened)
+    (turn,) = output["turns"]
     assert "json_schema" not in debate("step", J, "--json").json["turns"][0]
     assert "scores" in debate("step", J, "--json", "--schemas").json["turns"][0]["json_schema"]["properties"]
     brief = Path(turn["brief"]).read_text(encoding="utf-8")
     form = json.loads(brief.rpartition("```json\n")[2].partition("```")[0])
     Path(turn["reply"]).write_text(json.dumps(form), encoding="utf-8")
-    empty = debate("step", told["journal"], "--json")
+    empty = debate("step", output["journal"], "--json")
     assert empty.code == 2 and "winner" in empty.err and not empty.json["accepted"]
 
     form["scores"] = {side: dict.fromkeys(form["scores"][side], 7) for side in form["scores"]}
@@ -249,7 +249,7 @@ def test_a_ballot_is_filled_in_by_hand(debate: Run, opened: dict[str, Any]) -> N
     sides = {name: {"a": "This.", "b": "That."} for name in ("strongest", "weakest", "feedback")}
     form |= {**texts, **sides, "winner": form["winner"].split(" | ")[2], "unsupported_claims": []}
     Path(turn["reply"]).write_text(json.dumps(form), encoding="utf-8")
-    filled = debate("step", told["journal"], "--json")
+    filled = debate("step", output["journal"], "--json")
     assert filled.code == 0, filled.err
     assert filled.json["accepted"][0]["turn"] == turn["turn"] and "Winner: Tie" in filled.json["show"][0]
 

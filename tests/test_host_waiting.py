@@ -29,12 +29,13 @@ J = "report.journal.jsonl"
 def test_a_reply_is_saved_before_the_wait(
     debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
 ) -> None:
-    """A reply from standard input is on record while the step waits for others, and is told as accepted after that."""
-    told = opened
-    while len(told["turns"]) == 1:
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", J, "--json").json
-    typed, filed = told["turns"]
+    """A reply from standard input is on record while the step waits for others, and is reported as accepted after
+    that."""
+    output = opened
+    while len(output["turns"]) == 1:
+        puppets.answer(output["turns"], rounds=2)
+        output = debate("step", J, "--json").json
+    typed, filed = output["turns"]
     saved: list[bool] = []
 
     def waits(journal: str, *_: object) -> None:
@@ -57,12 +58,12 @@ def test_a_reply_is_saved_before_the_wait(
 def test_one_step_takes_what_was_given_before_and_during_its_wait(
     debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a step accepts before its wait and after it is told once and together, with the refusals."""
-    told = opened
-    while len(told["turns"]) == 1:
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", J, "--json").json
-    given, filed = told["turns"]
+    """What a step accepts before its wait and after it is reported once and together, with the refusals."""
+    output = opened
+    while len(output["turns"]) == 1:
+        puppets.answer(output["turns"], rounds=2)
+        output = debate("step", J, "--json").json
+    given, filed = output["turns"]
     Path("given.md").write_text("From a file.", encoding="utf-8")
     monkeypatch.setattr(step, "wait", lambda *_: puppets.answer([filed]))
     ran = debate("step", J, f"{given['turn']}=given.md", "9.opening.a=given.md", "--wait", "9", "--json")
@@ -81,11 +82,11 @@ def awaited(is_so: Callable[[], bool]) -> None:
 
 def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any]) -> None:
     """While a step waits, another process may write to the debate, and both find what the other wrote."""
-    told = opened
-    while len(told["turns"]) == 1:
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", J, "--json").json
-    given, filed = told["turns"]
+    output = opened
+    while len(output["turns"]) == 1:
+        puppets.answer(output["turns"], rounds=2)
+        output = debate("step", J, "--json").json
+    given, filed = output["turns"]
     Path("given.md").write_text("From a file.", encoding="utf-8")
     with started("step", J, f"{given['turn']}=given.md", "--wait", "60", "--json") as waiting:
         awaited(lambda: given["turn"] in fold(read(J).events).replies)

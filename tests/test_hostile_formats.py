@@ -168,9 +168,9 @@ def assert_dead(made: dict[str, str], plain: dict[str, str], where: str) -> None
         if name.endswith(".md"):
             assert structure(text) == structure(plain[name]), (where, name)
         elif name.endswith(".html"):
-            told, usual = page_reading.read(text), page_reading.read(plain[name])
-            assert told.odd == usual.odd, (where, name)
-            assert len(told.outline) == len(usual.outline), (where, name)
+            shown, usual = page_reading.read(text), page_reading.read(plain[name])
+            assert shown.odd == usual.odd, (where, name)
+            assert len(shown.outline) == len(usual.outline), (where, name)
         else:
             json.loads(text)
 

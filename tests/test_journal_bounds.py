@@ -111,10 +111,10 @@ def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) ->
     assert isinstance(first, Opened) and isinstance(voted, StructuredReplyGiven)
     shape = {"score": Field(kind="number"), "why": Field(kind="text")}
     shapes = first.format.shapes | {"ballot": first.format.shapes["ballot"] | shape}
-    told = first.model_copy(update={"format": first.format.model_copy(update={"shapes": shapes})})
+    changed = first.model_copy(update={"format": first.format.model_copy(update={"shapes": shapes})})
     key = "why" if "ud800" in number else "score"
     ballot = voted.data | {"score": 1, "why": "x"} | {key: "HERE"}
-    plain = [told, *events[1:at], voted.model_copy(update={"data": ballot})]
+    plain = [changed, *events[1:at], voted.model_copy(update={"data": ballot})]
     prev, made = "0" * 64, b""
     for n, event in enumerate(plain, start=1):
         body = line(n, prev, event.model_dump(mode="json"))[:-76] + b"}"

@@ -207,15 +207,15 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, how: str) -> None:
         pytest.skip("no file system may be mounted here")
     ran = subprocess.run(filler, capture_output=True, text=True, check=False, timeout=100)
     assert (ran.returncode, ran.stderr) == (0, "")
-    told = json.loads(ran.stdout)
-    assert told["saved"] > 3
-    assert told["whole"], "it reads whole while the disk is full"
-    assert len(told["complaints"]) == 2, "each attempt fails, and can be made again"
-    for problem in told["complaints"]:
+    output = json.loads(ran.stdout)
+    assert output["saved"] > 3
+    assert output["whole"], "it reads whole while the disk is full"
+    assert len(output["complaints"]) == 2, "each attempt fails, and can be made again"
+    for problem in output["complaints"]:
         assert str(room / "j.jsonl") in problem
         assert "everything before is saved. Try: make room on the disk." in problem
     full, after = read(out / "full.jsonl"), read(out / "after.jsonl")
-    assert (len(full.entries), full.torn_bytes) == (told["saved"], 0)
+    assert (len(full.entries), full.torn_bytes) == (output["saved"], 0)
     assert after.entries[:-2] == full.entries
     assert after.events[-2:] == [Noted(note="one agent", detail=by) for by in ("the same writer", "a new writer")]
 

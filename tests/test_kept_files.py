@@ -26,12 +26,12 @@ SETUP = SetupState(answers={"rounds": 2}, progress=SetupProgress(topics=("Tabs?"
 
 def test_a_brief_that_was_edited_is_kept(here: Path) -> None:
     """A brief in place that is not the one due is moved aside; one that is due is left alone."""
-    desk = TurnsFolder("d.turns")
-    laid = desk.turn_files("1.opening.a", "text")
-    desk.write_brief(laid, "brief")
+    turns_folder = TurnsFolder("d.turns")
+    laid = turns_folder.turn_files("1.opening.a", "text")
+    turns_folder.write_brief(laid, "brief")
     Path(laid.brief).write_text("brief, with my notes")
-    desk.write_brief(laid, "brief")
-    desk.write_brief(laid, "brief")
+    turns_folder.write_brief(laid, "brief")
+    turns_folder.write_brief(laid, "brief")
 
     assert Path("d.turns/1.opening.a.brief.earlier-1.md").read_text() == "brief, with my notes"
     assert len(list(Path("d.turns").iterdir())) == 2
@@ -39,9 +39,9 @@ def test_a_brief_that_was_edited_is_kept(here: Path) -> None:
 
 def test_a_brief_that_can_not_be_written_hides_no_reply(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reply that was moved aside for it is named with the failure."""
-    desk = TurnsFolder("d.turns")
-    laid = desk.turn_files("1.opening.a", "text")
-    desk.write_brief(laid, "brief")
+    turns_folder = TurnsFolder("d.turns")
+    laid = turns_folder.turn_files("1.opening.a", "text")
+    turns_folder.write_brief(laid, "brief")
     Path(laid.reply).write_text("to the brief")
 
     def full(*_: object) -> None:
@@ -49,7 +49,7 @@ def test_a_brief_that_can_not_be_written_hides_no_reply(here: Path, monkeypatch:
 
     monkeypatch.setattr(files, "_place", full)
     with pytest.raises(BadFile) as failed:
-        desk.write_brief(laid, "another brief")
+        turns_folder.write_brief(laid, "another brief")
     assert "make room" in failed.value.problems[0]
     assert "It was kept as d.turns/1.opening.a.reply.aside-1.md." in failed.value.problems[1]
 
@@ -57,16 +57,16 @@ def test_a_brief_that_can_not_be_written_hides_no_reply(here: Path, monkeypatch:
 def test_a_link_is_no_reply(here: Path) -> None:
     """A link or a pipe where a reply belongs is not read, and is moved aside with the brief it does not answer."""
     Path("secret").write_text("password")
-    desk = TurnsFolder("d.turns")
-    laid = desk.turn_files("1.opening.a", "text")
-    desk.write_brief(laid, "brief")
+    turns_folder = TurnsFolder("d.turns")
+    laid = turns_folder.turn_files("1.opening.a", "text")
+    turns_folder.write_brief(laid, "brief")
     os.symlink(here / "secret", laid.reply)
     with pytest.raises(BadReply, match="a symbolic link"):
-        desk.collect(laid, "brief")
-    desk.write_brief(laid, "another brief")
+        turns_folder.collect(laid, "brief")
+    turns_folder.write_brief(laid, "another brief")
     os.mkfifo(laid.reply)
     with pytest.raises(BadReply, match="a pipe"):
-        desk.collect(laid, "another brief")
+        turns_folder.collect(laid, "another brief")
 
     assert Path("d.turns/1.opening.a.reply.aside-1.md").is_symlink()
 
@@ -77,9 +77,9 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
     os.mkdir("elsewhere")
     os.symlink("elsewhere", f"r.{kind}")
     case = review_form(adversarial_entries(rounds=1))
-    desk = TurnsFolder("r.turns")
+    turns_folder = TurnsFolder("r.turns")
     attempts = {
-        "turns": lambda: desk.write_brief(desk.turn_files("1.opening.a", "text"), "brief"),
+        "turns": lambda: turns_folder.write_brief(turns_folder.turn_files("1.opening.a", "text"), "brief"),
         "evidence": lambda: check.save_page(Path("r.evidence"), b"page", "html"),
         "ballots": lambda: filing.file_ballot("r.ballots", ballot_for(case, "ada")),
         "drafts": lambda: Drafts("r.drafts").save_speech(_brief(), "My speech."),
@@ -153,7 +153,7 @@ def test_answers_that_another_wrote_meanwhile_are_kept(debate: Run, here: Path, 
 
 @pytest.mark.parametrize("verb", ["run", "open"])
 @pytest.mark.parametrize("folder", ["turns", "evidence", "drafts", "ballots"])
-def test_a_link_for_a_folder_is_told_before_a_debate_begins(debate: Run, verb: str, folder: str) -> None:
+def test_a_link_for_a_folder_is_reported_before_a_debate_begins(debate: Run, verb: str, folder: str) -> None:
     """Nothing is written beside it, or where it leads."""
     os.mkdir("elsewhere")
     os.symlink("elsewhere", f"r.{folder}")

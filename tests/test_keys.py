@@ -85,8 +85,8 @@ def written() -> str:
 
 def leaks(ran: CommandResult, traces: tuple[str, ...] = TRACES) -> list[str]:
     """What is to be seen of the key in what was printed and written."""
-    told = f"{ran.out}\n{ran.err}\n{written()}"
-    return [one for one in traces if one in told]
+    shown = f"{ran.out}\n{ran.err}\n{written()}"
+    return [one for one in traces if one in shown]
 
 
 # A key with white space about it
@@ -163,7 +163,7 @@ def test_a_key_that_only_a_report_would_join(debate: Run, monkeypatch: pytest.Mo
 
 
 def test_the_beginning_of_what_a_program_says_of_its_failure(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a long standard error the end is told, and no part of a key at its beginning."""
+    """Of a long standard error the end is reported, and no part of a key at its beginning."""
     monkeypatch.setenv("MY_TOKEN", KEY)
     spec = script(f"import sys; sys.stderr.write({KEY!r} + ' ' * (65_536 - 40) + 'failed.'); sys.exit(3)")
     ran = debate("run", *SETUP, f"--judge={spec}", f"--a={spec}", f"--b={spec}", "--retry-for=1")
@@ -272,7 +272,7 @@ def process(*arguments: str, **environment: str) -> CommandResult:
 
 @pytest.mark.slow
 def test_a_traceback(here: Path) -> None:
-    """A fault of this program is told with its traceback, causes and notes, and without keys."""
+    """A fault of this program is reported with its traceback, causes and notes, and without keys."""
     code = (
         "import os\nfrom debate_orchestrator.cli import main, models\n"
         "def broken(arguments):\n    key = os.environ['MY_TOKEN']\n    error = ValueError(f'outer {key}')\n"
@@ -323,9 +323,9 @@ def test_models_follows_no_redirect(
 
     assert len(listener.heard) == 2
     assert other.heard == []
-    told = [one for one in ran.json["models"] if one["seat"] in ("anthropic:MODEL", "openai:MODEL")]
-    assert [one["ready"] for one in told] == [False, False]
-    assert f"HTTP {status}" in told[0]["about"]
+    output = [one for one in ran.json["models"] if one["seat"] in ("anthropic:MODEL", "openai:MODEL")]
+    assert [one["ready"] for one in output] == [False, False]
+    assert f"HTTP {status}" in output[0]["about"]
 
 
 CLEAR = [
@@ -348,12 +348,12 @@ def test_no_key_in_the_clear(
         monkeypatch.setenv(name, value)
     cast = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
     ran = debate("run", *SETUP, *cast)
-    told = debate("models")
+    output = debate("models")
 
     assert ran.code == 2 and "plain http" in ran.err and "--insecure" in ran.err
-    assert leaks(ran) == leaks(told) == []
+    assert leaks(ran) == leaks(output) == []
     assert KEY not in listener.said()
-    assert "@" in spec or "ollama" in spec or "plain http" in told.out
+    assert "@" in spec or "ollama" in spec or "plain http" in output.out
 
     listener.status = 401
     ran = debate("run", *SETUP, *cast, "--insecure")

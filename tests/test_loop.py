@@ -1,4 +1,5 @@
-"""The loop: stages run at once, answers are saved before failures are told, and no debate goes on without a judge."""
+"""The loop: stages run at once, answers are saved before failures are reported, and no debate goes on without a
+judge."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ def test_seats_without_a_provider_stay_due(tmp_path: Path) -> None:
 
 
 def test_siblings_answers_survive_a_failure(tmp_path: Path) -> None:
-    """Where one turn of a stage fails, the other's answer is saved before the failure is told."""
+    """Where one turn of a stage fails, the other's answer is saved before the failure is reported."""
 
     def say(brief: Brief) -> str | None:
         if brief.turn_id == "1.challenge.a":

@@ -177,14 +177,15 @@ class Derives(Speaker):
 def derived(
     provider: Derives, max_cost: float | None, paid: tuple[Reply, ...] = (), kept: list[Reply] | None = None
 ) -> str:
-    """What is told while this model derives positions under a cap, with what was paid before. `kept` gets replies."""
-    told: list[str] = []
+    """What is printed while this model derives positions under a cap, with what was paid before. `kept` gets
+    replies."""
+    notices: list[str] = []
     progress = SetupProgress(topics=("Tabs?",), topic_ok=True, positions="auto", nonce="0123456789abcdef", paid=paid)
     questions = SetupQuestions(loader.load("adversarial"), "r.md")
-    limits = ModeratorLimits(1.0, max_cost, told.append, asyncio.Event(), "", "")
+    limits = ModeratorLimits(1.0, max_cost, notices.append, asyncio.Event(), "", "")
     state = SetupState(answers={"topic": "Tabs?"}, progress=progress)
     asyncio.run(propose(state, provider, questions, limits, [] if kept is None else kept))
-    return "\n".join(told)
+    return "\n".join(notices)
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ async def awaited(opened: Opened) -> Opened:
 def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An opening with derived positions is written once the disk has room; one that cost nothing fails at once, and
     leaves no file."""
-    append, tried, told = journal.append_line, list[str](), list[str]()
+    append, tried, notices = journal.append_line, list[str](), list[str]()
 
     def full_twice(*arguments: Any) -> int:
         tried.append("line")
@@ -123,11 +123,13 @@ def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(journal, "append_line", full_twice)
     monkeypatch.setattr(journal, "WRITE_RETRY_SECONDS", 0.0)
-    monkeypatch.setattr(JournalWriter, "notify", told.append)
+    monkeypatch.setattr(JournalWriter, "notify", notices.append)
     paid = paid_event()
     asyncio.run(create_paid_debate(awaited(paid), FILES)).journal.close()
     assert len(tried) == 3 and read(J).events == [paid]
-    assert told[0].startswith("the positions that were derived for ") and told[1].startswith("Saved: the positions")
+    assert notices[0].startswith("the positions that were derived for ") and notices[1].startswith(
+        "Saved: the positions"
+    )
 
     tried.clear()
     with pytest.raises(JournalWriteError):
@@ -138,7 +140,7 @@ def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.Monkey
 def test_a_reply_to_a_journal_that_was_moved_is_named_as_lost(here: Path) -> None:
     """A journal that is moved and copied back while a call runs takes no further line under its other name: the reply
     is named as lost, and the debate goes on from the copy."""
-    told: list[str] = []
+    notices: list[str] = []
 
     def move(*_: object) -> None:
         if not Path("moved").exists():
@@ -149,9 +151,9 @@ def test_a_reply_to_a_journal_that_was_moved_is_named_as_lost(here: Path) -> Non
         create_debate(opened_event(cast=STAND_INS), FILES) as session,
         pytest.raises(PermanentFailure, match="moved or replaced"),
     ):
-        session.journal.notify = told.append
+        session.journal.notify = notices.append
         asyncio.run(drive(session, seat_providers(session), RunOptions(on_text=move)))
-    assert len(told) == 1 and told[0].startswith("Lost: 1.opening.a: its reply")
+    assert len(notices) == 1 and notices[0].startswith("Lost: 1.opening.a: its reply")
     assert Path(J).read_bytes() == Path("moved").read_bytes()
     with continue_debate(J, ignore) as session:
         asyncio.run(drive(session, seat_providers(session)))

@@ -71,7 +71,7 @@ def test_without_libyaml() -> None:
     assert ran.stdout.splitlines()[0] == "{'a': [1, 'no']}" and "anchors" in ran.stdout, ran.stderr
 
 
-def test_a_character_that_is_refused_is_told_with_its_line() -> None:
+def test_a_character_that_is_refused_is_reported_with_its_line() -> None:
     """Lines are counted in characters, whatever is above."""
     with pytest.raises(InvalidYaml) as refused:
         load("ä: ü\nb: ö\nc: \x07\n")

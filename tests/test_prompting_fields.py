@@ -203,7 +203,7 @@ def test_fields_that_depend_on_others() -> None:
 
 
 def test_scores() -> None:
-    """The scores of a side are one line of numbers, each on its own scale; what is wrong is told by criterion."""
+    """The scores of a side are one line of numbers, each on its own scale; what is wrong is reported by criterion."""
     shape: Shape = {"scores": Field(kind="scores")}
     first, second = fields.form_questions(shape, CONTEXT, {})
 

@@ -93,7 +93,7 @@ def test_the_names_are_neutral() -> None:
     assert [name for name in ("claude", "gpt", "gemini", "anthropic", "openai", "llama") if name in words] == []
 
 
-def told(text: str, **others: str) -> list[str]:
+def complaints(text: str, **others: str) -> list[str]:
     """Complaints about a template, without the name of its file."""
     own = {"formats/x/one.j2": text} | {f"formats/x/{name}.j2": said for name, said in others.items()}
     found = find_problems(Sandbox(own), own, {"topic", "other", "feedback"})
@@ -160,13 +160,13 @@ def test_an_error_has_its_place(text: str, where: str, what: str) -> None:
 )
 def test_names_that_a_brief_provides_or_a_template_sets(text: str) -> None:
     """What a brief has, and what a template or the one that includes it sets, may be used."""
-    assert told(text, **({"two": "{{ mine }}{{ other }}"} if "two" in text else {})) == []
+    assert complaints(text, **({"two": "{{ mine }}{{ other }}"} if "two" in text else {})) == []
 
 
 def test_names_that_no_brief_provides() -> None:
-    """Each is told once, at its first line, with the nearest or with all there are; also in a branch that is not
+    """Each is reported once, at its first line, with the nearest or with all there are; also in a branch that is not
     taken."""
-    one, two = told("{{ topic }}\n{% if false %}{{ othr }}{% endif %}\n{{ zzz }}\n{{ othr }}", two="{{ topic }}")
+    one, two = complaints("{{ topic }}\n{% if false %}{{ othr }}{% endif %}\n{{ zzz }}\n{{ othr }}", two="{{ topic }}")
     assert one == "one.j2:2: no brief provides the name 'othr'. Did you mean 'other'?"
     assert two == "one.j2:3: no brief provides the name 'zzz'. Try: one of feedback, other, topic."
 
@@ -184,8 +184,8 @@ def test_names_that_no_brief_provides() -> None:
     ]
 )
 def test_what_is_no_template(text: str, line: int, what: str) -> None:
-    """Broken syntax and unknown filters are told by their line."""
-    (one,) = told(text)
+    """Broken syntax and unknown filters are reported by their line."""
+    (one,) = complaints(text)
     assert one.startswith(f"one.j2:{line}: ")
     assert what in one
 

@@ -256,21 +256,24 @@ def test_no_redirect_is_followed(server: Server) -> None:
 SPEC = "anthropic:claude-opus-5-5"
 
 
-def told_event(kind: str, **fields: Any) -> dict[str, Any]:
+def stream_event(kind: str, **fields: Any) -> dict[str, Any]:
     return {"type": kind, **fields}
 
 
 def begun(**usage: Any) -> dict[str, Any]:
-    return told_event("message_start", message={"model": "m-1", "usage": {"input_tokens": 10} | usage})
+    return stream_event("message_start", message={"model": "m-1", "usage": {"input_tokens": 10} | usage})
 
 
 def said(text: str, index: int = 0) -> dict[str, Any]:
-    return told_event("content_block_delta", index=index, delta=told_event("text_delta", text=text))
+    return stream_event("content_block_delta", index=index, delta=stream_event("text_delta", text=text))
 
 
 def ended(stop: Any = "end_turn", why: str | None = None, **usage: Any) -> list[dict[str, Any]]:
     delta = {"stop_reason": stop, "stop_details": {"explanation": why}}
-    return [told_event("message_delta", delta=delta, usage={"output_tokens": 5} | usage), told_event("message_stop")]
+    return [
+        stream_event("message_delta", delta=delta, usage={"output_tokens": 5} | usage),
+        stream_event("message_stop"),
+    ]
 
 
 def heard(*events: Any, before: Answer | None = None) -> Answer:

@@ -146,10 +146,10 @@ def test_secrets_stay_secret(program: Callable[[str], str], monkeypatch: pytest.
     )
     with pytest.raises(TransientError, match="bad") as failure:
         ask(program(script))
-    told = str(failure.value)
+    message = str(failure.value)
 
-    assert [one for one in ("sk-very", "MIIE", "t7t") if one in told] == []
-    assert told.count("[key]") >= 3
+    assert [one for one in ("sk-very", "MIIE", "t7t") if one in message] == []
+    assert message.count("[key]") >= 3
 
 
 FORKS = """
@@ -246,7 +246,7 @@ def test_nothing_outlives_us(program: Callable[[str], str], tmp_path: Path, igno
 
 
 def test_what_can_not_be_run(tmp_path: Path) -> None:
-    """A program that is missing, or can't be run, is told before a debate is opened, and again if it goes later."""
+    """A program that is missing, or can't be run, is reported before a debate is opened, and again if it goes later."""
     plain = tmp_path / "plain"
     plain.write_text("x", encoding="utf-8")
     wrong = ["command:", "command: ", "command:'", "command:\0", "command:no-such-program -x", f"command:{plain}"]

@@ -141,5 +141,5 @@ def test_a_password_in_an_address_is_not_shown(debate: Run, server: str, monkeyp
         monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
         monkeypatch.setenv("OPENAI_BASE_URL", address.replace("127.0.0.1", "example.org"))
         ran = debate("models")
-        told = [one for spec in ("anthropic:m", "openai:m", "ollama:m") for one in cast_problems({"a": (spec,)})]
-        assert "hunter" not in f"{ran.out}{ran.err}{told}"
+        problems = [one for spec in ("anthropic:m", "openai:m", "ollama:m") for one in cast_problems({"a": (spec,)})]
+        assert "hunter" not in f"{ran.out}{ran.err}{problems}"

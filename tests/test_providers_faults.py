@@ -191,7 +191,7 @@ def test_streams_have_limits(pieces: list[bytes], problem: str, monkeypatch: pyt
         events_of(*pieces)
 
 
-def test_a_key_that_a_limit_cuts_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_a_limit_cuts_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of a server that is cut in the middle of a key loses what there is of it."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789-abcdefghijk")
     said = call_errors.quote(" " * (LIMITS.max_error_bytes - 15) + "sk-0123456789-abcdefghijk tail")
@@ -199,7 +199,7 @@ def test_a_key_that_a_limit_cuts_is_not_told(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("end", [False, True])
-def test_a_key_that_breaks_off_is_not_told(end: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_breaks_off_is_not_reported(end: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server or a program may stop within a key, however little it has said."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789-abcdefghijk")
     assert call_errors.quote("bad sk-0123456789-abcdefghi", end=end) == "“bad [key]”"

@@ -54,7 +54,7 @@ def ask(spec: str = SPEC, *asked: Brief, retry_for: float = 20.0, on_text: Calla
 
 
 def test_a_reply(llmock: LLMock) -> None:
-    """A reply is told verbatim as it comes, with the model, the counts, and how it ended; its price is unknown."""
+    """A reply is reported verbatim as it comes, with the model, the counts, and how it ended; its price is unknown."""
     llmock.reply("Tabs, **always**.\n\nEnd.")
     heard: list[str] = []
     (reply,) = ask(on_text=heard.append)
@@ -196,7 +196,7 @@ def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no library, that is told before a debate is opened."""
+    """Where there is no library, that is reported before a debate is opened."""
     assert cast_problems({"a": (SPEC,)}) == []
     assert len(cast_problems({"a": ("openai:", "openai:x@http://u@h/v1")})) == 2
 

@@ -43,7 +43,7 @@ def test_forms_of_other_sites_start_nothing(visitor: PublicVisitor) -> None:
     assert nothing_written()
 
 
-def test_a_damaged_journal_is_not_told_to_visitors(visitor: PublicVisitor) -> None:
+def test_a_damaged_journal_is_not_reported_to_visitors(visitor: PublicVisitor) -> None:
     """The page of a debate whose file was spoilt says no more than that; the owner's log says what is wrong."""
     path = visitor.started()
     visitor.until(path, "Complete")

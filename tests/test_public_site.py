@@ -284,9 +284,9 @@ def test_the_queue_says_how_long(here: Path) -> None:
 )
 def test_every_failure_says_what_to_do(error: Exception, words: str) -> None:
     """A visitor learns whether to wait, to try again or to change something, and nothing that the error names."""
-    told = " ".join(public_reasons(error))
+    reasons = " ".join(public_reasons(error))
 
-    assert words in told and "secret" not in told
+    assert words in reasons and "secret" not in reasons
 
 
 @pytest.mark.slow
@@ -313,7 +313,7 @@ def test_foreign_journals_are_not_gone_on_with(here: Path) -> None:
         assert any("does more than the offers" in line for line in visitor.log)
 
 
-def test_failures_are_told_without_what_is_the_owners(here: Path) -> None:
+def test_failures_are_reported_without_what_is_the_owners(here: Path) -> None:
     """A visitor reads what happened and what to try; the owner's log has the error, the page nothing of it."""
     program = here / "speaker"
     program.write_text('#!/bin/sh\nrm "$0"\necho A reason is given.\n', encoding="utf-8")
@@ -443,7 +443,7 @@ def test_a_page_can_be_sent_to_others(visitor: PublicVisitor) -> None:
     # Beside a link, nothing passes for the result of a debate that was only rehearsed.
     assert '<meta property="og:description" content="A rehearsal: no model spoke.">' in page
     assert "A rehearsal: no model spoke." in visitor.text("/") and "Winner" not in visitor.text("/")
-    # Whether it was one is told by who spoke, and not by the name of its file.
+    # Whether it was one is decided by who spoke, and not by the name of its file.
     write_journal(Path("held.public.rehearsed.journal.jsonl"), play_events(rounds=1))
     assert "A rehearsal" not in visitor.text("/d/held") and "Winner" in visitor.text("/d/held")
 

@@ -206,7 +206,7 @@ BEFORE = [
     "non\u1806", "non\u2043", "non\u30fb", "non\u2044", "non\u2027", "non\u05be", "non/", "non+", "[non]", "(non)(",
     "\u201cnon\u201d",
 ]  # fmt: skip
-WINNER_BEHIND = [
+AFTER = [
     "\u201bt", "\u201dt", "\u2035t", "\u055at", " ' t", " 't", "' t", "\u00b4t", "`t", '"t', "(\u2019t)", "\u00b7t",
     "-\nt", "- t", "\u2013t", ")t", "!t", ".t", "\u2026t", " n't",
     "?", "? So", " ?", "\u00a0?", "\u202f? So", " \u00bb ?", "\u201d ?", " !?", "[?]", "(?)", " \u061f", "\uff1f",
@@ -215,7 +215,7 @@ HONEST_BEFORE = [
     "", "So. ", "so, ", "(", "so (", "\u201c", "he said: \u201c", "so\u2014", "so \u2013 ", "so -- ", "so--", "\u2014 ",
     "- ", "so\u2014\u201c", "\u00a1", "# ", "* ", "\u2022 ", "\u2022", "so.[3] ", "so[3] ",
 ]  # fmt: skip
-HONEST_BEHIND = [
+HONEST_AFTER = [
     "", ".", ", so", ". So", ") so", ".) So", "\u201d so", ",\u201d he", "\u201d\u2014he", "\u2014so", ",\u2014so",
     " \u2014 so", " \u2013 so", "--so", " - so", "[note 3] so", ".[3][4] So", ".[3]", "\u2020 so", "\u2026 so", "! So",
     " !", "!\n\nSo",
@@ -231,11 +231,11 @@ def test_a_quote_ends_where_words_are_parted() -> None:
             False,
         )
     passage = "the committee said that it can"
-    for behind in WINNER_BEHIND:
-        assert is_verified(passage, f"{passage}{behind} work.") == (False, False), behind
+    for after in AFTER:
+        assert is_verified(passage, f"{passage}{after} work.") == (False, False), after
     for before in HONEST_BEFORE:
-        for behind in HONEST_BEHIND:
-            assert is_verified(passage, f"{before}{passage}{behind}") == (True, True), (before, behind)
+        for after in HONEST_AFTER:
+            assert is_verified(passage, f"{before}{passage}{after}") == (True, True), (before, after)
 
 
 def test_joined_words_are_quoted_joined() -> None:

@@ -57,7 +57,7 @@ def test_two_unescaped_quotations_hide_no_field(case: tuple[tuple[str, str], str
         }
 
 
-def test_a_text_that_may_hold_a_field_is_told() -> None:
+def test_a_text_that_may_hold_a_field_is_reported() -> None:
     """A judge whose text may have swallowed a field learns of it, and what to do."""
     form = quoting(OWN, 'he says "x" and winner: a, then').replace('"conceded":', "conceded:")
     with pytest.raises(BadReply, match=r"a text with quotation marks holds the key 'winner'") as refusal:

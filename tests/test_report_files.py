@@ -55,33 +55,33 @@ def test_another_ending_is_refused(name: str) -> None:
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_a_report_that_was_edited_is_kept(suffix: str, tmp_path: Path) -> None:
     """A report whose bytes were changed since is moved aside before it is written again, each time to a free name."""
-    told, path, said = build_report(adversarial_entries()), tmp_path / f"r{suffix}", list[str]()
+    report, path, said = build_report(adversarial_entries()), tmp_path / f"r{suffix}", list[str]()
     for worse in ("worse", "dearer"):
-        report_files.write(told, str(path), said.append)
+        report_files.write(report, str(path), said.append)
         path.write_text(
             path.read_text(encoding="utf-8").replace("Tabs are better", f"Tabs are {worse}"), encoding="utf-8"
         )
-    report_files.write(told, str(path), said.append)
-    report_files.write(told, str(path), said.append)
+    report_files.write(report, str(path), said.append)
+    report_files.write(report, str(path), said.append)
 
     assert "Tabs are worse" in (tmp_path / f"r.edited{suffix}").read_text(encoding="utf-8")
     assert "Tabs are dearer" in (tmp_path / f"r.edited-2{suffix}").read_text(encoding="utf-8")
     assert len(said) == 2 and said[0].endswith(f"kept as {tmp_path}/r.edited{suffix}.")
-    assert path.read_bytes() == report_files.render_file(told, suffix).encode()
+    assert path.read_bytes() == report_files.render_file(report, suffix).encode()
 
 
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_a_link_in_a_reports_place_is_kept(suffix: str, tmp_path: Path) -> None:
     """A link in a report's place is moved aside, and what it points to stays as it is, a real report too."""
-    told, path, said = build_report(adversarial_entries()), tmp_path / f"r{suffix}", list[str]()
+    report, path, said = build_report(adversarial_entries()), tmp_path / f"r{suffix}", list[str]()
     other = report_files.render_file(build_report(adversarial_entries(rounds=1)), suffix).encode()
     (tmp_path / "archive").write_bytes(other)
     path.symlink_to("archive")
-    report_files.write(told, str(path), said.append)
+    report_files.write(report, str(path), said.append)
 
     assert (tmp_path / "archive").read_bytes() == other
     assert (tmp_path / f"r.edited{suffix}").readlink() == Path("archive")
-    assert not path.is_symlink() and path.read_bytes() == report_files.render_file(told, suffix).encode()
+    assert not path.is_symlink() and path.read_bytes() == report_files.render_file(report, suffix).encode()
     assert len(said) == 1
 
 
@@ -154,7 +154,7 @@ def test_a_report_is_written_and_rendered_in_the_toy_file_type(finished: Run) ->
         assert ".md, .html, .json or .txt" in " ".join(finished(verb, "--help").out.split())
 
 
-def test_a_file_type_that_gives_no_text_is_told(finished: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_type_that_gives_no_text_is_reported(finished: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes would be written as their Python text, with no checksum; nothing is."""
     monkeypatch.setattr(toy_report_file, "render", lambda report: b"PK")
     with pytest.raises(TypeError, match=r"toy_report_file\.render must return text, not bytes"):

@@ -55,13 +55,13 @@ def test_an_intervention_is_announced_before_its_turn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"), [(DECLINE, "Researcher B declined to argue"), (CONCEDE, "Researcher B conceded the debate")]
+    ("line", "announced"), [(DECLINE, "Researcher B declined to argue"), (CONCEDE, "Researcher B conceded the debate")]
 )
-def test_refusals_and_concessions_are_announced(line: str, told: str) -> None:
+def test_refusals_and_concessions_are_announced(line: str, announced: str) -> None:
     """A refusal and a concession are announced with their turn."""
     made = said(play_events(script_of(_1_challenge_b=line)))
 
-    assert [one for one in made if one.startswith(told)] == [f"{told} (1.challenge.b)."]
+    assert [one for one in made if one.startswith(announced)] == [f"{announced} (1.challenge.b)."]
     assert ("--- ROUND 2 OF 3 ---" in made) == (line == DECLINE)
 
 

@@ -1,4 +1,5 @@
-"""What was cited and looked up, pages that a search found, and what judges share with those they judge, are told."""
+"""What was cited and looked up, pages that a search found, and what judges share with those they judge, are
+reported."""
 
 from __future__ import annotations
 
@@ -150,8 +151,8 @@ def links(text: str) -> list[str]:
     return [str(token.attrs["href"]) for token in tokens if token.type == "link_open"]
 
 
-def test_what_is_cited_is_told() -> None:
-    """Cited pages are linked with their titles and hosts; of the others only the number is told."""
+def test_what_is_cited_is_reported() -> None:
+    """Cited pages are linked with their titles and hosts; of the others only the number is reported."""
     assert cited_pages([page(1), page(2, quote=""), page(3), page(3), page(4, quote="")]) == (
         "Pages cited from a search: [Page 1](https://example.org/1) (example.org), "
         "[Page 3](https://example.org/3) (example.org); 2 more were found."
@@ -226,7 +227,7 @@ def test_the_same_vendor() -> None:
 
 
 def test_a_program_shows_no_arguments() -> None:
-    """The same program is called a program, and its arguments, which may hold anything, are not told."""
+    """The same program is called a program, and its arguments, which may hold anything, are not reported."""
     one = "command:/opt/bin/ask --key secret"
 
     assert warned(one, GPT, one) == ("Judge is the same program as Researcher A: command:ask.",)

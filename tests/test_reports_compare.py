@@ -25,15 +25,15 @@ from debate_orchestrator.reports.provenance import earlier_debate_report
 SWAPPED = ("Indent with spaces.", "Indent with tabs.")
 
 
-def told(digest: str, events: list[Event]) -> ReportModel:
-    """The story of a journal with that digest."""
+def report_of(digest: str, events: list[Event]) -> ReportModel:
+    """The report model of a journal with that digest."""
     *most, last = debates.entries(events)
     return build_report([*most, last._replace(hash=digest)])
 
 
 def debated(digest: str, say: puppets.Say | None = None, **setup: Any) -> ReportModel:
     """An adversarial debate of two rounds, unless it is said otherwise."""
-    return told(digest, debates.play_events(say, **{"rounds": 2, **setup}))
+    return report_of(digest, debates.play_events(say, **{"rounds": 2, **setup}))
 
 
 def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
@@ -50,16 +50,16 @@ def again(digest: str, source: str, root: str = "", **how: Any) -> ReportModel:
 
 
 def kind(digest: str, name: str, **how: Any) -> ReportModel:
-    return told(digest, scripted_debates.events(name, topic="Tabs are better than spaces.", **how))
+    return report_of(digest, scripted_debates.events(name, topic="Tabs are better than spaces.", **how))
 
 
-def compared(*stories: ReportModel) -> Comparison:
-    return compare([(f"{n}.journal.jsonl", one) for n, one in enumerate(stories, start=1)])
+def compared(*reports: ReportModel) -> Comparison:
+    return compare([(f"{n}.journal.jsonl", one) for n, one in enumerate(reports, start=1)])
 
 
-def runs(*stories: ReportModel) -> list[ComparedDebate]:
+def runs(*reports: ReportModel) -> list[ComparedDebate]:
     return [
-        ComparedDebate(n, f"{n}.jsonl", one, is_mirrored(stories[0], one)) for n, one in enumerate(stories, start=1)
+        ComparedDebate(n, f"{n}.jsonl", one, is_mirrored(reports[0], one)) for n, one in enumerate(reports, start=1)
     ]
 
 
@@ -94,7 +94,7 @@ def test_runs_stand_side_by_side() -> None:
     assert "- The verdict differs: A in run 1; B in run 2." in section(text, "Where They Differ")
 
 
-def test_judgings_that_flip_are_told() -> None:
+def test_judgings_that_flip_are_reported() -> None:
     """Where a debate was judged again and another side won, that is said of the verdict and of each round."""
     made = compared(debated("1"), again("2", "1", say=for_b), again("3", "1"))
 
@@ -127,8 +127,8 @@ def test_each_vote_is_that_of_the_model_that_cast_it() -> None:
     seats = {"a": ("ann",), "b": ("bob",), "judge": ("jo",)}
     *first, final, record = debates.play_events(rounds=2, cast=seats)
     changed = [by("amy", event) if getattr(event, "turn_id", "") == "2.rebuttal.a" else event for event in first]
-    given_away = told("1", [*changed, by("zed", final), by("zed", record)])
-    stood_in = told("2", [*first, by("rehearse:x:m", final), record])
+    given_away = report_of("1", [*changed, by("zed", final), by("zed", record)])
+    stood_in = report_of("2", [*first, by("rehearse:x:m", final), record])
     text = markdown.render_comparison(compared(given_away, stood_in))
 
     assert "Researcher A: ann, then amy, Researcher B: bob | jo, then zed |" in section(text, "Runs")
@@ -162,7 +162,7 @@ def test_what_hangs_together_is_said() -> None:
 
 @pytest.mark.parametrize("speech", ["Nothing of that kind was ever said in the first run.", DECLINE])
 def test_a_journal_that_names_a_debate_with_other_speeches(speech: str) -> None:
-    """A journal states what it judges: that is told only if its speeches are those of the run that it names."""
+    """A journal states what it judges: that is reported only if its speeches are those of the run that it names."""
     other = again("2", "1", say=script_of(_1_opening_a=speech))
     made = compared(debated("1"), other)
 
@@ -171,7 +171,7 @@ def test_a_journal_that_names_a_debate_with_other_speeches(speech: str) -> None:
 
 
 def test_what_differs_is_said_at_the_top() -> None:
-    """Topics, formats, strictness and positions that differ are the first thing that is told."""
+    """Topics, formats, strictness and positions that differ are the first thing that is reported."""
     made = compared(
         debated("1"),
         debated("2", topic="Vim or Emacs?"),

@@ -31,8 +31,8 @@ def points(a: float, b: float) -> dict[str, object]:
     return {"scores": {"a": dict.fromkeys(CRITERIA, a), "b": dict.fromkeys(CRITERIA, b)}}
 
 
-def answer(story: ReportModel) -> str:
-    return "".join(run.text for run in first_screen(story).answer)
+def answer(model: ReportModel) -> str:
+    return "".join(run.text for run in first_screen(model).answer)
 
 
 def earlier(name: str) -> ReportModel:
@@ -72,9 +72,9 @@ def earlier(name: str) -> ReportModel:
         (adversarial(rounds=2, until="1.rebuttal.a"), "Not decided yet."),
     ]
 )
-def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
+def test_the_answer_is_about_the_world(model: ReportModel, said: str) -> None:
     """The position that won is the answer. Where A argues for the motion as it stands it is yes or no."""
-    assert answer(story) == (said or f"“{story.positions['a']}”")
+    assert answer(model) == (said or f"“{model.positions['a']}”")
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ def test_a_strip_ends_with_what_it_measures() -> None:
 
 def test_every_judge_of_a_panel_gives_its_reason() -> None:
     """Each judge's own words are there whole, with the ballot that they are from."""
-    story = earlier("rewrite-in-rust")
-    given = first_screen(story).reasons
+    model = earlier("rewrite-in-rust")
+    given = first_screen(model).reasons
 
     assert [(one.title, one.turn) for one in given] == [(f"Judge {n}", f"final.verdict.judge-{n}") for n in (1, 2, 3)]
-    assert given[0].text == (story.final_ballots[0].fields or {})["decided"]["b"]
+    assert given[0].text == (model.final_ballots[0].fields or {})["decided"]["b"]
 
 
 def test_open_claims_come_by_id_the_most_disputed_first() -> None:
@@ -159,7 +159,7 @@ def test_what_was_not_checked() -> None:
 
 
 @pytest.mark.parametrize("format", ["panel", "question", "claim"])
-def test_a_debate_can_be_told_wherever_it_stopped(format: str) -> None:
+def test_a_debate_can_be_reported_wherever_it_stopped(format: str) -> None:
     """Between a judge's two ballots of a mirrored vote, as anywhere else, there is a report and a page."""
     happened = entries(events(format, panel=2, mirror=True, blind=True))
     for end in range(1, len(happened) + 1):

@@ -52,26 +52,26 @@ def must_be_whole(page: str) -> page_reading.Page:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_has_its_page(name: str) -> None:
-    """Every shipped format is told, whole and paused at the first turn, on a page that holds together."""
-    story = of(name)
-    page = must_be_whole(render(story))
+    """Every shipped format is reported, whole and paused at the first turn, on a page that holds together."""
+    model = of(name)
+    page = must_be_whole(render(model))
 
-    assert [turn.id for turn in story.turns if f"t-{turn.id}" not in page.ids] == []
+    assert [turn.id for turn in model.turns if f"t-{turn.id}" not in page.ids] == []
     must_be_whole(render(of(name, until="1.argument.a")))
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_word_of_the_markdown_report_is_there(name: str) -> None:
     """Speeches, tags of turns, positions and how it was made are on the page."""
-    story = of(name)
-    text = " ".join(page_reading.read(render(story)).text.split())
+    model = of(name)
+    text = " ".join(page_reading.read(render(model)).text.split())
 
-    for one in (story.topic, *story.positions.values(), *story.provenance):
+    for one in (model.topic, *model.positions.values(), *model.provenance):
         assert one == "Complete." or one in text
     assert (
-        story.transcript_only or page_reading.read(render(story)).text.count(story.topic) <= 3
+        model.transcript_only or page_reading.read(render(model)).text.count(model.topic) <= 3
     )  # motion, title and appendix
-    for turn in story.turns:
+    for turn in model.turns:
         assert turn.kind == "record" or turn.id in text
         assert turn.text is None or turn.text.split("\n")[0] in text
 
@@ -124,7 +124,7 @@ def test_claims_and_turns_are_linked_both_ways() -> None:
     assert 'href="#C1"' not in article(page, "2.rebuttal.a")
 
 
-def test_what_happened_is_told_where_it_happened() -> None:
+def test_what_happened_is_reported_where_it_happened() -> None:
     """A refusal, a concession, an intervention and questions from the floor are at their turns."""
     converged = ballot(7, 6, rounds=2) | {"convergence": {"detected": True, "criteria": ["same claim"], "side": "b"}}
     refused = render(adversarial(script_of(_1_opening_a=DECLINE), rounds=1))
@@ -184,8 +184,8 @@ def test_a_note_is_shown_as_it_is(name: str) -> None:
     assert "e.example/x<" not in page and 'href="https://e.example' not in page
 
 
-def test_the_ledger_and_the_appendix() -> None:
-    """What was cited is told with what was found; the appendix has the cast, the prompts and the journal's hash."""
+def test_the_evidence_and_the_appendix() -> None:
+    """What was cited is reported with what was found; the appendix has the cast, the prompts and the journal's hash."""
     rows = checks(check("1.argument.a"), check("1.argument.b", "not found"))
     page = must_be_whole(render(report_model("claim", {"1.check.clerk": rows}, cast=FETCHED)))
 

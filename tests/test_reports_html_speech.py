@@ -200,9 +200,11 @@ def test_no_speech_leaves_its_place(text: str) -> None:
     must_be_harmless(text)
 
 
-def line(story: ReportModel, turn_id: str) -> str:
+def line(report: ReportModel, turn_id: str) -> str:
     """A turn of a debate in a line, the program's words first."""
-    return " ".join(filter(None, gist(next(turn for turn in story.turns if turn.id == turn_id), story.judging.scales)))
+    return " ".join(
+        filter(None, gist(next(turn for turn in report.turns if turn.id == turn_id), report.judging.scales))
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from conftest import Run
 from debates import hostile_script, report_model, script_of
 from jsonschema import Draft202012Validator
 from scripted_debates import FETCHED, check, checks, evidence
-from scripted_debates import report_model as any_told
+from scripted_debates import report_model as any_report_model
 from shapes import SHAPES, again
 
 from debate_orchestrator.reports import report_files
@@ -100,11 +100,11 @@ def test_numbers_are_not_rounded_and_the_undecided_is_null() -> None:
     assert [(one["completed"], one["winner"]) for one in paused["rounds"]] == [(True, "a"), (False, None)]
 
 
-def test_evidence_recorded_debates_and_reviewers_are_told() -> None:
+def test_evidence_recorded_debates_and_reviewers_are_reported() -> None:
     """A page that was kept has its hash; a second judging names the first; ballots that don't count say why."""
     row = check("1.argument.a", archived="so.html", digest="1" * 64)
     script = {"1.argument.a": evidence(), "1.check.clerk": checks(row)}
-    cited = read(any_told("claim", script, cast=FETCHED))["evidence"]["citations"][0]
+    cited = read(any_report_model("claim", script, cast=FETCHED))["evidence"]["citations"][0]
     recorded = read(again())["recorded"]
     debate = reviewers.adversarial_entries(rounds=1)
     form = reviewers.review_form(debate)
@@ -117,11 +117,11 @@ def test_evidence_recorded_debates_and_reviewers_are_told() -> None:
     assert read(SHAPES["rehearsed"]())["run"]["kind"] == "rehearsed"
 
 
-def test_the_setup_is_told_without_what_is_private() -> None:
+def test_the_setup_is_reported_without_what_is_private() -> None:
     """Settings, prompts and the names of files are there; a program's arguments and the files' text are not."""
     cast = {"a": ("command:/opt/bin/speak --key secret",), "b": ("host",), "judge": ("host",)}
     run = read(report_model(rounds=1, cast=cast, feedback=False))["run"]
-    material = read(any_told("question", material="A secret passage."))["run"]
+    material = read(any_report_model("question", material="A secret passage."))["run"]
 
     assert run["cast"]["a"] == ["command:speak"] and run["settings"]["Feedback to the debaters"] == "off"
     assert all(len(digest) == 64 for digest in run["prompts"].values())

@@ -30,13 +30,13 @@ def headings(rounds: int) -> list[tuple[int, str]]:
     return made + [(2, title) for title in (*last, JUDGED)]
 
 
-def own_tables(story: ReportModel) -> list[list[list[str]]]:
+def own_tables(model: ReportModel) -> list[list[list[str]]]:
     """The tables that it has, those that are held in speeches among them; hostile cells are left out."""
-    rounds = story.rounds_asked
+    rounds = model.rounds_asked
     titles = ["Argument quality", "Use of evidence", *(["Directness of rebuttals"] if rounds > 1 else [])]
     ballot = [["Criterion", "Researcher A", "Researcher B"], *([title, "7", "6"] for title in titles)]
     transcript = []
-    for one in story.rounds:
+    for one in model.rounds:
         said = [reading.tables(markup.quote_speech(speech.text or "")) for speech in one.speeches]
         transcript += [*(table for held in said for table in held), ballot]
     summary = [["Round", "Researcher A Score", "Researcher B Score", "Winner"]]
@@ -53,8 +53,8 @@ def must_be_genuine(group: TextGroup, rounds: int = 2, strictness: str = "strict
     """A report of a debate in which all said what they were given has its own structure and no other."""
     next_text = group.cycle()
     setup = {"topic": next_text(), "positions": (next_text(), next_text()), "rounds": rounds, "strictness": strictness}
-    story = report_model(hostile_script(group, rounds=rounds, strict=strictness == "strict"), **setup)
-    made = markdown.render(story)
+    model = report_model(hostile_script(group, rounds=rounds, strict=strictness == "strict"), **setup)
+    made = markdown.render(model)
     found = reading.tables(made)
     for row in found[-2][1:]:
         row[1:2] = [""]
@@ -62,7 +62,7 @@ def must_be_genuine(group: TextGroup, rounds: int = 2, strictness: str = "strict
         row[1:3] = ["", ""]
 
     assert reading.headings(made) == headings(rounds)
-    assert found == own_tables(story)
+    assert found == own_tables(model)
     assert [one for one in reading.forged(made) if not one.startswith(("heading_open", "hr", "link to #"))] == []
     assert sum(token.type == "hr" and not token.level for token in reading.every(reading.parsed(made))) == 6
     assert set(reading.links_within(made)) == {

@@ -30,7 +30,7 @@ def test_the_summary_line() -> None:
 
 
 def test_convergence_after_an_intervention_has_its_sentence() -> None:
-    """Only convergence right after an intervention is told as persisting."""
+    """Only convergence right after an intervention is reported as persisting."""
     both = script_of(_1_verdict_judge=puppets.converging(), _2_verdict_judge=puppets.converging())
     apart = script_of(_1_verdict_judge=puppets.converging(), _3_verdict_judge=puppets.converging())
 
@@ -40,8 +40,8 @@ def test_convergence_after_an_intervention_has_its_sentence() -> None:
     assert [one.intervened for one in report_model(apart).rounds] == [True, False, True]
 
 
-def test_where_it_came_from_is_told() -> None:
-    """A story says who filled the seats, who spoke first, and whether feedback was heard."""
+def test_where_it_came_from_is_reported() -> None:
+    """The report model says who filled the seats, who spoke first, and whether feedback was heard."""
     cast = {"a": ("one",), "b": ("two",), "judge": ("three", "four")}
     one = report_model(cast=cast, feedback=False, rounds=2)
 
@@ -54,7 +54,7 @@ def test_where_it_came_from_is_told() -> None:
     )
 
 
-def test_what_was_noted_is_told_once() -> None:
+def test_what_was_noted_is_reported_once() -> None:
     """A degraded debate and changed prompts are disclosed, each once."""
     events = one_agent(play_events(rounds=1))
     events += [Noted(note="prompts changed", detail="shared/turn.md.j2"), Noted(note="one agent")]
@@ -71,7 +71,7 @@ ALL = {"a": (STAND_IN,), "b": ("rehearse",), "judge": (STAND_IN, STAND_IN)}
 
 
 def test_a_rehearsal_says_so_first() -> None:
-    """A rehearsal is told as one before anything else, in the report, in the closing line and as it runs."""
+    """A rehearsal is reported as one before anything else, in the report, in the closing line and as it runs."""
     events = play_events(rounds=1, cast=ALL)
     one = build_report(entries(events))
 
@@ -84,7 +84,7 @@ def test_a_rehearsal_says_so_first() -> None:
         "Rehearsal: stand-ins speak for Researcher A, Researcher B, Judge 1, Judge 2, and what they say means nothing.",
         "--- ROUND 1 OF 1 ---",
     ]
-    # It is told by who speaks, and not by the cast with which a debate was opened.
+    # It is decided by who speaks, and not by the cast with which a debate was opened.
     recast = [Reassigned(seat=seat, specs=("host",) * len(specs)) for seat, specs in ALL.items()]
     assert announcements(fold([events[0], *recast]))[0].text == "--- ROUND 1 OF 1 ---"
     assert announcements(fold([*events[:2], *recast]))[0].text.startswith(
@@ -115,7 +115,7 @@ def test_refusals_degrade() -> None:
     ]
 
 
-def test_a_change_of_cast_is_told() -> None:
+def test_a_change_of_cast_is_reported() -> None:
     """Who spoke for a seat is told from the replies, in order, wherever more than one did."""
     first, *rest = play_events(rounds=2, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
     own = [one for one in rest if isinstance(one, Spoke) and one.turn_id.endswith(".a")]
@@ -133,7 +133,7 @@ def test_a_change_of_cast_is_told() -> None:
     assert not any("Researcher B was" in one for one in said)
 
 
-def test_a_seat_is_told_by_its_last_turn() -> None:
+def test_a_seat_is_reported_by_its_last_turn() -> None:
     """A seat that is given away after its last turn keeps the name of the model that spoke, in every form."""
     events = play_events(rounds=1, cast={"a": ("one",), "b": ("two",), "judge": ("three",)}, until="1.verdict.judge")
     report = build_report(entries([*events, Reassigned(seat="a", specs=("four",))]))
@@ -170,7 +170,7 @@ def test_a_stand_in_that_took_no_turn_rehearsed_nothing() -> None:
     ]
 )
 def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) -> None:
-    """Who spoke before whom, and who was given the material, is told as the format has it."""
+    """Who spoke before whom, and who was given the material, is reported as the format has it."""
     assert said in scripted_debates.report_model(name, **how).provenance  # type: ignore[arg-type]
 
 
@@ -194,14 +194,14 @@ def _by(turn: str) -> str:
     return f"command:{turn.rpartition('.')[2]}"
 
 
-def costs_told(events: list[Event]) -> str:
+def costs_shown(events: list[Event]) -> str:
     """The report of a debate."""
     return markdown.render(build_report(entries(events)))
 
 
-def test_it_is_told() -> None:
+def test_it_is_reported() -> None:
     """A row for each seat and phase, their sum, and what the prices are."""
-    _, section = costs_told(paid()).split(f"\n\n{SECTION}\n")
+    _, section = costs_shown(paid()).split(f"\n\n{SECTION}\n")
 
     assert section.replace("\u2060", "") == (
         "\n| Seat | Phase | Calls | Input, fresh | Read from cache | Written to cache | Output | Cost |\n"
@@ -215,7 +215,7 @@ def test_it_is_told() -> None:
     )
 
 
-def test_the_unknown_is_told() -> None:
+def test_the_unknown_is_reported() -> None:
     """An unknown price is unknown in its row and in the sum, and a sentence says so; it is never $0."""
     made = cost_text(build_report(entries(paid(cost=None, usage=None))))
 

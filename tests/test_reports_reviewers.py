@@ -81,7 +81,7 @@ def test_swing_is_the_reviewers_own() -> None:
     assert section(text, "Final Verdict") == section(markdown.render(build_report(MADE)), "Final Verdict")
 
 
-def test_ballots_that_do_not_count_are_told() -> None:
+def test_ballots_that_do_not_count_are_reported() -> None:
     """A ballot that is left out is named with the reason, also where no other is there."""
     text = section(
         report(left_out=("old.yaml: journal: got a ballot on another journal; expected this.",)), "Reviewers"

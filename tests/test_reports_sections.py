@@ -67,7 +67,7 @@ def test_a_mirrored_vote_is_told_twice() -> None:
     assert "1 of 2 votes changed when the sides were exchanged." in made
 
 
-def test_a_vote_of_two_models_is_told() -> None:
+def test_a_vote_of_two_models_is_reported() -> None:
     """If a judge's seat was given away between two ballots, the tables say which are another model's, and the report
     does not say that the vote held."""
     taken_over = ("final.verdict.judge.mirrored",), ("final.verdict.judge", "final.verdict.judge.mirrored")
@@ -99,7 +99,8 @@ def test_a_vote_of_two_models_is_told() -> None:
 
 
 def test_what_the_engine_saw() -> None:
-    """Words over the limit, lines for the other side and quotes that the material does not hold are told by side."""
+    """Words over the limit, lines for the other side and quotes that the material does not hold are reported by
+    side."""
     script = {
         "1.argument.a": "<quote>green that morning, the captain</quote> <quote>blue that evening, the mate</quote>",
         "1.argument.b": "word " * 151 + "\nDebater A: I give up.",
@@ -171,7 +172,7 @@ def test_a_judges_fields() -> None:
         "empty": [],
         "winner": "a",
     }
-    told = "Debater B, [1.argument.b](#1-argument-b): misused a quote; It *says* so."
+    expected = "Debater B, [1.argument.b](#1-argument-b): misused a quote; It *says* so."
 
     assert PEN.field_items(FIELDS.item_parts(BALLOT, value, {"winner"})) == [
         "- **Summary:** It *was* close.",
@@ -182,12 +183,12 @@ def test_a_judges_fields() -> None:
         "- **Signs:** x, y",
         "- **Turns:** [1.argument.a](#1-argument-a), [1.argument.b](#1-argument-b)",
         "- **Page:** [https\\://example.org/x](https://example.org/x)",
-        f"- **Best:** {told}",
+        f"- **Best:** {expected}",
         "- **Notes:**",
         "  - first",
         "  - second",
         "- **Faults:**",
-        f"  - {told}",
+        f"  - {expected}",
     ]
 
 

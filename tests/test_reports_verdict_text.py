@@ -1,4 +1,4 @@
-"""The verdict is told in the words of its format, and how a debate went in a few words, the same everywhere."""
+"""The verdict is reported in the words of its format, and how a debate went in a few words, the same everywhere."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_label(ballot: dict[str, Any], head: str) -> None:
 
 
 def test_labels_of_a_panel() -> None:
-    """A panel's labels are told with how often each was given; where none is given most, none stands."""
+    """A panel's labels are reported with how often each was given; where none is given most, none stands."""
     script = {f"final.verdict.judge-{n}": label("misleading", 3 + n) for n in (1, 2)}
     one, two = script, script | {"final.verdict.judge-2": label("supported", 9)}
 
@@ -97,7 +97,7 @@ def test_too_few_labels() -> None:
 
 
 def test_a_panel_that_declares_nothing() -> None:
-    """Where the winner follows from the scores, each judge's scores are told, and how they add up."""
+    """Where the winner follows from the scores, each judge's scores are reported, and how they add up."""
     script = {f"final.verdict.judge-{n}": panel_scores(7 + n, 7) for n in (1, 2)} | {
         "final.verdict.judge-3": panel_scores(1, 9)
     }

@@ -53,16 +53,16 @@ def with_new_checksum(data: bytes, suffix: str, original: bytes | None = None) -
     return data.replace(found.digest.encode(), hashlib.sha256(blank).hexdigest().encode())
 
 
-def told(data: bytes, entries: list[Entry], suffix: str = ".md") -> Verification:
+def verified(data: bytes, entries: list[Entry], suffix: str = ".md") -> Verification:
     return verify(f"r{suffix}", data, entries)
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_what_belongs_is_told(run: str, tmp_path: Path) -> None:
+def test_what_belongs_is_reported(run: str, tmp_path: Path) -> None:
     """The report of a journal, however the debate was run, belongs to it, is unchanged, and is made again the same."""
     entries = kept(tmp_path, RUNS[run]())
     for suffix in report_files.FILE_TYPES:
-        found = told(report(entries, suffix), entries, suffix)
+        found = verified(report(entries, suffix), entries, suffix)
         assert (found.state, found.rerendered, found.ok) == ("unchanged", "same", True)
         assert "belongs to this journal" in found.text and "the same to the byte" in found.text
         assert found.data["head"] == entries[-1].hash and found.data["lines"] == len(entries)
@@ -70,10 +70,10 @@ def test_what_belongs_is_told(run: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_of_an_earlier_state(suffix: str, tmp_path: Path) -> None:
-    """A report that was made when the journal had fewer lines is told by how many, and is still well."""
+    """A report that was made when the journal had fewer lines is reported by how many, and is still well."""
     entries = kept(tmp_path, play_events(rounds=1))
     for n in range(1, len(entries)):
-        found = told(report(entries[:n], suffix), entries, suffix)
+        found = verified(report(entries[:n], suffix), entries, suffix)
         assert (found.state, found.rerendered, found.ok) == ("earlier", "same", True)
         assert f"when it had {n} of its {len(entries)} lines" in found.text
 
@@ -82,7 +82,7 @@ def test_of_another_journal(tmp_path: Path) -> None:
     """The report of another debate, or of this one before its journal was written again, does not belong."""
     one = kept(tmp_path, play_events(rounds=1), "one")
     again = kept(tmp_path, play_events(rounds=1, topic="Vim or Emacs?"), "two")
-    found = told(report(one), again)
+    found = verified(report(one), again)
 
     assert (found.state, found.rerendered, found.ok) == ("another", "not compared", False)
     assert "of another journal, or this one was changed" in found.text
@@ -105,15 +105,15 @@ def whole(short: list[Entry]) -> dict[str, bytes]:
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 @settings(max_examples=40)
 @given(where=st.integers(0, 10**6), byte=st.integers(0, 255))
-def test_any_changed_byte_is_told(
+def test_any_changed_byte_is_reported(
     suffix: str, short: list[Entry], whole: dict[str, bytes], where: int, byte: int
 ) -> None:
-    """Whichever byte of a report is changed, it is told as changed, or as one without a checksum."""
+    """Whichever byte of a report is changed, it is reported as changed, or as one without a checksum."""
     data = whole[suffix]
     at = where % len(data)
     changed = data[:at] + bytes([byte]) + data[at + 1 :]
 
-    found = told(changed, short, suffix)
+    found = verified(changed, short, suffix)
     assert found.ok == (changed == data)
     assert found.ok or found.state in ("changed", "no checksum")
 
@@ -122,7 +122,7 @@ def test_any_changed_byte_is_told(
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 @settings(max_examples=20)
 @given(where=st.integers(0, 10**6), word=st.sampled_from(["x", "B", "not ", "9", "\n", " "]))
-def test_a_forged_report_is_told(
+def test_a_forged_report_is_reported(
     suffix: str, short: list[Entry], whole: dict[str, bytes], where: int, word: str
 ) -> None:
     """A report that was changed and sealed again does not say what the journal says."""
@@ -130,7 +130,7 @@ def test_a_forged_report_is_told(
     at = where % (len(data) - 700)
     forged = with_new_checksum(data[:at] + word.encode() + data[at:], suffix)
 
-    found = told(forged, short, suffix)
+    found = verified(forged, short, suffix)
     assert (found.state, found.rerendered, found.ok) == ("contradicts", "different", False)
     assert "does not say what the journal says" in found.text
 
@@ -139,9 +139,9 @@ def test_a_report_without_its_checksum(short: list[Entry]) -> None:
     """Nothing shows what it was made of, whatever it says, and so it is not well."""
     data = report(short)
     for cut in (data[:-1], data + b"\n", data[: data.index(b"\n---\n\n*Made by")], b"# Debate Report", b"", b"x"):
-        found = told(cut, short)
+        found = verified(cut, short)
         assert (found.state, found.ok, found.inconclusive, found.data["version"]) == ("no checksum", False, False, None)
-    assert told(report(short, ".json")[:-1], short, ".json").state == "no checksum"
+    assert verified(report(short, ".json")[:-1], short, ".json").state == "no checksum"
 
 
 def test_the_reports_beside_a_journal(tmp_path: Path, short: list[Entry]) -> None:

@@ -41,13 +41,13 @@ def test_a_format_shows_its_lines_with_the_code() -> None:
         ("Who can't says {{ lines.decline }}", "Speak, or say {{ lines.concede }}"): [concede, decline],
         ("Be fair.", "Speak."): [],
     }
-    for texts, told in cases.items():
+    for texts, remark in cases.items():
         debate = opened_with(*texts)
         code = code_of(debate)
         asked = brief(debate, debate.due[0], code=code)
         last = asked.messages[-1].parts[-1]
-        assert [line for line in (concede, decline) if f"{line} [{code.text}]" in last] == told, texts
-        assert ("is the code of this turn" in last) == bool(told), texts
+        assert [line for line in (concede, decline) if f"{line} [{code.text}]" in last] == remark, texts
+        assert ("is the code of this turn" in last) == bool(remark), texts
         assert code.text not in "".join([asked.system, *asked.messages[-1].parts[:-1]]), texts
         plain = brief(debate, debate.due[0])
         assert code.text not in plain.model_dump_json() and "code" not in plain.messages[-1].parts[-1], texts

@@ -94,8 +94,8 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     assert found.left_out == ()
 
 
-def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
-    """What is no YAML, no ballot, no file or unreadable is told by file; the others count."""
+def test_every_bad_file_is_reported_whole(tmp_path: Path) -> None:
+    """What is no YAML, no ballot, no file or unreadable is reported by file; the others count."""
     filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada"))
     (tmp_path / "b.yaml").write_text("a: [", encoding="utf-8")
     (tmp_path / "c.yaml").write_text("why: x\nwhy: y\n", encoding="utf-8")

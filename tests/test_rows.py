@@ -105,10 +105,10 @@ def test_a_path_stays_whole(here: Path) -> None:
     folder.mkdir()
     path = folder / "r.md"
     path.write_text("", encoding="utf-8")
-    told = f"Written to {path}."
+    sentence = f"Written to {path}."
 
-    assert f"{path}." in wrap(told, 80, whole_paths=True).split("\n        ")
-    for other in (told.replace("r.md", "s.md"), f"  {told}", f"Written to {os.sep * 80}{here}."):
+    assert f"{path}." in wrap(sentence, 80, whole_paths=True).split("\n        ")
+    for other in (sentence.replace("r.md", "s.md"), f"  {sentence}", f"Written to {os.sep * 80}{here}."):
         assert all(len(row) < 80 for row in wrap(other, 80, whole_paths=True).split("\n")), other
 
 
@@ -154,7 +154,7 @@ def logged(text: str) -> None:
 
 @for_each([log_line, lambda text: log_error(ValueError(text)), logged])
 def test_no_line_of_a_log_is_anothers(say: Callable[[str], None]) -> None:
-    """What is told by servers and workers may quote anybody: only its first row begins in the first column."""
+    """What is reported by servers and workers may quote anybody: only its first row begins in the first column."""
     shell = Shell(80)
     with patch.object(sys, "stderr", shell):
         say(f"Taking debates of demo.{VERDICT} {'x' * 90}\n{VERDICT}")

@@ -78,7 +78,8 @@ def test_a_machine_that_is_always_late_does_not_wait_for_ever() -> None:
 
 
 def test_a_stop_is_no_silence() -> None:
-    """Nor does it count in the time that a reply may take in all, whose end is not told right after a stop either."""
+    """Nor does it count in the time that a reply may take in all, whose end is not reported right after a stop
+    either."""
 
     async def listen(clock: SilenceClock, *, stops: int) -> float:
         begun = leaped()
@@ -104,8 +105,8 @@ def test_a_stop_is_no_silence() -> None:
 
 
 def test_a_task_may_take_long_to_end_after_its_time() -> None:
-    """It is told once, also where the process is stopped meanwhile or the clock is asked; a limit below 0 is over at
-    once."""
+    """It is reported once, also where the process is stopped meanwhile or the clock is asked; a limit below 0 is over
+    at once."""
     errors = list[object]()
 
     async def end_slowly(seconds: float) -> float:

@@ -260,7 +260,7 @@ class TestAnswersGivenAgain:
                 )
 
     def test_what_stands(self) -> None:
-        """What stands is told for each question, and nothing if nothing was answered."""
+        """What stands is reported for each question, and nothing if nothing was answered."""
         setup_questions = made_questions()
         state = said(setup_questions, SetupState(), *OWN, *REST)
         standing = [setup_questions.current_answer(state, key) for key in answered(setup_questions, state)]

@@ -129,8 +129,8 @@ def test_a_signal_before_a_verb_begins(sign: signal.Signals) -> None:
 @pytest.mark.parametrize("first", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("second", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_second_signal_changes_nothing(first: signal.Signals, second: signal.Signals) -> None:
-    """One that follows at once, while the first is told and while Python ends: what is saved is told, and the exit code
-    is that of an interrupt."""
+    """One that follows at once, while the first is reported and while Python ends: what is saved is reported, and the
+    exit code is that of an interrupt."""
     command = [sys.executable, "-c", TWO_AT_A_VERB, str(int(first)), str(int(second))]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (ran.stdout, ran.stderr, ran.returncode) == ("", "debate: interrupted; all is saved.\n", 130)

@@ -83,14 +83,14 @@ def test_context_is_kept_whole(here: Path) -> None:
 
 
 def test_every_file_that_can_not_be_read_is_named(here: Path) -> None:
-    """Files that are missing, binary or folders are told all at once."""
+    """Files that are missing, binary or folders are reported all at once."""
     (here / "photo").write_bytes(b"\xff\xd8")
     (here / "folder").mkdir()
     (here / "good").write_text("x")
     with pytest.raises(BadSettings) as refused:
         start.make_opened(settled(context=["missing", "photo", "good", "folder"]))
-    told = zip(["missing", "photo", "folder"], refused.value.problems, strict=True)
-    assert [one.startswith("context: ") and name in one for name, one in told] == [True, True, True]
+    pairs = zip(["missing", "photo", "folder"], refused.value.problems, strict=True)
+    assert [one.startswith("context: ") and name in one for name, one in pairs] == [True, True, True]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ GOOD = SetupState(
     ]
 )
 def test_a_file_with_an_answer_that_can_not_be_taken(changes: dict[str, object]) -> None:
-    """It is told, with all others of the file. A null is not an answer, and what it confirmed is asked again."""
+    """It is reported, with all others of the file. A null is not an answer, and what it confirmed is asked again."""
     (name,) = changes
     with pytest.raises(BadSettings) as refused:
         QUESTIONS.with_checked_answers(GOOD.model_copy(update={"answers": GOOD.answers | changes | {"quorum": "x"}}))

@@ -226,7 +226,7 @@ def test_a_template_has_its_limits(what: str) -> None:
     assert rendering.render([NAME], {"y": "still here"}, FunctionContext(), {NAME: "{{ y }}"}) == "still here"
 
 
-def test_a_format_that_takes_too_long_is_told(debate: Run, here: Path) -> None:
+def test_a_format_that_takes_too_long_is_reported(debate: Run, here: Path) -> None:
     """`formats` says which template takes too long, and ends; the next one is rendered."""
     write_format(here / "mine", speech_md_j2=LOOPS)
     found = debate("formats", "./mine")
@@ -313,7 +313,7 @@ def test_an_interrupt_leaves_no_answer_behind() -> None:
 
 
 def test_a_process_that_does_not_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken installation is told as that, not as a template's fault."""
+    """A broken installation is reported as that, not as a template's fault."""
     code = "raise ImportError('no module named jinja2')"
     monkeypatch.setattr(confine, "command", lambda module: [sys.executable, "-c", code])
     rendering.end_workers()

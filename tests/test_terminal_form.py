@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from human_turns import Script, lines, run, standing, taken
+from human_turns import Script, lines, run, taken, typing_terminal
 from persons import BACK
 
 from debate_orchestrator.terminal import drafts
@@ -83,7 +83,7 @@ def test_a_short_ballot_at_a_terminal(here: Path) -> None:
     """The same, typed: wrong answers, a way back by a key, a choice by the arrows, and a change at the end."""
     down = "\x1b[B"
     keys = lines("11 6 8", "7 6 8", "9 9 9") + BACK + lines("5 5.5 4", "nobody", down + down, *SHORT[3:], "7", "a", "")
-    with standing(keys) as (terminal, screen):
+    with typing_terminal(keys) as (terminal, screen):
         at = taken("1.verdict.judge", terminal, here)
         ballot = json.loads(run(TurnForm(at).run()))
 
@@ -93,7 +93,7 @@ def test_a_short_ballot_at_a_terminal(here: Path) -> None:
     assert at.problems(json.dumps(ballot)) == []
 
 
-def test_a_wrong_answer_is_told_at_once(here: Path) -> None:
+def test_a_wrong_answer_is_reported_at_once(here: Path) -> None:
     """An answer that is invalid is reported under its question, which is asked again; a text is kept to be
     edited, numbers are not. Nothing that counts has a default."""
     _, script = filled(here, "eleven", "", SHORT[0], SHORT[1], "", *SHORT[2:], "")
@@ -122,7 +122,7 @@ def test_going_back(here: Path) -> None:
     )
     ballot, script = filled(here, *typed)
 
-    assert "This is the first question." in script.told
+    assert "This is the first question." in script.shown_lines
     assert script.asked[3].default == "7 6 8"
     assert ballot["feedback"]["a"] == "more of it, A"
     assert script.asked[9].initial_text == "more"

@@ -135,7 +135,7 @@ def test_notes_on_a_speech() -> None:
 
 
 def test_going_on() -> None:
-    """A debate that has begun before is not shown again: where it stands is told, and what follows is shown."""
+    """A debate that has begun before is not shown again: where it stands is reported, and what follows is shown."""
     shown = Shown(events=debates.play_events(until="2.challenge.a"))
     shown.ask("2.challenge.a")
     lines = shown.close()

@@ -99,14 +99,14 @@ def test_one_after_the_other(here: Path) -> None:
     assert script.asked[3].text == "Researcher B, take the keyboard."
 
 
-def test_what_was_read_is_not_told_again(here: Path) -> None:
-    """In a later turn of the same person only what is new is told in full."""
+def test_what_was_read_is_not_reported_again(here: Path) -> None:
+    """In a later turn of the same person only what is new is reported in full."""
     cast = PEOPLE | {"b": ("host",), "judge": ("host",)}
     one, script = person(here, "A.", "", "A again.", "")
     asked(one, due("1.challenge.a", cast=cast), "1.challenge.a")
-    before = len(script.told)
+    before = len(script.shown_lines)
     asked(one, due("1.rebuttal.a", cast=cast), "1.rebuttal.a")
-    later = "\n".join(script.told[before:])
+    later = "\n".join(script.shown_lines[before:])
 
     assert "documents that you have read before" in later
     assert "This is what b says in 1.challenge.b." in later and "This is what b says in 1.opening.b." not in later
@@ -253,7 +253,7 @@ def test_a_conversation_says_what_to_do() -> None:
 )
 def test_what_else_a_seat_is_told(turn: str, said: str) -> None:
     """Questions from the floor, material, notes on speeches and a judge's own ballots are in the whole text, and what
-    others may see is told at once."""
+    others may see is reported at once."""
     speeches = {"1.opening.b": "No.\n\nI DECLINE TO ARGUE THIS POSITION.", "1.opening.a": "Words upon words. " * 1000}
     notes = (ContextFile(name="notes.md", text="Tabs are one character wide."),)
     events = play_events(lambda asked: speeches.get(asked["turn"]), until=turn, cast=PEOPLE, rounds=2, context=notes)

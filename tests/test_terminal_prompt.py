@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from corpus import for_each
-from human_turns import EDIT, F2, F3, HAND_IN, run, standing
+from human_turns import EDIT, F2, F3, HAND_IN, run, typing_terminal
 from persons import BACK, BREAK, CTRL_C, CTRL_D, ENTER, ERASE, UP, Screen
 from prompt_toolkit.input import create_pipe_input
 
@@ -28,7 +28,7 @@ SPEECH = Question(multiline=True, private=True)
 
 
 def answered(question: Question, *keys: str, columns: int = 80) -> tuple[str, Screen]:
-    with standing(*keys, columns=columns) as (terminal, screen):
+    with typing_terminal(*keys, columns=columns) as (terminal, screen):
         return run(terminal.ask(question)), screen
 
 

@@ -112,7 +112,7 @@ def test_the_vote_before_stands_once_the_debate_was_read() -> None:
 
 
 def test_what_will_not_do_is_asked_again() -> None:
-    """Scores off the scale, too few of them, and choices that are none are told, by their criterion."""
+    """Scores off the scale, too few of them, and choices that are none are reported, by their criterion."""
     made = cast("no", "undecided", "here", "11 6", "7", "7 x", "", "7 6", "5 5", "both", "a", *WHOLE[6:])
 
     assert made.ended == "filed"
@@ -123,7 +123,7 @@ def test_what_will_not_do_is_asked_again() -> None:
     assert "An answer is needed here." in made.text
 
 
-def test_a_side_is_taken_by_its_name_and_a_winner_with_fewer_points_is_told() -> None:
+def test_a_side_is_taken_by_its_name_and_a_winner_with_fewer_points_is_reported() -> None:
     """The name that a choice shows is an answer too. Scores that favour the other side are remarked on before the
     ballot is handed in, and it is filed as it is."""
     made = cast(script=Script("no", "researcher b", "here", "7 6", "5 5", " Researcher B", *WHOLE[6:]))

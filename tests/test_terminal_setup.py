@@ -135,7 +135,7 @@ class TestMore:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        ("which", "answer", "told"),
+        ("which", "answer", "expected"),
         [
             ("rounds", "9", "diminishing returns; 4 or 5 is a good cap"),
             ("strictness", "harsh", "Choose one of: 1 lenient, 2 strict."),
@@ -143,12 +143,12 @@ class TestMore:
             ("topic", ERASE + "null", "An answer is needed here."),
         ],
     )
-    def test_bad_answers(self, here: Path, which: str, answer: str, told: str) -> None:
+    def test_bad_answers(self, here: Path, which: str, answer: str, expected: str) -> None:
         """A bad answer is told what was expected, changes nothing, and the question is put again."""
         Path("there.md").write_text("# Debate Report\n")
         held = run_setup(*SETUP, "more", which, answer)
 
-        assert told in held.text
+        assert expected in held.text
         assert settled(held) == GIVEN
 
     def test_the_format(self, here: Path) -> None:
@@ -159,23 +159,23 @@ class TestMore:
         listed = held.text.partition("Which format?")[2]
         assert re.search(r"\d adversarial ", listed) and not re.search(r"\d transcript ", listed)
 
-    @pytest.mark.parametrize(("rounds", "expected", "told"), [(["2"], 2, 0), (["8", "yes"], 1, 1), ([], 1, 0)])
-    def test_another_format(self, here: Path, rounds: list[str], expected: int, told: int) -> None:
-        """With another format every answer stays that it takes too; one that it does not take is told, and the
+    @pytest.mark.parametrize(("rounds", "expected", "notes"), [(["2"], 2, 0), (["8", "yes"], 1, 1), ([], 1, 0)])
+    def test_another_format(self, here: Path, rounds: list[str], expected: int, notes: int) -> None:
+        """With another format every answer stays that it takes too; one that it does not take is reported, and the
         default of a format is its own."""
         more = ("more", "rounds", *rounds) if rounds else ()
         keys = (*SETUP, *more, "more", "strictness", "lenient", "more", "format", "panel", "yes")
         held = run_setup(script=Script(*keys))
 
         assert held.ended == "confirmed" and held.state.answers["rounds"] == expected
-        assert held.text.count("rounds: '8'") == told
+        assert held.text.count("rounds: '8'") == notes
         assert {key: held.state.answers[key] for key in ("positions", "topic", "context")} == {
             key: GIVEN[key] for key in ("positions", "topic", "context")
         }
         assert held.state.answers["strictness"] == "lenient"
 
     def test_what_can_not_be_opened_is_not_begun(self, here: Path) -> None:
-        """Where the debate could not be opened, that is told before it begins, and an answer can be changed."""
+        """Where the debate could not be opened, that is reported before it begins, and an answer can be changed."""
 
         def check(state: SetupState) -> DebateFiles:
             if state.answers["rounds"] == 3:

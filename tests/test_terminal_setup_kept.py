@@ -43,18 +43,18 @@ class TestFiles:
     def test_the_host_continues_with_it(self, debate: Run) -> None:
         """`debate ask` continues a conversation that was left at the terminal, and the terminal continues that."""
         run_setup(*SETUP[:2], file="setup.yaml")
-        told = debate("ask", "setup.yaml").json
+        output = debate("ask", "setup.yaml").json
         held = run_setup("yes", "none", "yes", file="setup.yaml")
 
-        assert told["question"]["key"] == "positions_ok"
+        assert output["question"]["key"] == "positions_ok"
         assert settled(held) == GIVEN
         assert load("setup.yaml").answers["cast"]["a"].startswith("rehearse:")
 
     def test_it_continues_the_hosts(self, debate: Run) -> None:
         """A conversation that a host began, with its moderator's work, continues at the terminal."""
-        told = debate("ask", "setup.yaml", "topic=tabs?").json
+        output = debate("ask", "setup.yaml", "topic=tabs?").json
         restated = {"ambiguous": False, "restated": "Tabs win.", "recommended": None, "alternative": None}
-        Path(told["turns"][0]["reply"]).write_text(json.dumps(restated))
+        Path(output["turns"][0]["reply"]).write_text(json.dumps(restated))
         debate("ask", "setup.yaml")
 
         assert run_setup("rehearse", "yes", file="setup.yaml").state.answers["topic"] == "Tabs win."

@@ -40,7 +40,7 @@ def test_written_and_handed_in(here: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "\u200b"])
-def test_what_will_not_do_is_told(here: Path, bad: str) -> None:
+def test_what_will_not_do_is_reported(here: Path, bad: str) -> None:
     """A speech without a word is complained about right there, and is not asked to be confirmed."""
     text, script = spoken(here, bad, "Better.", "")
 
@@ -48,16 +48,16 @@ def test_what_will_not_do_is_told(here: Path, bad: str) -> None:
     assert "is empty" in script.text or "no visible character" in script.text
 
 
-@pytest.mark.parametrize(("line", "told"), [(CONCEDE, "concedes the whole debate"), (DECLINE, "declines to argue")])
-def test_giving_up_is_told(here: Path, line: str, told: str) -> None:
+@pytest.mark.parametrize(("line", "message"), [(CONCEDE, "concedes the whole debate"), (DECLINE, "declines to argue")])
+def test_giving_up_is_reported(here: Path, line: str, message: str) -> None:
     """A line by which a side concedes or declines is told for what it is before it is handed in."""
     text, script = spoken(here, f"It is so.\n\n{line}", "", turn="1.opening.b")
 
     assert line in text
-    assert any(told in line for line in script.asked[1].lines)
+    assert any(message in line for line in script.asked[1].lines)
 
 
-def test_a_line_that_does_not_count_is_told(here: Path) -> None:
+def test_a_line_that_does_not_count_is_reported(here: Path) -> None:
     """A speaker whose reserved line is in a quotation, or is not the last, is told so before handing in."""
     _, script = spoken(here, f'She wrote: "It is so.\n{CONCEDE}', "e", f"So.\n\n{CONCEDE}", "", turn="1.opening.b")
     first, last = ("\n".join(script.asked[n].lines) for n in (1, 3))

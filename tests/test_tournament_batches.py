@@ -213,8 +213,8 @@ def test_a_record_of_another_making_stays_as_it_is(here: Path, text: str) -> Non
 
 
 @pytest.mark.slow
-def test_a_call_under_another_model_is_told(server: Server) -> None:
-    """A record that has a call in a batch of another model's is told as a bad file, and nothing waits for it."""
+def test_a_call_under_another_model_is_reported(server: Server) -> None:
+    """A record that has a call in a batch of another model's is reported as a bad file, and nothing waits for it."""
     held = contests.tournament(topics=1, rehearse=False)
     stopped(held, server)
     path = Path(held.folder, "batches.jsonl")

@@ -106,7 +106,7 @@ def unknown_limits(many: int) -> dict[str, Any]:
     return {"limits": {f"none{n}": {"requests": 1} for n in range(many)}}
 
 
-def test_unknown_names_are_told_up_to_a_number() -> None:
+def test_unknown_names_are_reported_up_to_a_number() -> None:
     """A near name is looked for among the known ones for twenty unknown names, however many there are."""
     with pytest.raises(BadSettings) as refused:
         spec(**unknown_limits(1_000))

@@ -88,7 +88,7 @@ def test_rows_that_stand_twice_count_once(debate: Run) -> None:
 
 
 def test_an_open_quote_swallows_no_rows(debate: Run) -> None:
-    """A quote that is not closed would take the rows after it into one cell; the line with it is told."""
+    """A quote that is not closed would take the rows after it into one cell; the line with it is reported."""
     lines = ["debate,pro,con,judge,winner", "1,a,b,z,pro", '2,b,a,"z,con', "3,a,b,z,con", "4,a,b,z,con"]
     Path("rows.csv").write_text("\n".join(lines), encoding="utf-8")
     Path("map.yaml").write_text("debate: debate\npro: pro\ncon: con\njudge: judge\nwinner: winner\n", encoding="utf-8")
@@ -338,8 +338,8 @@ HOSTILE_ROWS = {
 
 
 @pytest.mark.parametrize("row", HOSTILE_ROWS.values(), ids=HOSTILE_ROWS)
-def test_hostile_rows_are_told_or_left_out(debate: Run, here: Path, row: tuple[str, str]) -> None:
-    """Values of another type or size than a row has are told in a sentence or left out, and end no command."""
+def test_hostile_rows_are_reported_or_left_out(debate: Run, here: Path, row: tuple[str, str]) -> None:
+    """Values of another type or size than a row has are reported in a sentence or left out, and end no command."""
     text = json.dumps(RECORD)
     assert row[0] in text
     Path("rows.jsonl").write_text(

@@ -108,13 +108,13 @@ def test_what_a_provider_says_counts() -> None:
         "anthropic-ratelimit-output-tokens-limit": "6000",
     }
     clock = Clock()
-    told, fixed = Limiter(RateLimits(), clock), Limiter(RateLimits(requests=6000), clock)
-    for limiter in (told, fixed):
+    unlimited, fixed = Limiter(RateLimits(), clock), Limiter(RateLimits(requests=6000), clock)
+    for limiter in (unlimited, fixed):
         limiter.on_response(200, headers)
 
     assert read_rates(headers)["requests"] == (600, 2)
-    assert admitted(told) == 2
-    assert fixed.buckets["requests"].per_minute == 6000 and told.buckets["output_tokens"].per_minute == 6000
+    assert admitted(unlimited) == 2
+    assert fixed.buckets["requests"].per_minute == 6000 and unlimited.buckets["output_tokens"].per_minute == 6000
     assert read_rates({"x-ratelimit-limit-requests": "10k", "x-ratelimit-limit-tokens": "5"}) == {"tokens": (5, None)}
 
 

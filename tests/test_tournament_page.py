@@ -136,17 +136,17 @@ def test_models_that_no_vote_tells_apart(debate: Run) -> None:
 def test_no_word_is_told_of_what_a_link_leads_to(
     debate: Run, here: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """A journal that is a link is left out, which is told; a stranger's folder may have one to any file."""
+    """A journal that is a link is left out, which is reported; a stranger's folder may have one to any file."""
     example, outside = resources.folder("examples") / "friday-deploys", tmp_path_factory.mktemp("elsewhere")
     shutil.copytree(example, "t")
     shutil.copy(example / "debate-report.journal.jsonl", outside / "journal")
     (outside / "key").write_text("PRIVATE-LINE\n", encoding="utf-8")
     for name in ("journal", "key"):
         Path(f"t/{name}.journal.jsonl").symlink_to(outside / name)
-    told = debate("tournament", "report", "t").err
+    printed = debate("tournament", "report", "t").err
 
-    assert len(read_rows("t").debates) == 1 and "PRIVATE-LINE" not in told
-    assert all(f"{name}.journal.jsonl (a symbolic link)" in told for name in ("journal", "key")), told
+    assert len(read_rows("t").debates) == 1 and "PRIVATE-LINE" not in printed
+    assert all(f"{name}.journal.jsonl (a symbolic link)" in printed for name in ("journal", "key")), printed
 
 
 def test_a_page_of_a_debate_that_was_not_written_here(here: Path) -> None:

@@ -107,7 +107,7 @@ def test_topics_from_files(tmp_path: Path) -> None:
 
 
 def test_everything_wrong_is_said_at_once() -> None:
-    """Every mistake of a spec is told together, with the nearest key or name."""
+    """Every mistake of a spec is reported together, with the nearest key or name."""
     said = problems(
         modles=[1],
         models=["claude", OPUS, OPUS, "host"],

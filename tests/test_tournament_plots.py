@@ -82,7 +82,7 @@ def test_names_that_are_too_long_are_not_imported(debate: Run, name: str) -> Non
 
 @pytest.mark.slow
 def test_tables_and_the_page_are_written_where_a_plot_fails(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plot that can't be drawn is told, and all else is written."""
+    """A plot that can't be drawn is reported, and all else is written."""
     import_rows(debate, debates())
 
     def fail(_: object) -> str:
@@ -95,7 +95,7 @@ def test_tables_and_the_page_are_written_where_a_plot_fails(debate: Run, monkeyp
     assert Path("t/csv/elo.csv").exists() and b"<table" in Path("t/index.html").read_bytes()
 
 
-def test_a_wrong_path_is_told_before_what_is_not_installed(
+def test_a_wrong_path_is_reported_before_what_is_not_installed(
     debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder that is no tournament is named also where the libraries that draw are not installed."""

@@ -206,7 +206,7 @@ def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
 
 
 def test_journals_that_are_not_as_they_were(here: Path) -> None:
-    """A damaged journal and one of another tournament are told and left as they are; a half copied one is gone on
+    """A damaged journal and one of another tournament are reported and left as they are; a half copied one is gone on
     with, one that another process holds is left to it, and all others are held."""
     held, other = contests.tournament(topics=1), contests.tournament("other", topics=1, tag="other")
     contests.run_tournament(held)
@@ -469,17 +469,17 @@ def test_a_mistake_of_the_program_stops_one_debate(
     assert set(statuses(contests.run_tournament(held))) == {"complete"}
 
 
-def test_all_problems_of_a_debate_are_told(here: Path) -> None:
-    """The reason why debates are left is told whole, with what to try, and once for all that share it."""
+def test_all_problems_of_a_debate_are_reported(here: Path) -> None:
+    """The reason why debates are left is reported whole, with what to try, and once for all that share it."""
     run = TournamentRun(contests.tournament(topics=1))
     ids = [debate.id for debate in run.tournament.schedule]
     shared = DebateStatus("stopped", why=("The list can't be read.", "A batch is under way. Try: resume later."))
     other = DebateStatus("stopped", why=("The list can't be read.", "Another thing."))
     run.statuses = {**dict.fromkeys(ids, shared), ids[0]: other}
-    told = running._leftover_error(run, len(ids), "all is saved. Go on.").problems
+    problems = running._leftover_error(run, len(ids), "all is saved. Go on.").problems
 
     count = len(ids) - 1
-    assert told == [
+    assert problems == [
         f"The list can't be read. A batch is under way. Try: resume later. ({count} debates, such as {ids[1]})",
         f"{ids[0]}: The list can't be read. Another thing.",
         f"{len(ids)} debates left. All is saved. Go on.",

@@ -41,7 +41,8 @@ def kinds(**answers: Any) -> list[tuple[str, str]]:
     ],
 )
 def test_who_speaks(here: Path, spec: str, kind: str, what: str) -> None:
-    """Programs are told by their whole command line, servers by their address, in every form that a cast may have."""
+    """Programs are reported by their whole command line, servers by their address, in every form that a cast may
+    have."""
     (one,) = risks.of_settings({"cast": {"judge": ["host", spec]}})
 
     folder = str(here) if kind == "program" else ""
@@ -126,7 +127,7 @@ def test_blanks_are_shown(here: Path) -> None:
 
 
 def test_a_list_of_risks(here: Path) -> None:
-    """The most serious are last, each as an item; of many files the first few are told and the others counted, of
+    """The most serious are last, each as an item; of many files the first few are reported and the others counted, of
     programs every one."""
     context = [f"/x/{n}.md" for n in range(60)]
     cast = {"a": "command:cat", "b": "openai:m@https://x/v1", "judge": [f"command:cat {n}" for n in range(9)]}
@@ -301,7 +302,7 @@ def test_a_source_that_names_such_a_judging(debate: Run, answers: Path, source: 
     assert debate("judge", source, "--judge=rehearse", "--trust").code == 0
 
 
-def test_a_place_that_can_not_be_told(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_place_that_can_not_be_reported(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Folders that lie too deep for the system hide where a link leads: a report there is a risk, and is refused."""
     outside = tmp_path_factory.mktemp("outside") / "a" / "b"
     outside.mkdir(parents=True)
@@ -412,7 +413,8 @@ def test_a_format_is_text(debate: Run, here: Path, said: str) -> None:
 
 @pytest.mark.parametrize("how", ["file", "folder", "draft"])
 def test_ballots_are_no_links(debate: Run, here: Path, answers: Path, how: str) -> None:
-    """A ballot that is a link, or lies in a folder that is one, is not read: nothing of what it leads to is told."""
+    """A ballot that is a link, or lies in a folder that is one, is not read: nothing of what it leads to is
+    reported."""
     place_finished_debate(debate)
     finished = "report.journal.jsonl"
     elsewhere = here / "elsewhere"

@@ -150,7 +150,8 @@ class Half(Speaker):
 
 @pytest.mark.parametrize("watched", [True, False])
 def test_a_mistake_in_the_program_loses_no_words(tmp_path: Path, watched: bool) -> None:
-    """What had come of an answer is on record, with the reason, when the program itself fails; the mistake is told."""
+    """What had come of an answer is on record, with the reason, when the program itself fails; the mistake is
+    reported."""
     first = debates.opened_event(rounds=1)
     with JournalWriter.create(tmp_path / "j", first) as journal:
         current = CurrentState(fold([first]))

@@ -73,7 +73,7 @@ def asked(journal: str = J) -> list[str]:
 
 
 def test_answers_wait_for_room(server: Server) -> None:
-    """Answers that come while the disk is full wait, which is told; with room again they are saved, and the debate
+    """Answers that come while the disk is full wait, which is reported; with room again they are saved, and the debate
     goes on to its report without asking for anything twice."""
     server.held, server.whole = 5, 0.3
     with started(*RUN, "--quiet") as process:
@@ -121,13 +121,13 @@ def test_a_step_says_what_is_lost(sign: signal.Signals, server: Server) -> None:
     server.held = 3
     hosted = [one.replace("-a=anthropic:m", "-a=host").replace("--b=anthropic:m", "--b=host") for one in RUN[1:]]
     with started("open", *hosted, "--a=host", "--json") as process:
-        told = json.loads(process.end().out)
+        output = json.loads(process.end().out)
     for turn in ("1.opening.a", "1.opening.b"):
-        assert [one["turn"] for one in told["turns"]] == [turn]
-        Path(told["turns"][0]["reply"]).write_text(f"A speech for {turn}.")
+        assert [one["turn"] for one in output["turns"]] == [turn]
+        Path(output["turns"][0]["reply"]).write_text(f"A speech for {turn}.")
         with started("step", J, "--json") as process:
             if turn == "1.opening.a":
-                told = json.loads(process.end().out)
+                output = json.loads(process.end().out)
                 continue
             full(process, server, 3)
             for judge in JUDGES:

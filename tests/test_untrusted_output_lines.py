@@ -48,7 +48,7 @@ def begins_a_line(shown: str) -> bool:
 
 @pytest.mark.parametrize("verb", ["open --answers a.yaml", pytest.param("ask a.yaml", marks=pytest.mark.slow)])
 def test_each_key_of_an_answers_file(debate: Run, here: Path, verb: str) -> None:
-    """Each value, and each key that is none, is told within a line, whether it is taken or refused."""
+    """Each value, and each key that is none, is reported within a line, whether it is taken or refused."""
     values = (forging("x"), [forging("x")], {forging("x"): forging("y")})
     for key, value in product([*KEYS, "no key", "a's name"], values):
         name = forging("x") if key == "no key" else key
@@ -94,7 +94,7 @@ def _other_cast(opened: Opened) -> Opened:
 @pytest.mark.parametrize("changed", [_other_texts, pytest.param(_other_cast, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("held", [pytest.param(0, marks=pytest.mark.slow), None], ids=["opened", "ended"])
 def test_each_verb_on_a_journal(debate: Run, here: Path, changed: Callable[[Opened], Opened], held: int | None) -> None:
-    """A journal from elsewhere is told within lines too."""
+    """A journal from elsewhere is reported within lines too."""
     Path("a.yaml").write_text(yaml.safe_dump(ANSWERS), encoding="utf-8")
     assert debate("run", "--answers", "a.yaml", "--output", "own.md").code == 0
     first, *rest = read(str(next(Path().glob("own*.journal.jsonl")))).events

@@ -1,4 +1,4 @@
-"""What does not fit a model is told with its place, what came, what was expected, and what it may have been."""
+"""What does not fit a model is reported with its place, what came, what was expected, and what it may have been."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Dinner(FrozenModel):
 GOOD: dict[str, Any] = {"host": "Ann", "guests": [{"name": "Bob"}]}
 
 
-def told(**changes: Any) -> list[str]:
+def problems_of(**changes: Any) -> list[str]:
     made, problems = validate(Dinner, GOOD | changes, key_path)
     assert made is None
     return problems
@@ -76,9 +76,9 @@ MISFITS = [
 
 
 def test_a_value_that_does_not_fit() -> None:
-    """Each wrong value is told once, in words of everyday, with what it may have been."""
+    """Each wrong value is reported once, in words of everyday, with what it may have been."""
     for changes, said in MISFITS:
-        problems = told(**changes)
+        problems = problems_of(**changes)
         assert [one for one in problems if said in one], problems
         assert len(problems) <= 2, changes
 
@@ -86,16 +86,16 @@ def test_a_value_that_does_not_fit() -> None:
 def test_what_does_not_hang_together() -> None:
     """Each misfit is a complaint of its own, at its own place."""
     nobodies = [{"name": "Nobody"}, {"name": "Bob"}, {"name": "Nobody"}]
-    assert told(guests=nobodies) == ["guests[0]: Nobody comes.", "guests[2]: Nobody comes."]
+    assert problems_of(guests=nobodies) == ["guests[0]: Nobody comes.", "guests[2]: Nobody comes."]
 
 
-def test_what_hangs_on_a_wrong_value_is_not_told() -> None:
+def test_what_hangs_on_a_wrong_value_is_not_reported() -> None:
     """Nothing is said of what depends on a value that is missing or wrong itself."""
-    assert told(guests=[{}], late="perhaps") == [
+    assert problems_of(guests=[{}], late="perhaps") == [
         "guests[0]: the key 'name' is missing.",
         "late: 'perhaps' should be true or false.",
     ]
-    assert told(guests=3, late=True) == ["guests: 3 should be a list."]
+    assert problems_of(guests=3, late=True) == ["guests: 3 should be a list."]
 
 
 @for_each([((), ""), (("round", 0, "words"), "round[0].words"), (("a\nb",), r"'a\nb'"), (("x" * 500,), "characters")])

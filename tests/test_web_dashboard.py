@@ -77,20 +77,20 @@ def test_a_rehearsal_says_what_the_real_debate_takes(visitor: Visitor) -> None:
     """Of which models, also where its stand-ins name none: they stand for the default ones. What can't be known is
     not told as a debate without calls."""
 
-    def told(**sent: str) -> str:
+    def answered(**sent: str) -> str:
         page = visitor.send("/new", {**SETUP, **sent, "action": "cost"}).text
         (cost,) = re.findall(r'<strong id="cost">([^<]*)</strong>', page)
         return str(cost)
 
-    chosen, nameless = told(), told(**STAND_INS)
+    chosen, nameless = answered(), answered(**STAND_INS)
     models = "anthropic:claude-sonnet-5-5 and anthropic:claude-opus-5-5"
     real = rf"nothing: it is a rehearsal\. The real debate, with {models}: "
     first = r"1 or 2 calls of \S+ to derive the positions; then "
     assert re.match(rf"{real}{first}\d+ calls, .*about \$\d", chosen)
     assert nameless == chosen
-    given = told(**{"positions.a": "We should.", "positions.b": "We should not."})
+    given = answered(**{"positions.a": "We should.", "positions.b": "We should not."})
     assert re.match(rf"{real}\d+ calls, .*about \$\d", given)
-    hosted = told(**{f"other.{seat}": "rehearse:host" for seat in ("a", "b", "judge", "rapporteur")})
+    hosted = answered(**{f"other.{seat}": "rehearse:host" for seat in ("a", "b", "judge", "rapporteur")})
     assert hosted.endswith("What the real debate takes is not known: its stand-ins name no model")
 
 

@@ -120,7 +120,7 @@ def test_what_will_not_do_is_said(reviewer: Visitor, link: str) -> None:
 
 
 def test_a_ballot_is_held_to_the_rubric(reviewer: Visitor, link: str) -> None:
-    """Missing and impossible answers are told at their fields, what was typed stays, and nothing is filed; a ballot
+    """Missing and impossible answers are reported at their fields, what was typed stays, and nothing is filed; a ballot
     that was filed is not replaced."""
     page = begun(reviewer, link)
     wrong = {"field/rounds/1/scores/a": ("11 6",), "field/final/winner": ("",), "field/why": ("w " * 81, " ")}

@@ -92,7 +92,7 @@ def test_filters_choose_debates(dashboard: Visitor) -> None:
         assert {one.model: (one.won, one.lost, one.tied) for one in found} == expected, filters
 
 
-def test_filters_that_say_nothing_are_told(dashboard: Visitor) -> None:
+def test_filters_that_say_nothing_are_reported(dashboard: Visitor) -> None:
     """A model is not offered as its own opponent, and a result without a model asks for one."""
     page = dashboard.get("/tournaments/t?model=one").text
     offered = page.partition('name="opponent"')[2].partition("</select>")[0]

@@ -65,44 +65,45 @@ async def until(happened: Callable[[], object]) -> None:
         await asyncio.sleep(0.005)
 
 
-def run_of(told: list[str], explain: Callable[[Exception], list[str]]) -> tuple[ServedDebates, ServedDebate]:
-    runs = ServedDebates(explain, told.append)
+def run_of(notices: list[str], explain: Callable[[Exception], list[str]]) -> tuple[ServedDebates, ServedDebate]:
+    runs = ServedDebates(explain, notices.append)
     return runs, runs.start(J, consent_already_given)
 
 
 @pytest.mark.parametrize("explain", [error_sentences, public_reasons])
 def test_a_server_that_ends_names_the_replies_that_are_lost(fail: Fail, explain: Any) -> None:
-    """Each reply that waits for room is told, and so is each that is lost when the server ends; they are counted."""
+    """Each reply that waits for room is reported, and so is each that is lost when the server ends; they are
+    counted."""
     fail(JournalWriteError("full", "no room"))
-    told: list[str] = []
+    notices: list[str] = []
 
     async def served() -> int:
-        runs, run = run_of(told, explain)
-        await until(lambda: told)
-        assert "can't be saved: no room" in told[0] and run.problems
+        runs, run = run_of(notices, explain)
+        await until(lambda: notices)
+        assert "can't be saved: no room" in notices[0] and run.problems
         await runs.shutdown()
         return runs.lost_count
 
     assert asyncio.run(served()) == 1
-    assert sum(line.startswith(LOST) for line in told) == 1
+    assert sum(line.startswith(LOST) for line in notices) == 1
 
 
 def test_a_journal_that_takes_no_more_names_the_replies_that_are_lost(fail: Fail) -> None:
     """The page of the debate says why it is paused and what is lost, visitors are not told that it is kept, and both
     still count when the server ends."""
     fail(PermanentFailure("The journal is gone."))
-    told: list[str] = []
+    notices: list[str] = []
 
     async def served(explain: Any) -> str:
-        runs, run = run_of(told, explain)
+        runs, run = run_of(notices, explain)
         await asyncio.wait([run.task])
         await until(lambda: runs.running(J) is None and runs.problems(J))
-        assert runs.lost_count == sum(line.startswith("Lost: ") for line in told) > 0
+        assert runs.lost_count == sum(line.startswith("Lost: ") for line in notices) > 0
         return " ".join(runs.problems(J))
 
     shown = asyncio.run(served(error_sentences))
     assert "The journal is gone." in shown and LOST in shown
-    told.clear()
+    notices.clear()
     assert asyncio.run(served(public_reasons)) == public_reasons(JournalWriteError(""))[0]
 
 
@@ -110,14 +111,14 @@ def test_a_journal_that_takes_no_more_names_the_replies_that_are_lost(fail: Fail
 def test_nothing_is_said_to_wait_once_it_is_saved(fail: Fail, explain: Any) -> None:
     """The page says that replies can't be saved for as long as that is so."""
     fail(JournalWriteError("full", "no room"))
-    told: list[str] = []
+    notices: list[str] = []
 
     async def served() -> None:
-        runs, run = run_of(told, explain)
-        await until(lambda: told)
+        runs, run = run_of(notices, explain)
+        await until(lambda: notices)
         fail(None)
-        await until(lambda: len(told) > 1)
-        assert told[1].startswith("Saved: 1.opening.a: its reply") and run.problems == []
+        await until(lambda: len(notices) > 1)
+        assert notices[1].startswith("Saved: 1.opening.a: its reply") and run.problems == []
         await runs.shutdown()
 
     asyncio.run(served())
@@ -169,14 +170,14 @@ def test_positions_that_a_full_disk_loses_count(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(journal, "append_line", full)
     monkeypatch.setattr(web_runs, "_LAST_CALLS", 0.05)
-    told: list[str] = []
-    runs = ServedDebates(error_sentences, told.append)
+    notices: list[str] = []
+    runs = ServedDebates(error_sentences, notices.append)
     for _ in range(2):
         with pytest.raises(Paused, match="nothing was opened"):
             asyncio.run(begin(runs, opened_event().settings))
     assert runs.lost_count == 1
-    assert sum(line.startswith("Lost: the positions that were derived") for line in told) == 1
-    assert not any(line.startswith("Given up") for line in told)
+    assert sum(line.startswith("Lost: the positions that were derived") for line in notices) == 1
+    assert not any(line.startswith("Given up") for line in notices)
 
 
 # A process of its own
@@ -262,7 +263,7 @@ def code_of(name: str) -> int:
 
 
 @pytest.mark.parametrize("say", [log.log_line, lambda text: log.log_error(ValueError(text)), logged])
-def test_what_is_told_moves_no_cursor_and_holds_no_secret(
+def test_what_is_reported_moves_no_cursor_and_holds_no_secret(
     say: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In whichever way: text of a stranger, or of a server, may be in it; nor does what is left out hide a secret."""

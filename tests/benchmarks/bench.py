@@ -82,12 +82,12 @@ def start_up(rows: list[tuple[str, str]]) -> None:
 
 def steps(rows: list[tuple[str, str]]) -> None:
     """Plays a debate of 8 rounds to its end, timing each step as a process of its own."""
-    told = debate("open", "--answers", "answers.yaml")
+    output = debate("open", "--answers", "answers.yaml")
     taken = []
-    while told["status"] == "waiting":
-        puppets.answer(told["turns"], say, rounds=8)
+    while output["status"] == "waiting":
+        puppets.answer(output["turns"], say, rounds=8)
         begun = time.perf_counter()
-        told = debate("step", JOURNAL)
+        output = debate("step", JOURNAL)
         taken.append(time.perf_counter() - begun)
     whole = f"{len(taken)} steps, median {statistics.median(taken) * 1000:.0f} ms, last {taken[-1] * 1000:.0f} ms"
     rows.append((f"debate step, 8 rounds of {WORDS:,}-word turns", whole))

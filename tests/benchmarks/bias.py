@@ -201,9 +201,9 @@ def main(debates: int) -> None:
                 continue
             one = outcome(name, setting, debates)
             shares = [(share, *wilson(share, debates / 2)) for share in one[:2]]
-            told = [f"{share:.0%} ({low:.0%} to {high:.0%})" for share, low, high in shares]
+            formatted = [f"{share:.0%} ({low:.0%} to {high:.0%})" for share, low, high in shares]
             flips = "" if one.flips is None else f"{one.flips:.0%}"
-            cells = [name, setting.name, *told, f"{one.undecided:.0%}", flips, f"{one.shift:+.2f}"]
+            cells = [name, setting.name, *formatted, f"{one.undecided:.0%}", flips, f"{one.shift:+.2f}"]
             print(f"| {' | '.join(cells)} |", flush=True)
 
 

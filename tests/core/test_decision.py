@@ -283,13 +283,13 @@ def test_headline_and_table_say_the_same(row: tuple[dict[str, Any], str]) -> Non
 
 
 def test_what_a_brief_was_sent_back_for_is_known() -> None:
-    """A reply that is sent back for its quality says so, and what still is wrong in the next one was told."""
+    """A reply that is sent back for its quality says so, and what still is wrong in the next one was reported."""
     debate = at("final.brief.rapporteur")
     (turn,) = debate.due
     poor = brief(by_case=brief()["by_case"][:1])
     problems = rapporteur.quality_problems(debate, turn, poor)
-    told = tuple(f"{turn.id}: {problem}".lower() for problem in problems)  # journals of earlier versions say `a`
-    rejected = rejected_event(turn.id).model_copy(update={"problems": told, "could_be_better": True})
+    expected = tuple(f"{turn.id}: {problem}".lower() for problem in problems)  # journals of earlier versions say `a`
+    rejected = rejected_event(turn.id).model_copy(update={"problems": expected, "could_be_better": True})
     debate = apply(debate, rejected)
     assert rapporteur.was_sent_back(debate, turn)
     assert rapporteur.unfixed_problems(apply(debate, ballot_event(turn.id, poor))) == problems

@@ -110,7 +110,7 @@ def test_what_is_no_event(data: Any) -> None:
     ("It is so as of 2019, I say.", None),
 ])  # fmt: skip
 def test_a_dated_topic(topic: str, time: str | None) -> None:
-    """What a topic is dated to is told by words for a time alone; whatever else is there dates nothing."""
+    """What a topic is dated to is decided by words for a time alone; whatever else is there dates nothing."""
     assert opened().settings.model_copy(update={"topic": topic}).as_of == time
 
 

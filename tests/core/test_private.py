@@ -187,7 +187,7 @@ QUOTED = 'A wrote "Costs fall. <think>" first. That is false, and B showed it. A
     ]
 )
 def test_only_a_pair_that_begins_a_text_of_a_ballot_is_left_out(said: str, stored: str) -> None:
-    """Once, when the ballot is read, which is told. All other tags are words of its judge, and all show them."""
+    """Once, when the ballot is read; its changes say so. All other tags are words of its judge, and all show them."""
     debate = play_debate(1, until="1.verdict.judge")
     turn = debate.due[0]
     usual = next(
@@ -220,8 +220,8 @@ def test_a_quote_is_shown_as_it_is_looked_up(quote: str) -> None:
     debate, visible = fold(events), sanitize(quote)
     assert evidence(debate, debate.due[0])[0]["quote"] == visible
     assert " ".join(visible.split()) in " ".join(entry(debate, turn).text.split())
-    [told, _] = build_report(scripted_debates.entries(events)).rounds[0].speeches
-    assert told.fields and told.fields["quote"] == visible
+    [speech, _] = build_report(scripted_debates.entries(events)).rounds[0].speeches
+    assert speech.fields and speech.fields["quote"] == visible
 
 
 # While it streams

@@ -142,7 +142,7 @@ def test_which_phases_are_votes() -> None:
 
 
 def test_every_phase_has_a_seat_and_a_name_of_its_own() -> None:
-    """Phases without seats, and too many of them, are told once and not one by one."""
+    """Phases without seats, and too many of them, are reported once and not one by one."""
     many = [phase(f"p{n}", "a") for n in range(251)]
     with pytest.raises(ValidationError, match="251 phases in `round`; at most 250"):
         make_format(round=many)

@@ -216,7 +216,7 @@ def test_verified_means_that_the_material_has_it(text: str, most: int | None) ->
 
 
 def test_what_comes_after_the_limit_is_not_heard() -> None:
-    """The first words are heard, up to the limit, as they stand; how many came after them is told."""
+    """The first words are heard, up to the limit, as they stand; how many came after them is reported."""
     assert cut_to_length("one  two\n\nthree four ", 3) == ("one  two\n\nthree", 1)
     assert [cut_to_length("one two ", n) for n in (None, 2, 3, 0)] == [
         ("one two ", 0),

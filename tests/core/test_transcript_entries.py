@@ -103,8 +103,8 @@ def test_a_structured_speech_is_spelled_out() -> None:
     script = {"1.case.a": case(), "1.case.b": refusal("It would do harm.")}
     _, original, _ = judged(script, structured())
     first, second = original[2:4]
-    told = "Claim: So.\nURL: https://e.example/x\nAnswers: 1.speech.a\nStronger: a"
-    assert (first.text, first.declined, first.words) == (told, False, 8)
+    expected = "Claim: So.\nURL: https://e.example/x\nAnswers: 1.speech.a\nStronger: a"
+    assert (first.text, first.declined, first.words) == (expected, False, 8)
     assert (second.text, second.declined) == ("It would do harm.", True)
 
 

@@ -209,11 +209,11 @@ def _dialog(questions: list[dict[str, Any]]) -> Block:
     return use("AskUserQuestion", questions=asked)
 
 
-def _answers(questions: list[dict[str, Any]], told: str) -> dict[str, str]:
+def _answers(questions: list[dict[str, Any]], text: str) -> dict[str, str]:
     """By key, what the tool tells that the user chose."""
-    chosen = {one["key"]: re.search(re.escape(f'"{one["question"]}"="') + '([^"]*)"', told) for one in questions}
+    chosen = {one["key"]: re.search(re.escape(f'"{one["question"]}"="') + '([^"]*)"', text) for one in questions}
     if lost := [key for key, answer in chosen.items() if answer is None]:
-        raise Lost(f"the dialog gave no answer to {lost}: {told}")
+        raise Lost(f"the dialog gave no answer to {lost}: {text}")
     return {key: answer[1] for key, answer in chosen.items() if answer}
 
 
@@ -299,8 +299,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         request = json.loads(body)
         if (blocks := self.served.answer(request)) is None:
-            told = {"type": "error", "error": {"type": "invalid_request_error", "message": self.served.problems[-1]}}
-            self._send(400, "application/json", json.dumps(told).encode())
+            error = {"type": "error", "error": {"type": "invalid_request_error", "message": self.served.problems[-1]}}
+            self._send(400, "application/json", json.dumps(error).encode())
         elif request.get("stream"):
             self._send(200, "text/event-stream", b"".join(_stream(_message(blocks, request))))
         else:

@@ -105,9 +105,9 @@ class Shown:
         self.page.emulate_media(media=media, color_scheme=scheme)
 
 
-def written(story: ReportModel, folder: Path) -> str:
+def written(report: ReportModel, folder: Path) -> str:
     """The address of a debate's page."""
-    (folder / "report.html").write_text(render(story), encoding="utf-8")
+    (folder / "report.html").write_text(render(report), encoding="utf-8")
     return (folder / "report.html").as_uri()
 
 
@@ -277,8 +277,8 @@ def test_hostile_speech_does_not_take_it_over(page: Any, tmp_path: Path) -> None
     """With all seats hostile at once nothing runs or is fetched, no place is forged, and it still fits a phone."""
     texts = [text for kind in (HTML, LINKS, HEADINGS, FENCES, TABLES, OTHERS) for text in kind]
     whole = "\n\n".join(texts)
-    story = adversarial(hostile_script(whole, rounds=1), rounds=1, topic=whole, positions=(whole, whole))
-    with Shown(page, written(story, tmp_path)) as shown:
+    report = adversarial(hostile_script(whole, rounds=1), rounds=1, topic=whole, positions=(whole, whole))
+    with Shown(page, written(report, tmp_path)) as shown:
         shown.look(width=PHONE)
         shown.page.wait_for_timeout(200)
         ids = shown.page.eval_on_selector_all("[id]", "all => all.map(one => one.id)")

@@ -89,7 +89,7 @@ def test_a_debate_runs_at_the_terminal(claude: Path, tmp_path: Path) -> None:
     """Where a person sits before the full-screen client, permits by hand and chooses by keys, Claude Code finds the
     skill, puts its questions to the user in two dialogs, gives every turn to a sub-agent of its own, and ends with the
     summary; within the approvals, calls and bytes that a debate may take. Every sub-agent runs in the background and
-    its end is told by a notification."""
+    its end is reported by a notification."""
     project, environment = _project_with_the_skill(tmp_path)
     script = Script(_reply, background=None)
     with _served(script) as served:
@@ -132,8 +132,8 @@ def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, t
     _every_turn_was_taken_by_a_sub_agent_of_its_own(project, script, served)
     _the_report_and_the_journal_are_whole(project, environment)
     _no_file_holds_the_key(project)
-    told = {by: INSTRUCTIONS in json.dumps(sent(served, by_sub_agents=by)) for by in (True, False)}
-    assert told == {True: False, False: True}
+    instructed = {by: INSTRUCTIONS in json.dumps(sent(served, by_sub_agents=by)) for by in (True, False)}
+    assert instructed == {True: False, False: True}
 
 
 def test_the_plugin_is_what_its_host_expects(claude: Path, tmp_path: Path) -> None:
@@ -181,10 +181,10 @@ def _notified(served: Served) -> set[str]:
 
 def _every_turn_was_taken_by_a_sub_agent_of_its_own(project: Path, script: Script, served: Served) -> None:
     events = journal.read(project / "report.journal.jsonl").events
-    told = {event.turn_id: event.reply.text for event in events if event.kind in ("spoke", "voted")}
+    spoken = {event.turn_id: event.reply.text for event in events if event.kind in ("spoke", "voted")}
     written = script.written
-    assert set(written) == set(told) | set(MODERATOR)
-    assert {turn: [text] for turn, text in told.items()} == {turn: list(written[turn].values()) for turn in told}
+    assert set(written) == set(spoken) | set(MODERATOR)
+    assert {turn: [text] for turn, text in spoken.items()} == {turn: list(written[turn].values()) for turn in spoken}
     agents = [agent for by in written.values() for agent in by]
     assert len(agents) == len(set(agents)) == len(written)
     # The moderator of the topic is meant to read the user's words; no debater and no judge is.

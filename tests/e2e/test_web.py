@@ -82,7 +82,7 @@ def served(
 
 @contextmanager
 def another_server() -> Iterator[tuple[str, list[str]]]:
-    """The address of a server on another port of the same host, and what it was told in the heads of requests."""
+    """The address of a server on another port of the same host, and what it was sent in the heads of requests."""
     heads: list[str] = []
 
     def respond(asked: local_http.Asked) -> local_http.Answer:
@@ -129,7 +129,9 @@ def context(page: Any) -> Iterator[Any]:  # noqa: F811
     """A browser without cookies, with what its pages complain about."""
     fresh = page.context.browser.new_context(viewport={"width": DESKTOP, "height": 844})
     fresh.said = []
-    fresh.on("console", lambda told: fresh.said.append(told.text) if told.type in ("error", "warning") else None)
+    fresh.on(
+        "console", lambda message: fresh.said.append(message.text) if message.type in ("error", "warning") else None
+    )
     fresh.on("weberror", lambda error: fresh.said.append(str(error.error)))
     yield fresh
     fresh.close()
@@ -454,15 +456,15 @@ def test_the_link_of_a_server_that_has_ended_opens_nothing(folder: Path, context
 def test_the_browser_is_opened_without_a_secret_in_its_arguments(folder: Path, context: Any) -> None:
     """Other users of the machine see the arguments of every process. A browser gets a file that this user alone can
     read, and that leads to the dashboard."""
-    told, browser = folder.parent / "arguments", folder.parent / "browser"
-    browser.write_text(f'#!/bin/sh\necho "$@" > {told}.new; mv {told}.new {told}\n', encoding="utf-8")
+    kept, browser = folder.parent / "arguments", folder.parent / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {kept}.new; mv {kept}.new {kept}\n', encoding="utf-8")
     browser.chmod(0o700)
     with served(folder, browser=f"{browser} %s") as (address, _):
         end = time.monotonic() + STARTING
-        while not told.exists():
+        while not kept.exists():
             assert time.monotonic() < end, "no browser was opened"
             time.sleep(0.02)
-        argument = told.read_text(encoding="utf-8").strip()
+        argument = kept.read_text(encoding="utf-8").strip()
         (secret,) = re.findall(r"[0-9a-f]{32,}", address)
         assert secret not in argument and argument.startswith("file://")
         page = Path(argument.removeprefix("file://"))
