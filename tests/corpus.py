@@ -82,10 +82,10 @@ def assert_harmless(check: Callable[[TextGroup], None], group: TextGroup) -> Non
 
 
 def for_each(items: Iterable[Any], *names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Makes one test of a test of one thing, such as a text, and many such things; all for which it does not hold are
-    named, with what is wrong with the first. A test of several parameters is given the parts of each thing. Where only
-    the `names` are parts, the other parameters are fixtures, which all things share. For what is quickly checked: a
-    test for each costs more than they do."""
+    """Turns a test of one item into a single test over all `items`; it lists every item that fails, with the error of
+    the first. If the test has several parameters, each item is a tuple of their values. If `names` are given, only
+    these parameters are taken from the items; the others are fixtures. For quick checks: a test for each item would
+    cost more than the checks do."""
     all_of_them = tuple(items)
     assert all_of_them
 

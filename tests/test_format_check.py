@@ -224,7 +224,7 @@ MISTAKES = [
     (YAML, "{round} OF {rounds}", "§{round} OF {all}", "{all} can't be filled in; use only {round} and {rounds}"),
     # What does not hang together
     (YAML, "  b: {name", "  §c: {name", "'c' is not a seat: the seats are a, b, judge"),
-    (YAML, "seats: [a, b]", "seats: [a, §c]", "round[0].seats[1]: phase 'speech' names 'c' under seats, which is not a seat"),
+    (YAML, "seats: [a, b]", "seats: [a, §c]", "names 'c' under seats, which is not a seat"),
     (YAML, "side: {kind: choice, of: [a, b, both], only_if: {d", "side: {kind: choice, §only_if: {x", "a field beside"),
     (YAML, VOTED, VOTED.replace("ballot", "final").replace("on:", "§on:"), "no phase of the round before it looks"),
     (YAML, WINNER, "winner: {§optional: true, kind: choice}", "can't depend on a condition"),

@@ -374,7 +374,7 @@ class Format(FrozenModel):
         if not self.rubric.strictness:
             yield ("rubric", "strictness"), "the rubric needs at least one strictness"
         if len(self.rubric.strictness) > MAX_STRICTNESS:
-            problem = f"{len(self.rubric.strictness):,} levels of strictness; at most {MAX_STRICTNESS}"
+            problem = f"{len(self.rubric.strictness):,} strictness levels; at most {MAX_STRICTNESS}"
             yield ("rubric", "strictness"), problem
 
 

@@ -135,7 +135,7 @@ class Criterion(FrozenModel):
 
 
 class Strictness(FrozenModel):
-    """One way of judging, explained to the user and demanded of the judge and the debaters."""
+    """A strictness level, explained to the user and demanded of the judge and the debaters."""
 
     about: Text
     judge: Text

@@ -74,7 +74,7 @@ _BLOCK_QUOTE = re.compile(r"\A\s*(?:>\s?)+(?=[\"'(\[*_`]{0,3}[^\W\d_]{2}|\s*\Z)"
 """The marks of a block quote, which are not signs of a figure."""
 _STRUCK = re.compile(r"~~|(?<![\w/:])~(?=\w)[^~\n]*(?<=\w)~(?!\w)")
 _CELLS = re.compile(r"(?<=\S)(?:[^\S\t]*\t\s*|\s{3,}|(?<![.!?])(?<![.!?][\"')\u201d\u2019])\s{2})(?=\S)")
-"""The separator of the cells of a line of plain text: a tab, or two spaces that are not behind a sentence."""
+"""The separator of the cells of a line of plain text: a tab, or two spaces that are not after a sentence."""
 _NUMBERED = re.compile(r"\A(\d{1,2}[.)])\s+")
 _KEY = re.compile(r"[^:]{1,40}:\s+\S")
 _CLOSE_COMMA = re.compile(r",(?=\S)(?!(?<=\d,)\d)")
@@ -173,10 +173,10 @@ def comparable(text: str) -> str:
 def _on_line(run: re.Match[str], sign: str) -> str:
     """Superscript or subscript characters as they are written on a line."""
     plain = normalize_unicode(run[0].strip()).translate(_TYPOGRAPHY)
-    before, behind = run.string[max(0, run.start() - 1) : run.start()], run.string[run.end() : run.end() + 1]
-    if sign == SUBSCRIPT and before.isalpha() and plain.isdecimal() and not behind.isdigit():
+    before, after_run = run.string[max(0, run.start() - 1) : run.start()], run.string[run.end() : run.end() + 1]
+    if sign == SUBSCRIPT and before.isalpha() and plain.isdecimal() and not after_run.isdigit():
         return plain  # CO\u2082
-    closed = behind.isalnum() or not re.fullmatch(r"[-+]?\w+", plain)
+    closed = after_run.isalnum() or not re.fullmatch(r"[-+]?\w+", plain)
     return f"{sign}{plain}{sign if closed else ''}"
 
 

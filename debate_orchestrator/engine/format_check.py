@@ -175,7 +175,7 @@ def _check_time(deadline: float, seconds: Counter[str], location_of: Callable[[K
             f"one takes the most ({longest:.0f} s). Use smaller loops."
         )
     if time.process_time() > deadline:
-        hint = "Use fewer phases, rounds or ways of judging."
+        hint = "Use fewer phases, rounds or strictness levels."
         raise _Stop(f"{location_of(())}: dry runs of this format take more than {MAX_SECONDS} s. {hint}")
 
 

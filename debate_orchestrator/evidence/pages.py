@@ -286,13 +286,13 @@ def _behind(node: Any) -> str:
     return node.tail or ("" if following is None or following.tag not in _INLINE else following.text_content())
 
 
-def _marks_around(text: str, sign: str, preceding: str, behind: str) -> tuple[str, str]:
+def _marks_around(text: str, sign: str, preceding: str, following: str) -> tuple[str, str]:
     """The characters to write before and after superscript or subscript, so that 10\u00b2 is not read as 102.
     Superscript digits after a word and the punctuation that ends it are a footnote number and get brackets; after a
     figure they are a part of it."""
     if not any(map(str.isalnum, text)):
         return "", ""
-    touches, before = behind[:1].isalnum(), preceding[-1:]
+    touches, before = following[:1].isalnum(), preceding[-1:]
     if before.isspace() and preceding.strip() and sign == SUPERSCRIPT and text.isdecimal() and not touches:
         return sign, ""
     if not before or before.isspace() or unicodedata.category(before) in ("Ps", "Pi"):
@@ -302,7 +302,7 @@ def _marks_around(text: str, sign: str, preceding: str, behind: str) -> tuple[st
     if sign == SUPERSCRIPT and before.isdigit() and text.lower() in _ORDINALS:
         return "", ""
     if sign == SUBSCRIPT and before.isalpha() and text.isdecimal():
-        return "", sign if behind[:1].isdigit() else ""
+        return "", sign if following[:1].isdigit() else ""
     return sign, sign if touches or not re.fullmatch(r"[-+\u2212]?\w+", text) else ""
 
 

@@ -198,8 +198,8 @@ def question_label(question: FormQuestion, shape_context: ShapeContext, format: 
 
 
 def computed_answers(debate: DebateState, turn: Turn, entries: EnteredAnswers) -> dict[FieldPath, str]:
-    """Answers that arithmetic gives, so that no person is asked for them: how firm a final verdict is, by the scores of
-    the rounds and the winner that was entered. A verdict for neither side counts as narrow."""
+    """Answers that arithmetic gives, so that no person is asked for them: how strong a final verdict is, by the scores
+    of the rounds and the winner that was entered. A verdict for neither side counts as narrow."""
     shape, winner = debate.shape(turn) or {}, entries.get(("winner",))
     if not {"winner", "strength"} <= set(shape) or not any(
         "scores" in other for other in debate.format.shapes.values()

@@ -83,7 +83,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
             "contents": _contents(report, was_judged=any(values["judged"])),
             "headline": verdict_text.headline(report),
             "answer": verdict_text.answer(report),
-            "firmness": list(verdict_text.firmness(report)),
+            "strength_sentences": list(verdict_text.strength_sentences(report)),
             "summary": _summary(report, writer),
             "before": BEFORE,
             "after": AFTER,

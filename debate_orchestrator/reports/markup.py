@@ -58,7 +58,7 @@ _HEADING = re.compile(
 _DOLLAR = re.compile(r"(\\*)\$")
 _CODE = re.compile(r"(?<![`\\])(`+)(?!`)[^`|\n]+\1(?!`)")
 _LINKED_BARE = re.compile(r"//|www\.|@", re.IGNORECASE)
-"""What some programs link without a mark around it. To them the backtick behind it is a part of the address."""
+"""What some programs link without a mark around it. To them the backtick after it is a part of the address."""
 
 
 def quote_speech(text: str) -> str:

@@ -264,7 +264,7 @@ class FirstScreen(NamedTuple):
     answer: Phrase
     """A sentence about the world: the position that won, or why there is none."""
     sure: tuple[str, ...]
-    """The firmness of the result, a sentence each: see `firmness`."""
+    """How strong the result is, a sentence each: see `strength_sentences`."""
     score_bar: ScoreBar | None
     reasons: tuple[Reason, ...]
     open_claims: tuple[tuple[str, DisputedClaim], ...]
@@ -281,7 +281,7 @@ def first_screen(report: ReportModel) -> FirstScreen:
     still_open.sort(key=lambda claim: claim[1].status != "unresolved")
     return FirstScreen(
         answer=answer(report),
-        sure=tuple(firmness(report)),
+        sure=tuple(strength_sentences(report)),
         score_bar=_score_bar(report),
         reasons=tuple(reasons(report)),
         open_claims=tuple(still_open[:MAX_OPEN]),
@@ -343,8 +343,8 @@ def _is_contested(verdict: VerdictReport) -> bool:
     return any(vote.winner != verdict.winner for vote in verdict.votes)
 
 
-def firmness(report: ReportModel) -> Iterator[str]:
-    """Sentences, computed from the ballots, on how firm the answer is, or why there is none."""
+def strength_sentences(report: ReportModel) -> Iterator[str]:
+    """Sentences, computed from the ballots, on how strong the result is, or why there is none."""
     verdict, judging = report.verdict, report.judging
     if verdict is None:
         return
@@ -352,7 +352,7 @@ def firmness(report: ReportModel) -> Iterator[str]:
         yield wording.FILLER
         return
     if judging.labelled:
-        yield from _label_firmness(report, verdict)
+        yield from _label_strength_sentences(report, verdict)
         return
     if verdict.strength is not None:
         yield f"{who_argued_better(report)}."
@@ -371,7 +371,7 @@ def firmness(report: ReportModel) -> Iterator[str]:
         yield f"Held with the sides exchanged: {judging.mirrored - judging.flipped} of {judging.mirrored} votes."
 
 
-def _label_firmness(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:
+def _label_strength_sentences(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:
     if verdict.label is None:
         few = wording.shortfall(verdict.votes, verdict.quorum, report.seats.__getitem__)
         yield few or "No label was given by more judges than any other."
