@@ -1,4 +1,4 @@
-"""Finds the JSON object in a model's reply, and mends its punctuation where that can't change the meaning.
+"""Finds the JSON object in a model's reply, and corrects its punctuation where that can't change the meaning.
 
 A reply that is JSON as a whole is read as it is. In any other, private reasoning is left out first, and the rest must
 hold one object. A guess must never decide a debate: `json_punctuation` says what a repair may change.

@@ -115,7 +115,7 @@ def plain_key(key: str) -> str:
 
 
 def _joined(tokens: list[_Token]) -> str | None:
-    """The tokens as JSON, commas mended; None for a stray word, or a key with a mark or punctuation in it."""
+    """The tokens as JSON, commas corrected; None for a stray word, or a key with a mark or punctuation in it."""
     parts = list[str]()
     for before, token, after in zip([_NOTHING, *tokens], tokens, [*tokens[1:], _NOTHING], strict=False):
         is_key = after.is_sign(":") and token.kind in ("text", "word")
