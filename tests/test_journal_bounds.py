@@ -102,7 +102,7 @@ def test_an_opening_is_held_to_what_a_debate_can_be(
 
 @for_each(["Infinity", "NaN", "-Infinity", "1e999", "1" + "0" * 4000, "1e308", '"\\ud800"'], "number")
 def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) -> None:
-    """A ballot with a number that is none, or that is too large to reckon with, is refused, and nothing breaks."""
+    """A ballot with a number that is none, or that is too large to compute with, is refused, and nothing breaks."""
     events = play_events(rounds=1)
     first, (at, voted) = (
         events[0],

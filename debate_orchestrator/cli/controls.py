@@ -67,9 +67,9 @@ class Controls:
         session: DebateSession,
         live: LiveView | None,
         on_event: OnEvent,
-        person_input: TerminalPeople | None = None,
+        turn_taker: TerminalPeople | None = None,
     ):
-        self._session, self._live, self._person_input = session, live, person_input
+        self._session, self._live, self._turn_taker = session, live, turn_taker
         self._message: Callable[[str], None] = live.message if live else print_status
         session.journal.notify = self._message
         self._on_event = on_event
@@ -99,8 +99,8 @@ class Controls:
     def begin(self, terminal: TerminalControl | None) -> None:
         """Reads keys from the terminal, if there is one, and lets a person be asked there."""
         self._terminal = terminal
-        if self._person_input is not None:
-            self._on_event = self._person_input.begin_watching(self.quit, terminal, self._on_event)
+        if self._turn_taker is not None:
+            self._on_event = self._turn_taker.begin_watching(self.quit, terminal, self._on_event)
         self.show_status()
         self._offer_issues(print_list=True)
 
@@ -160,8 +160,8 @@ class Controls:
         self._mode = KeyMode.QUIT
         self.stop.set()
         self._resumed.set()
-        if self._person_input is not None:
-            self._person_input.quit()
+        if self._turn_taker is not None:
+            self._turn_taker.quit()
 
     def _ask_question(self) -> None:
         names = {seat: self._debate.format.name_of(seat) for seat in schedule.seats_open_to_questions(self._debate)}
@@ -252,7 +252,7 @@ class Controls:
 
     def interrupt(self) -> None:
         """Handles Ctrl-C outside of a person's editor: quits; a second cancels calls, and the wait for the disk."""
-        if self._person_input is not None and self._person_input.is_in_other_program:
+        if self._turn_taker is not None and self._turn_taker.is_in_other_program:
             return
         if self.user_quit and self._task is not None:
             self._task.cancel()
@@ -340,11 +340,11 @@ def terminal_control(
 
 @asynccontextmanager
 async def control(
-    session: DebateSession, live: LiveView | None, on_event: OnEvent, person_input: TerminalPeople | None
+    session: DebateSession, live: LiveView | None, on_event: OnEvent, turn_taker: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate while the block drives it. The first interrupt waits for the replies under
     way, the second, SIGTERM or SIGHUP leaves them. Raises Interrupted if work is left then."""
-    controls = Controls(session, live, on_event, person_input)
+    controls = Controls(session, live, on_event, turn_taker)
     try:
         with handled_signals(controls.interrupt, controls.terminate):
             async with terminal_control(live, controls.press) as terminal:

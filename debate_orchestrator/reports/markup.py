@@ -125,7 +125,7 @@ def _without_formula(paragraph: str, *, is_clear: bool) -> str:
 
 
 def _dollar(sign: re.Match[str]) -> str:
-    """A dollar sign that begins no formula: most programs heed the backslash, GitHub the characters around it."""
+    """A dollar sign that begins no formula: most programs respect the backslash, GitHub the characters around it."""
     backslashes = len(sign[1]) // 2 * 2
     return rf"{sign[1][:backslashes]}{_APART}\${_APART}"
 

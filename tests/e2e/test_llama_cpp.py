@@ -75,7 +75,7 @@ def test_structured_output(spec: str) -> None:
 
 
 def test_a_limit_of_tokens(spec: str) -> None:
-    """The server heeds the field for the limit that is sent, and says that it cut the answer."""
+    """The server respects the field for the limit that is sent, and says that it cut the answer."""
     (reply,) = ask(spec, PLAIN.model_copy(update={"max_tokens": 20}), retry_for=600)
 
     assert len(reply.text.split()) in range(15, 25)
