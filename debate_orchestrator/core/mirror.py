@@ -3,24 +3,20 @@
 A judge who judges the arguments alone finds for the same position in the mirrored debate. Mirroring it once more gives
 back the original. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
 What a source says stays word for word: verified quotes, and fields of a reply that hold words of a page. So do
-addresses of pages; in code, only turn ids, tags in brackets and names of several words are exchanged.
+addresses of pages. In code, only turn ids, tags in brackets and names of several words are exchanged.
 
 A tag names its side in brackets (`[R1 - ROUND 1 - OPENING]`) and alone (`R1 is right`). Where names end in a letter
 (`Debater A`), speakers also use the letter alone. Either may be something else: `R2 = 0.91`, `the model R1`,
-`A broker`, `plan B`. The words around it decide. They are read with every name, tag and letter of both sides made the
-same, so that the decision is the same in the mirrored text. If a tag means something else at one place of a text, it
-does so throughout, except where it is the subject of a verb of arguing (`R1 concedes`). A tag that is also a word of
-the topic or a position never names a side unless it is in brackets.
+`A broker`, `plan B`. The words around each place decide, read with every name, tag and letter of both sides made the
+same, so that the decision is the same in the mirrored text. In doubt a tag names its side: one that stays gives one
+side's words to the other. A tag that is a word of the topic or a position never names a side unless it is in brackets.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from functools import lru_cache
-from itertools import accumulate, chain
-from operator import add
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, TypeVar
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Seat, Turn
@@ -40,15 +36,14 @@ class Mirror:
         """`debated` is the text of the topic and the positions."""
         a, b = format.sides[0], format.sides[-1]  # a debate of one side stays as it is
         self._other = {a: b, b: a}
-        self._names = _names(format.seats[a].name, format.seats[b].name)
-        self._tags = {format.seats[a].tag: format.seats[b].tag, format.seats[b].tag: format.seats[a].tag}
-        self._letters = _letters(format.seats[a].name, format.seats[b].name)
-        verified = format.quotes.verified if format.quotes else ""
-        seats = (format.seats[a], format.seats[b])
-        tags_alone = () if any(_is_a_word_of_its_own(seat, debated) for seat in seats) else tuple(self._tags)
-        self._pattern, self._in_code, self._series = _patterns(
-            tuple(self._names), tuple(self._tags), tags_alone, tuple(self._other), tuple(self._letters), verified
-        )
+        first, second = format.seats[a], format.seats[b]
+        self._tags = {first.tag: second.tag, second.tag: first.tag}
+        self._names, self._letters = _names(first.name, second.name), _letters(first.name, second.name)
+        verified = format.quotes.verified if format.quotes else "(?!)"
+        self._quote = re.compile(f"<{verified}>[^<]*+</{verified}>")
+        tags_alone = {} if any(_is_a_word_of_its_own(seat, debated) for seat in (first, second)) else self._tags
+        self._pattern = _pattern(self._other, self._names, self._tags, tags_alone, self._letters)
+        self._left_in_code = {"alone", "letter"} | (set() if all(" " in name for name in self._names) else {"name"})
 
     def side(self, name: str) -> str:
         """The other side; a name that is not a side is returned as it is."""
@@ -70,30 +65,28 @@ class Mirror:
     def text(self, text: str) -> str:
         """A text in which each side goes by the other's name, in turn ids and tags too, but for verified quotes,
         addresses and code."""
-        matches = list(self._pattern.finditer(text))
+        unquoted = self._quote.sub(lambda quote: "<" * len(quote[0]), text)
+        without_code = _CODE.sub(lambda code: "`" * len(code[0]), unquoted)
+        matches = list(self._pattern.finditer(unquoted))
         ends = [0, *(match.end() for match in matches)]
-        gaps = [text[end : match.start()] for end, match in zip(ends, matches, strict=False)]
-        stand_ins = [_SAME_FOR_BOTH.get(match.lastgroup or "", match[0]) for match in matches]
-        rest = text[ends[-1] :]
-        neutral = "".join([*chain(*zip(gaps, stand_ins, strict=True)), rest])
-        neutral_ends = accumulate(map(len, map(add, gaps, stand_ins)))
-        uses = [
-            _use(match.lastgroup, neutral, end - len(stand_in), end)
-            for match, stand_in, end in zip(matches, stand_ins, neutral_ends, strict=True)
-        ]
-        if self._series.search(neutral) or any(
-            (match.lastgroup, use) == ("alone", "other") for match, use in zip(matches, uses, strict=True)
-        ):
-            uses = ["other" if use == "unsure" else use for use in uses]
-        words = [match[0] if use == "other" else self._word(match) for match, use in zip(matches, uses, strict=True)]
-        return "".join([*chain(*zip(gaps, words, strict=True)), rest])
+        gaps = [slice(end, match.start()) for end, match in zip(ends, matches, strict=False)]
+        stand_ins = [_STAND_INS.get(match.lastgroup or "", match[0]) for match in matches]
+        neutral = "".join(unquoted[gap] + stand_in for gap, stand_in in zip(gaps, stand_ins, strict=True))
+        neutral += unquoted[ends[-1] :]
+        pieces, end = list[str](), 0
+        for gap, match, stand_in in zip(gaps, matches, stand_ins, strict=True):
+            start = end + gap.stop - gap.start
+            end = start + len(stand_in)
+            around = f"{neutral[max(0, start - _CONTEXT_LENGTH) : start]}\0{neutral[end : end + _CONTEXT_LENGTH]}"
+            stays_in_code = match.lastgroup in self._left_in_code and without_code[match.start()] == "`"
+            exchanged = not stays_in_code and _names_a_side(match.lastgroup, around)
+            pieces += [text[gap], self._word(match) if exchanged else match[0]]
+        return "".join([*pieces, text[ends[-1] :]])
 
     def _word(self, match: re.Match[str]) -> str:
         """What is found, as the other side's."""
         found = match[0]
         match match.lastgroup:
-            case "code":
-                return self._in_code.sub(self._word, found)
             case "id":
                 other = self.side(found[-1].lower())
                 return found[:-1] + (other.upper() if found[-1].isupper() else other)
@@ -103,18 +96,8 @@ class Mirror:
                 return self._tags[found]
             case "letter":
                 return self._letters[found]
-            case "name":
-                return self._name(found)
-        return found
-
-    def _name(self, name: str) -> str:
-        words = name.split()
-        other = self._names[" ".join(words)]
-        gaps = [*re.findall(r"\s+", name), ""]
-        other_words = other.split(" ")
-        if len(other_words) != len(words):
-            return other
-        return "".join(word + gap for word, gap in zip(other_words, gaps, strict=True))
+        gaps = iter(re.findall(r"\s+", found))  # single spaces, if the names differ in their number of words
+        return re.sub(" ", lambda _: next(gaps, " "), self._names[" ".join(found.split())])
 
     def structured_reply(
         self, shape: Shape, fields: Mapping[str, Any], source_fields: Collection[str] = ()
@@ -164,12 +147,8 @@ class Mirror:
 def _names(first: str, second: str) -> dict[str, str]:
     """Either name to the other, as it is and in capitals; a name of several words also in lower case, unless
     the last is a letter, which may be a word of the language: `a debater a listener believes`."""
-    spellings: list[Callable[[str], str]] = [lambda name: name, str.upper]
-    if (
-        " " in first
-        and " " in second
-        and not {len(first.rsplit(maxsplit=1)[-1]), len(second.rsplit(maxsplit=1)[-1])} & {1}
-    ):
+    spellings: list[Callable[[str], str]] = [str, str.upper]
+    if all(" " in name and len(name.split()[-1]) > 1 for name in (first, second)):
         spellings += [str.lower, lambda name: name[:1].lower() + name[1:]]
     names: dict[str, str] = {}
     for spell in spellings:
@@ -182,40 +161,30 @@ def _names(first: str, second: str) -> dict[str, str]:
 def _letters(first: str, second: str) -> dict[str, str]:
     """The letters in which two names differ, each to the other: `A`, `B` of `Debater A`, `Debater B`; or none."""
     (stem, _, letter), (other_stem, _, other) = (" ".join(name.split()).rpartition(" ") for name in (first, second))
-    differ_in_letter = (
-        stem == other_stem and letter != other and all(len(word) == 1 and word.isupper() for word in (letter, other))
-    )
-    return {letter: other, other: letter} if differ_in_letter else {}
+    are_letters = all(len(word) == 1 and word.isupper() for word in (letter, other))
+    return {letter: other, other: letter} if are_letters and stem == other_stem and letter != other else {}
 
 
 def _is_a_word_of_its_own(seat: Seat, debated: str) -> bool:
     """Whether the tag of a side's seat, found without brackets, may be something else than the side: a letter or a
     number, the name of its position, or a word of what is debated."""
-    tag = seat.tag
-    is_too_short = len(tag) < 2 or not re.search(r"[^\W\d_]", tag) or not re.fullmatch(r"\w.*\w", tag)
-    is_debated = re.search(rf"(?<!\w){re.escape(tag)}(?!\w)", debated, re.IGNORECASE)
-    return is_too_short or tag.casefold() == seat.side.casefold() or is_debated is not None
+    is_word = re.search(r"[^\W\d_]", seat.tag) and re.fullmatch(r"\w.*\w", seat.tag)
+    is_debated = re.search(rf"(?<!\w){re.escape(seat.tag)}(?!\w)", debated, re.IGNORECASE)
+    return not is_word or seat.tag.casefold() == seat.side.casefold() or is_debated is not None
 
 
-_URL = r"(?i:https?://|(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}/)[^\s<>]*"
-_CODE = (
-    r"(?P<code>(?m:^)[>\t ]*(?P<fence>`{3,}|~{3,})[^`\n]*\n(?:[\s\S]*?\n[>\t ]*(?P=fence)|[\s\S]*\Z)"
-    r"|(?<!`)(?P<ticks>`{1,3}+)(?!`)(?:(?!\n[^\S\n]*\n)[\s\S])*?(?<!`)(?P=ticks)(?!`))"
+_URL = r"(?i:https?://|(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}/)[^\s<>`]*"
+_CODE = re.compile(
+    r"(?m:^)[>\t ]*(?P<fence>`{3,9}|~{3,9})[^`\n]*\n(?:[\s\S]*?\n)??[>\t ]*(?P=fence)"
+    r"|(?<!`)(?P<ticks>`{1,3}+)(?!`)(?:(?!\n[^\S\n]*\n)[\s\S])*?(?<!`)(?P=ticks)(?!`)"
 )
-"""A block of code, to the end of the text if it is never closed, or code within a line."""
+"""A block of code, or code within a line. A fence that is never closed begins none."""
 
 
-@lru_cache(maxsize=16)
-def _patterns(
-    names: tuple[str, ...],
-    tags: tuple[str, ...],
-    tags_alone: tuple[str, ...],
-    sides: tuple[str, ...],
-    letters: tuple[str, ...],
-    verified: str,
-) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """The patterns of what is exchanged in a text, of what is in code, and of the tags of a longer series (`R3`)."""
-    quote = f"(?P<quote>{f'<{verified}>[^<]*+</{verified}>' if verified else '(?!)'})"
+def _pattern(
+    sides: Iterable[str], names: Iterable[str], tags: Iterable[str], tags_alone: Iterable[str], letters: Iterable[str]
+) -> re.Pattern[str]:
+    """The pattern of what may name a side, and of addresses, in which nothing does."""
     same_word_count = len({len(name.split()) for name in names}) < 2
     name_patterns = [
         (_GAP if same_word_count else " ").join(map(re.escape, name.split())) for name in sorted(names, key=len)[::-1]
@@ -233,69 +202,48 @@ def _patterns(
     )
     letter = rf"{_BEGIN}(?<![.&/+@#$\\=-])(?P<letter>{'|'.join(letters) or '(?!)'})(?![&/+@$\\=-]|\.\w){end}"
     name = rf"{_BEGIN}(?P<name>{'|'.join(name_patterns) or '(?!)'})(?!/(?:{'|'.join(letters) or '(?!)'})\b){end}"
-    in_code = [turn_id, tag, *([name] if all(" " in name for name in names) else [])]
-    stems = {tag.rstrip("0123456789") for tag in tags_alone}
-    series = rf"(?<![^\W_]){re.escape(stems.pop())}\d" if len(stems) == 1 else r"(?!)"
-    return (
-        re.compile(f"{quote}|(?P<url>{_URL})|{_CODE}|{turn_id}|{tag}|{name}|{alone}|{letter}"),
-        re.compile("|".join(in_code)),
-        re.compile(series),
-    )
+    return re.compile(f"(?P<url>{_URL})|{turn_id}|{tag}|{name}|{alone}|{letter}")
 
 
-# A letter or a tag alone
+# A letter or a tag alone: \0 stands for it in the words around it
 
 
-_SAME_FOR_BOTH = {"code": "`x`", "id": "1.x.x", "tag": "[Xx - ", "name": "Xx", "alone": "Xx", "letter": "A"}
-"""What stands for each kind of find while the words around another are read."""
+_STAND_INS = {"id": "1.x.x", "tag": "[Xx - ", "name": "Xx", "alone": "Xx", "letter": "A"}
+"""What stands for a find, whichever side it names, while the words around another are read."""
 _CONTEXT_LENGTH = 40
 """Characters on either side that are looked at."""
+_SIGN = re.compile(r"\0[*_]*\s*(?:[=≈≥≤±∈]|of\s+[-−]?0?[.,]\d)")
+"""A sign of mathematics, or a fraction, after a variable."""
+_ARGUES = (
+    r"\0[*_]*\s+(?:[a-z]+ly\s+)?(?:(?:admit|answer|argue|assert|cite|claim|concede|contend|defend|describe|ignore|"
+    r"object|offer|propose|raise|state)(?:s|e?d)|sa(?:ys|id)|repl(?:ies|ied)|writes|wrote)\b"
+)
 _LABEL = re.compile(
     r"\b(?<!\bits )(?<!\bthis )(?<!\bthat )(?<!\blast )(?<!\bfirst )(?<!\bsecond )"
     r"(?i:annex|appendix|building|categor(?:y|ies)|chip|class|cohort|column|compan(?:y|ies)|device|equation|exhibit|"
     r"fig(?:ure)?\.?|firm|grade|group|hepatitis|influenza|item|level|list|model|option|paper|part|patient|phase|plan|"
     r"product|question|reference|register|release|requirement|resistor|row|sample|scenario|schedule|section|series|site|"
     r"stage|step|table|team|tier|type|variant|version|vitamin|zone)s?\s+"
-    r"(?:(?:[A-Z][a-z]?(?:\(\w+\))?,\s+)*[A-Z][a-z]?(?:\(\w+\))?,?\s+(?:and|or|to|versus|vs\.?)\s+)?\Z"
+    r"(?:(?:[A-Z][a-z]?(?:\(\w+\))?,\s+)*[A-Z][a-z]?(?:\(\w+\))?,?\s+(?:and|or|to|versus|vs\.?)\s+)?\0"
 )
-"""A noun before the letter, or before the first of several, that makes it a label."""
-_ARTICLE = re.compile(r"\b(?:an?|the|adjusted|every|each|straight)\s+[*_]*\Z", re.IGNORECASE)
-_OF_A_SIDE = re.compile(
-    r"(?:['’]s)?[*_]*\s+(?:side|team|arguments?|case|claims?|closing|opening|point|position|rebuttal|speech|turn)\b"
-)
-"""Nouns after a side: `the R1 argument`, `R1's case`."""
-_ARGUES = re.compile(
-    r"[*_]*\s+(?:[a-z]+ly\s+)?(?:(?:admit|answer|argue|assert|claim|concede|contend|ignore|object|state)(?:s|ed)|"
-    r"sa(?:ys|id)|repl(?:ies|ied)|writes|wrote)\b"
-)
-_SIGN = re.compile(r"[*_]*\s*[=≈≥≤±∈]")
-"""A sign of mathematics after a variable."""
-_VALUE = re.compile(
-    r"[*_)]*(?:\s*[:(<>~]\s*|\s+(?:(?:of|is|was|at|above|below|around|exceed(?:s|ed))\s+)?(?:about\s+|only\s+)?)"
-    r"[-−]?0?[.,]\d+(?!\d|\s+points?\b)"
-)
-"""A number below one after what is a quantity. A higher one may be a side's points."""
-_NOUN = re.compile(
-    r"[*_]*\s+(?:cells?|checkpoints?|flat|lymphocytes?|m(?:aj|in)or|models?|movies?|paper|rating|release|shares|value|"
-    r"virus(?:es)?|vitamins?|weights)\b"
-)
-"""Nouns that a letter or a tag makes a kind of: `memory B cells`, `R1 weights`."""
-_OTHER_LETTERS = re.compile(r"(?:,?\s+(?:and|or)|,)\s+(?:A(?:,?\s+(?:and|or)|,)\s+)?[C-HJ-Z]\b(?!['’.])")
-"""More letters of a list that is not one of two sides: `A, B and C`."""
-_INITIAL = re.compile(r"\.\s+[A-Z][\w'’-]+(?:\s+\(|\s+et\s+al\b|\s+and\s+[A-Z]|,?\s+\d{4})")
-_MIDDLE_INITIAL = re.compile(r"\b(?!Xx)[A-Z][a-z]+\s\Z")
+"""A noun before it, or before the first of several, that makes it a label."""
+_CLAUSE = re.compile(rf"\b(?i:an?|any|every|no|the)\s+(?:[\w-]+\s+){{1,2}}{_ARGUES}")
+"""`the plan A proposed`: a noun before a side."""
 _PROPER_NAME = re.compile(
     r"(?:[\w,;’')]\s+(?!Xx|Opening|Constructive|Challenge|Rebuttal|Closing|Judge)[A-Z][a-z]\w*|"
-    r"\b[A-Z]?[a-z]+[A-Z]\w*|\b(?!It|That|Here|What)[A-Z]\w*['’]s)\s+\Z"
+    rf"\b[A-Z]?[a-z]+[A-Z]\w*|\b(?!It|That|Here|What)[A-Z]\w*['’]s)\s+(?!{_ARGUES})\0"
 )
 """A name before a tag, of which it is a part: `DeepSeek R1`, `the Canon R1`."""
-_WITHIN = re.compile(r"[a-z0-9)\]’”\"'%][,;]?(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)[\"“‘'(\[*_]*\Z")
-"""The end of the text before a letter within a sentence."""
-_LINE_START = re.compile(r"(?:^|\n)[\s>*_#(-]*\Z")
-_POSSESSIVE = re.compile(r"['’]s\b")
-_LOWER_CASE = re.compile(r"[*_]*\s+[a-z']")
+_OTHER_LETTER = re.compile(
+    r"\b(?i:an?|straight)\s+[*_]*\0|\w\((?:A\|)?\0|"  # `an A`, `P(A)`
+    r"\0[*_]*\s+(?:cells?|flat|lymphocytes?|m(?:aj|in)or|models?|movies?|paper|rating|shares|virus(?:es)?|vitamins?)\b|"
+    r"\0(?:,?\s+(?:and|or)|,)\s+(?:A(?:,?\s+(?:and|or)|,)\s+)?[C-HJ-Z]\b(?!['’.])|"  # `A, B and C`
+    r"\b(?!Xx)[A-Z][a-z]+\s\0\.\s+[A-Z][a-z]|"  # `John A. Smith`
+    r"\0\.\s+[A-Z][\w'’-]+(?:\s+\(|\s+et\s+al\b|\s+and\s+[A-Z]|,?\s+\d{4})"  # `A. Smith et al.`
+    r"|(?:^|\n)[\s>*_#(-]*\0[.)]"  # the head of a row
+)
 _NAME_BEFORE = re.compile(
-    r"[*_]*\s+(?:[a-z]+ly\s+)?(?!(?:means|news|lens|bias|series|species)\b)(?:"
+    r"\0[*_]*\s+(?:[a-z]+ly\s+)?(?!(?:means|news|lens|bias|series|species)\b)(?:"
     r"again|also|and|are|as|at|but|can(?:not)?|could|did|from|gave|had|has|however|in|instead|is|itself|may|might|must|"
     r"never|nor|now|on|only|or|said|saw|shall|should|since|so|still|than|that|then|therefore|though|thus|to|was|went|"
     r"versus|vs|were|where|whereas|which|while|who|whose|will|with|won|would|yet|does|goes|says|"
@@ -306,41 +254,17 @@ _NAME_BEFORE = re.compile(
 )
 """Words that follow a name at the beginning of a sentence, mostly verbs. An article has a noun or an adjective after
 it, which is seldom one of these, and no vowel."""
+_WITHIN = re.compile(rf"[a-z0-9)\]’”\"'%][,;]?{_GAP}[\"“‘'(\[*_]*\0[*_]*\s+[a-z']")
 
 
-def _use(kind: str | None, neutral: str, start: int, end: int) -> Literal["side", "other", "unsure"]:
-    """Whether what was found names a side or is something else, by the words around it in a text in which the sides
-    have the same names. Only a letter or a tag alone may be something else."""
+def _names_a_side(kind: str | None, around: str) -> bool:
+    """Whether what was found between these words names a side."""
     if kind not in ("alone", "letter"):
-        return "side"
-    before, after = neutral[max(0, start - _CONTEXT_LENGTH) : start], neutral[end : end + _CONTEXT_LENGTH]
-    argues, of_a_side = _ARGUES.match(after), _OF_A_SIDE.match(after)
-    if _LABEL.search(before) or _SIGN.match(after) or (_ARTICLE.search(before) and not of_a_side):
-        return "other"
+        return kind != "url"
+    if _SIGN.search(around) or (_LABEL.search(around) and not _CLAUSE.search(around)):
+        return False
     if kind == "alone":
-        if argues or of_a_side:
-            return "side"
-        is_other = _VALUE.match(after) or _NOUN.match(after) or _PROPER_NAME.search(before)
-        return "other" if is_other else "unsure"
-    if (
-        _NOUN.match(after)
-        or _OTHER_LETTERS.match(after)
-        or re.search(r"\w\((?:A\|)?\Z", before)
-        or _is_initial(before, after)
-    ):
-        return "other"
-    return "side" if _letter_names_a_side(before, after) else "other"
-
-
-def _is_initial(before: str, after: str) -> bool:
-    """Whether a letter is one of a person's name: `John A. Smith`, `A. Smith et al.`."""
-    middle = _MIDDLE_INITIAL.search(before) and re.match(r"\.\s+[A-Z][a-z]", after)
-    return middle is not None or _INITIAL.match(after) is not None
-
-
-def _letter_names_a_side(before: str, after: str) -> bool:
-    if _POSSESSIVE.match(after) or _NAME_BEFORE.match(after):
-        return True
-    if re.match(r"[*_]*\s+[A-Za-z']", after):
-        return bool(_WITHIN.search(before) and _LOWER_CASE.match(after))
-    return not (_LINE_START.search(before) and after[:1] in (".", ")"))
+        return _PROPER_NAME.search(around) is None
+    if re.search(r"\0[*_]*\s+[A-Za-z']", around) and not (_NAME_BEFORE.search(around) or _WITHIN.search(around)):
+        return False
+    return not _OTHER_LETTER.search(around)

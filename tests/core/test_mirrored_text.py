@@ -25,15 +25,16 @@ from debate_orchestrator.storage.paths import JOURNAL
 RESEARCHERS = Mirror(ADVERSARIAL)
 
 
-def named(first: str, second: str, tags: tuple[str, str] = ("A", "B")) -> Mirror:
-    """The exchange of two sides of those names."""
+def named(first: str, second: str, tags: tuple[str, str] = ("A", "B"), **rules: Any) -> Mirror:
+    """The exchange of two sides of those names, in a format with these rules."""
     seats = {side: PLAIN["seats"][side] | {"name": name} for side, name in zip("ab", (first, second), strict=True)}
     seats = {side: seat | {"tag": tag} for (side, seat), tag in zip(seats.items(), tags, strict=True)}
-    return Mirror(make_format(seats=seats | {"judge": PLAIN["seats"]["judge"]}))
+    return Mirror(make_format(seats=seats | {"judge": PLAIN["seats"]["judge"]}, **rules))
 
 
 PAIRS = {
     "researchers": RESEARCHERS,
+    "quoted": named("Researcher A", "Researcher B", ("R1", "R2"), quotes={}),
     "letters": named("A", "B", ("X", "X")),
     "words": named("Pro", "Con"),
     "lengths": named("Ann Lee", "Bob", ("ANN", "B")),
@@ -83,6 +84,15 @@ OTHERS_NAMES = [
     ),
     ("R1 is 0.5 points ahead, and in its Opening R2 misled.", "R2 is 0.5 points ahead, and in its Opening R1 misled."),
     ("The R1 argument: R2 = 0.91, as R1 says.", "The R2 argument: R2 = 0.91, as R2 says."),
+    ("DeepSeek R1 is open. R1 costs little.", "DeepSeek R1 is open. R2 costs little."),
+    ("The R1 evidence is thin, R2 was 0.91", "The R2 evidence is thin, R1 was 0.91"),
+    ("The plan A proposed fails, and B concedes nothing.", "The plan B proposed fails, and A concedes nothing."),
+    (
+        "The old model A defends is worse than the one B defends.",
+        "The old model B defends is worse than the one A defends.",
+    ),
+    ("The paper A cites was retracted; B checked it.", "The paper B cites was retracted; A checked it."),
+    ("The model R1 offers, in a paper R2 cites", "The model R2 offers, in a paper R1 cites"),
     ("On this question A concedes; see plan B, A: 7.5, B: 6", "On this question B concedes; see plan B, B: 7.5, A: 6"),
     ("|A|B| for **A** and the A side, in its answer A", "|B|A| for **B** and the B side, in its answer B"),
     ("start.plan.a, final.closing.b", "start.plan.b, final.closing.a"),
@@ -111,10 +121,11 @@ UNNAMED = [
     "1.opening.c", "1.opening.judge", "version 1.2.b", "DeepSeek-R1", "R1.5", "R10", "R3",
     "best_R1_so_far", "plan_A is", "x.R1",
     "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1",
-    "The fit is good: R2 = 0.91.", "an adjusted R2 of .91", "R2 was 0.91, R1: 0.8", "the R2 value is low",
+    "The fit is good: R2 = 0.91.", "an adjusted R2 of .91", "model A offers more", "Section B states that",
     "See https://deepseek.com/R1, x.org/A and x.org/1.opening.a?by=B.", "the file R1.csv", "deepseek-ai/R1",
-    "the model R1 is cheap", "DeepSeek R1 is open. R1 costs little.", "DeepSeek's R1", "R1-Zero", "The Canon R1 sells.",
-    "R1, R2 and R3 are met", "`R1 = load(A)`", "```\nMOV R1, R2\n```", "~~~\nA = Researcher\n", "$A$, A$20, A@x.org",
+    "the model R1 is cheap", "DeepSeek R1 is open.", "DeepSeek's R1", "R1-Zero", "The Canon R1 sells.",
+    "`R1 = load(A)`", "`https://x.org/2.rebuttal.a`", "```\nMOV R1, R2\n```", "~~~\nA: Researcher\n~~~",
+    "$A$, A$20, A@x.org",
     "groups A and B", "A, B and C are out", "John A. Smith", "as A. Smith (2020) shows", "She got an A.",
     "straight A's", "memory B cells", "P(A|B)", "A = 5, B = 7", "hepatitis B is rare", "in A minor",
 ]  # fmt: skip
@@ -139,6 +150,24 @@ def test_letters_of_both_sides_in_a_sentence(text: str, mirrored: str) -> None:
     """Both are exchanged where a verb or a word with a vowel follows; an article stays."""
     mirror = named("Debater A", "Debater B")
     assert mirror.text(text) == mirrored and mirror.text(mirrored) == text
+
+
+ARGUED = "R1's figures are old. R2 has newer ones. I ask R1 for its source. " * 20
+
+
+@for_each(
+    [
+        *("", "See CRS report R46795.", "It costs R500 million.", "They use R134a.", "Its reproduction number is R0."),
+        *("DeepSeek R1 is open.", "An R2 = 0.91 is high.", "R1, R2 and R3 are met.", "`R9`", "https://a.org/R7"),
+        "<v_quote>R3 is out</v_quote>",
+    ]
+)
+def test_no_word_keeps_the_tags_of_a_speech(remark: str) -> None:
+    """What else a speech says, and wherever it does, all that is said of a side in it is said of the other."""
+    exchanged = ARGUED.replace("R1", "R0").replace("R2", "R1").replace("R0", "R2")
+    for before, after in (("", remark), (remark, "")):
+        mirrored = RESEARCHERS.text(f"{before} {ARGUED}{after}")
+        assert exchanged in mirrored, mirrored
 
 
 def test_a_tag_alone_names_its_side() -> None:
@@ -167,14 +196,27 @@ def test_short_names_keep_to_their_own_letters() -> None:
 
 
 def test_a_verified_quote_stays_as_its_source_has_it() -> None:
-    """Names and letters in it are the source's; an opening tag alone is not a quote. Where the format looks none up, a
-    tag is a word."""
+    """Names and letters in it are the source's, in code and at its borders too; an opening tag alone is not a quote.
+    Where the format looks none up, a tag is a word."""
     text = "Anna: <v_quote>Anna beat Ben</v_quote>, <u_quote>Anna did</u_quote>, <v_quote>Anna"
     other = "Ben: <v_quote>{}</v_quote>, <u_quote>Ben did</u_quote>, <v_quote>Ben"
     for quotes, quoted in (({}, "Anna beat Ben"), (None, "Ben beat Anna")):
         mirror = Mirror(make_format(quotes=quotes))
         assert mirror.text(text) == other.format(quoted)
         assert mirror.text(mirror.text(text)) == text
+    quote, mirror = "<v_quote>Researcher A, `R1` or\n\n~~~\n1.opening.a</v_quote>", PAIRS["quoted"]
+    around = (
+        "`{}` for X",
+        "a ` {} by X ` ",
+        "```\n{} X\n```\nX",
+        "~~~ {}\nX",
+        "~~~\n{}\n~~~ X",
+        "`` {}`X",
+        "https://x.org/{}, X",
+    )
+    for text in (one.replace("{}", quote) for one in around):
+        first, second = (text.replace("X", f"Researcher {side}") for side in "AB")
+        assert (mirror.text(first), mirror.text(second)) == (second, first)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
