@@ -21,6 +21,8 @@ from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
+from debate_orchestrator.prompting.person_turns import computed_answers, heading
+from debate_orchestrator.terminal.drafts import Drafts
 
 NAMES = {"a": "Researcher A", "b": "Researcher B"}
 VERDICT = "1.verdict.judge"
@@ -120,6 +122,22 @@ def test_no_judge_of_a_host_is_told_either(tmp_path: Path) -> None:
 
     assert "1.verdict.judge: the reply has no JSON object." in text and "mirror" not in text.lower()
     assert "mirror" not in os.path.basename(files.brief) + os.path.basename(files.reply)
+
+
+def test_a_persons_form_is_of_the_debate_that_it_shows() -> None:
+    """Nothing tells a person which debate it judges, and the strength is of the winner by its name there."""
+    first, second = (puppets.ballot(*points, rounds=1) for points in ((9, 4), (4, 9)))
+    say = script_of(_1_verdict_judge=first, _1_verdict_judge_mirrored=second)
+    debate = fold(mirrored(say, until="final.verdict.judge", rounds=1))
+    for turn in debate.due:
+        assert heading(debate, turn) == "Final Verdict, one of two ballots"
+        assert "irror" not in Drafts("drafts").path_of(brief(debate, turn))
+        strengths = {
+            winner: computed_answers(debate, turn, {("winner",): winner})[("strength",)]
+            for winner in debate.format.sides
+        }
+        better, worse = "ba" if turn.mirrored else "ab"
+        assert strengths == {better: "decisive", worse: "narrow"}
 
 
 def test_earlier_ballots_are_those_of_the_presentation() -> None:

@@ -154,8 +154,8 @@ def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None
 
 def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """A judge's ballot is asked for field by field; what is missing or wrong is said beside its field, and what was
-    entered stays."""
-    address, links = begun(visitor, **{"cast.judge": "human"})
+    entered stays. Positions stand at the top as the task has them, and nothing tells which debate is mirrored."""
+    address, links = begun(visitor, **{"cast.judge": "human", "mirror": "yes"})
     (link,) = links.values()
     turn_of(stranger, link)
     labels = plain(stranger.get(link).text)
@@ -166,8 +166,13 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
 
     assert wrong.status_code == 422 and "70 is not a number from 1 to 10" in plain(wrong.text)
     assert "Side A gave a reason." in wrong.text and "Why, in one sentence (Justification)" in plain(wrong.text)
+    positions = list[str]()
     while not state().complete:
         page = stranger.get(link).text
+        top, task = (re.search(rf"Researcher A argues{side}: (A \w+)", plain(page)) for side in ("", r" \(\w+\)"))
+        assert top and task and top[1] == task[1] and "irrored" not in page
+        assert ("one of two ballots" in page) is ("Dissent Record: your turn" not in page)
+        positions.append(top[1])
         fields = dict.fromkeys(re.findall(r'<textarea id="(field/[^"]+)"', page), "Something was said.")
         fields |= dict.fromkeys(re.findall(r'<input id="(field/scores/[^"]+)"', page), "7 6")
         fields |= {"field/winner": "a", "field/strength": "narrow", "field/strongest_argument/seat": "a"}
@@ -176,6 +181,7 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
         assert answer.status_code == 303, plain(answer.text)[-2500:]
         visitor.until(address, "Complete" if not state().due else "Running")
     assert any(answer.reply.spec == "human" for turn, answer in state().replies.items() if turn.endswith("judge"))
+    assert positions == ["A reason", "A claim", "A reason", "A claim", "A reason"]
 
 
 def test_a_speech_that_is_not_taken_stays_with_its_writer(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811

@@ -224,6 +224,12 @@ class ReservedLines(FrozenModel):
         )
 
 
+def neutral_id(turn_id: str) -> str:
+    """The id of a turn where its seat may read it. No judge is told that it sees the debate mirrored: of the two turns
+    of a judge this is the second."""
+    return turn_id.replace(MIRRORED, ".2")
+
+
 class Turn(FrozenModel):
     """One thing that a seat must do now. Its id is derived: the same journal always waits for the same turns."""
 
@@ -236,6 +242,10 @@ class Turn(FrozenModel):
     after_rounds: bool = False
     mirrored: bool = False
     """Whether the judge sees the debate mirrored: each side as the other."""
+
+    @property
+    def neutral_id(self) -> str:
+        return neutral_id(self.id)
 
     @property
     def slot_id(self) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
-from debate_orchestrator.core.phases import MIRRORED
+from debate_orchestrator.core.phases import neutral_id
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.storage.files import encoded, make_folder, move_aside, write_atomic
 from debate_orchestrator.util.data import error_text, is_link, read_regular
@@ -47,9 +47,8 @@ class TurnsFolder:
         self.folder, self.notify = folder, notify
 
     def turn_files(self, turn_id: str, wants: str) -> TurnFiles:
-        """The paths of a turn's brief and reply. The agent sees them, and no judge is told that it sees the debate
-        mirrored: of the two turns of a judge this is the second."""
-        stem = os.path.join(self.folder, turn_id.replace(MIRRORED, ".2"))
+        """The paths of a turn's brief and reply. The agent sees them."""
+        stem = os.path.join(self.folder, neutral_id(turn_id))
         return TurnFiles(turn_id, f"{stem}.brief.md", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
     def write_brief(self, turn_files: TurnFiles, brief: str) -> str | None:

@@ -277,7 +277,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         **_marker(debate, turn.id, "task"),
         "topic": settings.topic,
         "as_of": settings.as_of,
-        "positions": {side: renamed(settings.positions[actual]) for side, actual in actual_sides.items()},
+        "positions": positions_shown(debate, turn),
         "shown_as": {actual: side for side, actual in actual_sides.items()},
         "side_labels": {side: format.seats[actual].side for side, actual in actual_sides.items()},
         "context": debate.opened.context if turn.transcript_role in format.context_heard_by else (),
@@ -292,6 +292,12 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "own_issues": settings.own_issues is not None,
         **_issues(debate, renamed),
     }
+
+
+def positions_shown(debate: DebateState, turn: Turn) -> dict[str, str]:
+    """What each side argues, as the seat of a turn is told it."""
+    positions, mirror = debate.opened.settings.positions, debate.mirror
+    return {side: mirror.text(text) for side, text in mirror.keys(positions).items()} if turn.mirrored else positions
 
 
 def _of_format(debate: DebateState) -> dict[str, Any]:

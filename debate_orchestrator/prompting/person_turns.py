@@ -197,6 +197,12 @@ def question_label(question: FormQuestion, shape_context: ShapeContext, format: 
     return f"{text}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
 
 
+def heading(debate: DebateState, turn: Turn) -> str:
+    """A turn's title for the person who takes it. No judge is told which of two ballots is on the mirrored debate."""
+    title = debate.format.heading_of(turn.model_copy(update={"mirrored": False}))
+    return f"{title}, one of two ballots" if turn.judging and debate.opened.mirrors(turn.phase) else title
+
+
 def computed_answers(debate: DebateState, turn: Turn, entries: EnteredAnswers) -> dict[FieldPath, str]:
     """Answers that arithmetic gives, so that no person is asked for them: how strong a final verdict is, by the scores
     of the rounds and the winner that was entered. A verdict for neither side counts as narrow."""
@@ -206,7 +212,8 @@ def computed_answers(debate: DebateState, turn: Turn, entries: EnteredAnswers) -
     ):
         return {}
     side = match_option(shape["winner"].options or debate.format.sides, winner or "") or ""
-    return {("strength",): strength_of(side, tally.totals(debate), has_scores=True) or "narrow"}
+    totals = debate.mirror.keys(tally.totals(debate)) if turn.mirrored else tally.totals(debate)
+    return {("strength",): strength_of(side, totals, has_scores=True) or "narrow"}
 
 
 def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuestion]], list[FormQuestion]] | None:

@@ -25,6 +25,7 @@ from debate_orchestrator.prompting.person_turns import (
     documents,
     form_remarks,
     full_text,
+    heading,
     hides_ballots,
     human_seats,
     length_hint,
@@ -287,7 +288,7 @@ class TerminalPeople:
             self._on_quit()
             note = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
             has_draft = os.path.exists(self._drafts.path_of(brief))
-            raise Paused(f"{turn.id}: left before it was handed in.{note if has_draft else ''}") from None
+            raise Paused(f"{turn.neutral_id}: left before it was handed in.{note if has_draft else ''}") from None
 
     async def _call(self, person_turn: PersonTurn) -> None:
         """Calls the person of a seat to the keyboard, if several share it; nothing that another wrote is seen."""
@@ -352,7 +353,7 @@ def _form(debate: DebateState, turn: Turn) -> str:
 
 
 def _heading(debate: DebateState, turn: Turn) -> str:
-    return f"{debate.format.heading_of(turn)}. {debate.format.name_of(turn.seat)}, it is your turn."
+    return f"{heading(debate, turn)}. {debate.format.name_of(turn.seat)}, it is your turn."
 
 
 def _document_lines(document: Document) -> Iterator[Line]:

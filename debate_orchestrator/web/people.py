@@ -36,7 +36,7 @@ class BrowserPeople:
     async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
         if self._is_paused:
-            raise _paused(turn.id)
+            raise _paused(turn)
         awaited_turn = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
         self.awaited_turns[turn.id] = awaited_turn
         self.notify(debate)
@@ -57,7 +57,7 @@ class BrowserPeople:
         self._is_paused = True
         for awaited_turn in list(self.awaited_turns.values()):
             if not awaited_turn.reply.done():
-                awaited_turn.reply.set_exception(_paused(awaited_turn.turn.id))
+                awaited_turn.reply.set_exception(_paused(awaited_turn.turn))
 
     def end(self) -> None:
         """Closes the streams of the pages: the debate no longer runs."""
@@ -70,5 +70,6 @@ class BrowserPeople:
         return next((awaited for awaited in waiting if awaited.turn.seat.removesuffix(MIRRORED) == seat), None)
 
 
-def _paused(turn_id: str) -> Paused:
-    return Paused(f"{turn_id}: the debate was paused before it was handed in. What was typed is kept in the browser.")
+def _paused(turn: Turn) -> Paused:
+    problem = "the debate was paused before it was handed in. What was typed is kept in the browser."
+    return Paused(f"{turn.neutral_id}: {problem}")

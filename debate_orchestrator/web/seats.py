@@ -18,6 +18,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.prompting import person_turns
+from debate_orchestrator.prompting.briefs import positions_shown
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
@@ -80,7 +81,7 @@ class Seats:
         if size > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
-        if awaited_turn is None or form_data.get("turn") != awaited_turn.turn.id or awaited_turn.reply.done():
+        if awaited_turn is None or form_data.get("turn") != awaited_turn.turn.neutral_id or awaited_turn.reply.done():
             return await self._answer_late_reply(visit, form_data)
         return await self._take(visit, awaited_turn, form_data)
 
@@ -135,7 +136,9 @@ class Seats:
         # Debates of other folders may have the same name in the same browser; their links differ.
         draft_name = hashlib.sha256(request.path_params["token"].encode()).hexdigest()[:16]
         values: dict[str, Any] = {"heard": [], "task": "", "brief": "", "length_hint": "", "questions": None}
+        turn_id, positions = "", debate.opened.settings.positions
         if awaited_turn is not None:
+            turn_id, positions = awaited_turn.turn.neutral_id, positions_shown(awaited_turn.debate, awaited_turn.turn)
             is_structured = awaited_turn.debate.shape(awaited_turn.turn) is not None
             values = {
                 "heard": [
@@ -156,15 +159,13 @@ class Seats:
             setup=debate.opened.settings,
             name=format.name_of(seat),
             side=side,
-            others=[
-                (format.name_of(side), debate.opened.settings.positions[side]) for side in format.sides if side != seat
-            ],
+            others=[(format.name_of(side), positions[side]) for side in format.sides if side != seat],
             standing=_progress_sentence(debate),
             taken=_turns_taken(debate, seat, draft_name),
-            position=debate.opened.settings.positions.get(seat, ""),
-            heading=format.heading_of(awaited_turn.turn) if awaited_turn else "",
-            turn=awaited_turn.turn.id if awaited_turn else "",
-            draft=f"{draft_name} {awaited_turn.turn.id} {awaited_turn.brief.digest[:16]}" if awaited_turn else "",
+            position=positions.get(seat, ""),
+            heading=person_turns.heading(debate, awaited_turn.turn) if awaited_turn else "",
+            turn=turn_id,
+            draft=f"{draft_name} {turn_id} {awaited_turn.brief.digest[:16]}" if awaited_turn else "",
             state=debate,
             running=served is not None,
             sent=form_data,
@@ -209,14 +210,14 @@ def _turns_taken(debate: DebateState, seat: str, draft_name: str) -> list[dict[s
     """The turns of a seat that are on record, and the names of their drafts, which begin with `draft_name`, before the
     digest of the brief."""
     return [
-        _article(debate, transcript_entries.entry(debate, turn)) | {"draft": f"{draft_name} {turn.id} "}
+        _article(debate, transcript_entries.entry(debate, turn)) | {"draft": f"{draft_name} {turn.neutral_id} "}
         for turn in schedule.turns_taken(debate)
         if turn.seat == seat
     ]
 
 
 def _article(debate: DebateState, entry: TranscriptEntry) -> dict[str, Any]:
-    heading, structured = debate.format.heading_of(entry.turn), bool(debate.shape(entry.turn))
+    heading, structured = person_turns.heading(debate, entry.turn), bool(debate.shape(entry.turn))
     return blocks.article(debate, entry.turn, heading, entry.text, structured=structured, quotes=entry.quotes)
 
 
