@@ -16,8 +16,8 @@ from debate_orchestrator.core.reply import FoundPage, Reply
 from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext, applies, fields_asked
+from debate_orchestrator.core.speech_rules import visible_text
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.visible_text import make_visible
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 
@@ -89,7 +89,7 @@ def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
 
 def _spoken(debate: DebateState, turn: Turn, said: str) -> str:
     """A speech of which something is heard; any other would be asked for again."""
-    return said if make_visible(said, turn.phase, private=debate.format.private).text.strip() else f"calm {said}"
+    return said if visible_text(debate, said, turn.phase).text.strip() else f"calm {said}"
 
 
 def fill_shape(shape: Shape, terms: ShapeContext, texts: Texts, place: str = "") -> dict[str, Any]:

@@ -21,6 +21,7 @@ from debate_orchestrator.core import schedule, speech_rules, tally, visible_text
 from debate_orchestrator.core.events import Event, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
@@ -314,7 +315,7 @@ def test_a_flood_is_heard_like_anything_else(piece: str) -> None:
     rules = loader.load("question")
     for text in (piece * (replies.MAX_SIZE // len(piece)), piece + " " * (replies.MAX_SIZE - 20) + "quote thinking x"):
         said = visible_text.make_visible(
-            text, None, private=rules.private, quotes=rules.quotes, context_texts=["so it is"]
+            public_text(text, rules.private), None, quotes=rules.quotes, context_texts=["so it is"]
         ).text
         assert CODE not in sanitize.without_block_marker(Mirror(rules).text(said), CODE)
         assert not visible_text.writes_lines_for(said, ["Debater B"])

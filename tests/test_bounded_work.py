@@ -135,7 +135,10 @@ TRIED: dict[str, Callable[[str], object]] = {
     "read": lambda text: list(readings.readings(readings.searchable(text))),
     "reserved": lambda text: ends_with_line(f"{text}\n\nSo. [CODE]", "So.", "CODE"),
     "visible": lambda text: visible_text.make_visible(
-        text, None, quotes=QuoteRules(tag="q", verified="v", unverified="u", least_words=1), context_texts=["a b"]
+        public_text(sanitize.sanitize(text)),
+        None,
+        quotes=QuoteRules(tag="q", verified="v", unverified="u", least_words=1),
+        context_texts=["a b"],
     ),
     "markdown": markup.quote_speech,
     "line": markup.prose,

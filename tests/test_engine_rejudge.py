@@ -80,7 +80,7 @@ def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
     first, *rest = play_events(rounds=2)
     spoke = next(event for event in rest if isinstance(event, Spoke))
     empty = spoke.reply.model_copy(update={"text": " "})
-    events = [first, Rejected(turn_id=spoke.turn_id, problems=("empty",), reply=empty), *rest]
+    events = [first, *[Rejected(turn_id=spoke.turn_id, problems=("empty",), reply=empty)] * 2, *rest]
     ballot = json.dumps(puppets.converging(rounds=2, conceded="a"))
     debate, speaker = again(tmp_path, events, say=lambda asked: ballot if asked.turn_id == "1.verdict.judge" else None)
 

@@ -294,6 +294,10 @@ OTHER_AT_THE_EDGE = [
     ("it would cost each household about 100 there", "It would cost each household about 100.[6] there."),
     ("organic bananas from Peru now cost just $5", "Organic bananas from Peru now cost just $5.^99 per kilo."),
     ("vaccines cause autism in healthy children.", "Vaccines cause autism in healthy children?"),
+    ("vaccines cause autism in healthy children.", "Vaccines cause autism in healthy children \U0001f914\u2026?"),
+    ("the value 10\u00a63 was measured in the lab", "The value 10\u00a63 was measured in the lab."),
+    ("the cost is [*image*] in every single year", "The cost is [image] in every single year."),
+    ("it is [struck: not] safe for all children", "It is [struck: not] safe for all children."),
     ("5 percent of the patients died of it", "Less than approx. 5 percent of the patients died of it."),
     ("die Zahl der Toten in Berlin war im 19.", "Die Zahl der Toten in Berlin war im 19. Jahrhundert klein."),
     ("it shows that no one of the patients died", "It show[s] that no one of the patient[s] died."),
@@ -303,7 +307,7 @@ OTHER_AT_THE_EDGE = [
 
 def test_what_goes_on_at_the_edge_is_not_verified() -> None:
     """A raised part of a figure, an abbreviation, an ordinal, a question mark or a letter in brackets makes it another
-    quote; of figures another is not a match at all."""
+    quote; of figures another is not a match at all. What the reader of pages wrote is no word of the page."""
     for quote, page in OTHER_AT_THE_EDGE:
         assert state(quote, page) != "verified", quote
     assert state(*OTHER_AT_THE_EDGE[-1]) == "not found"

@@ -95,6 +95,23 @@ def test_a_reply_that_will_not_do(debate: Run, opened: dict[str, Any]) -> None:
         assert Path(J).read_bytes() == before, name
 
 
+def test_a_short_speech_is_sent_back_once(debate: Run, here: Path) -> None:
+    """A seat that has no more to say gets on by handing in the same again, after a brief that says so."""
+    Path("page.txt").write_text("It may be so.", encoding="utf-8")
+    Path("short.yaml").write_text(
+        "{topic: Is it so?, format: question, positions: {a: Yes, b: No}, context: [page.txt], output: report.md}"
+    )
+    output = debate("open", "--answers", "short.yaml", "--json").json
+    reply, brief = (Path(output["turns"][0][name]) for name in ("reply", "brief"))
+    reply.write_text("It is so, says the page.")
+    ran = debate("step", J, "--json")
+    assert ran.code == 2 and "6 words; at least" in ran.json["complaints"][0]
+    assert "This is asked for once." in brief.read_text(encoding="utf-8")
+
+    reply.write_text("It is so, says the page.")
+    assert [one["turn"] for one in debate("step", J, "--json").json["accepted"]] == [output["turns"][0]["turn"]]
+
+
 def at_verdict(debate: Run, output: dict[str, Any]) -> dict[str, Any]:
     while output["turns"][0]["turn"] != "1.verdict.judge":
         puppets.answer(output["turns"], rounds=2)

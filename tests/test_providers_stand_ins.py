@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,14 @@ from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import Noted, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import rejudge
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
@@ -35,7 +37,7 @@ from debate_orchestrator.providers.clerk import Clerk
 from debate_orchestrator.providers.human import Human
 from debate_orchestrator.providers.rehearse import Filler
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import Paused, ProviderFailed
+from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
 CONTEXT = ShapeContext(
@@ -168,6 +170,25 @@ def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path:
 
     with pytest.raises(ProviderFailed, match=r"no recorded reply to 7\.opening\.a"):
         asyncio.run(provider.reply(asked, lambda piece: None))
+
+
+def test_a_judging_has_the_speeches_of_the_debate_that_it_began_with(recording: Path, tmp_path: Path) -> None:
+    """They are on record up to the line at which the judging began, even if the debate went on after it. Another debate
+    under the same name is refused, but a recording of one may judge."""
+    seat, other = f"replay:{recording}", tmp_path / "other"
+    entries = read(recording).entries
+    opened = rejudge.opened_from_journal(entries, str(recording), ("host", f"replay:{other}"))[0]
+    with begun(other, judges=2) as journal:
+        driven(journal, Speaker(lambda brief: None if "judge" in brief.turn_id else "Forged."))
+    make_providers(CurrentState(fold([opened])))
+    with JournalWriter(recording) as journal:
+        journal.append(Noted(note="one agent"))
+    providers = make_providers(CurrentState(fold([opened])))
+
+    assert [seat for seat, provider in providers.items() if provider.name == f"replay:{other}"] == ["judge-2"]
+    shutil.copy(other, recording)
+    with pytest.raises(BadSettings, match=r"it is not the journal of the debate that is judged here\. Try: put"):
+        make_provider(seat, CurrentState(fold([opened])))
 
 
 class StandIn:

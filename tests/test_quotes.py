@@ -11,9 +11,10 @@ import pytest
 from corpus import for_each
 
 from debate_orchestrator.core.phases import QuoteRules
+from debate_orchestrator.core.private_text import PublicText
 from debate_orchestrator.core.visible_text import Quote, make_visible, quote_findings
 from debate_orchestrator.evidence.match import compare
-from debate_orchestrator.util.sanitize import without_quotation_marks
+from debate_orchestrator.util.sanitize import sanitize, without_quotation_marks
 
 SENTENCES = {
     "Latin": "the minister's new drug was naïvely called safe for all children",
@@ -66,7 +67,10 @@ CHANGES: dict[str, Change] = {
 def is_verified(quote: str, text: str, least: int = 4) -> tuple[bool, bool]:
     """Whether a page, and a context file, hold a quote."""
     heard = make_visible(
-        f"<quote>{quote}</quote>", None, quotes=QuoteRules(least_words=least), context_texts=[text]
+        PublicText(sanitize(f"<quote>{quote}</quote>")),
+        None,
+        quotes=QuoteRules(least_words=least),
+        context_texts=[text],
     ).quotes
     return compare(quote, text).state == "verified", [one.verified for one in heard] == [True]
 
@@ -92,7 +96,9 @@ def test_no_change_that_a_reader_sees_is_verified(script: str) -> None:
         for quote, text in texts:
             assert compare(quote, text).state != "verified", (name, quote, text)
             quotes = QuoteRules(least_words=least)
-            heard = make_visible(f"<quote>{quote}</quote>", None, quotes=quotes, context_texts=[text]).quotes
+            heard = make_visible(
+                PublicText(sanitize(f"<quote>{quote}</quote>")), None, quotes=quotes, context_texts=[text]
+            ).quotes
             assert not any(one.verified for one in heard), (name, quote, text)
 
 

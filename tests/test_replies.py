@@ -26,6 +26,8 @@ from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGive
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.prompting.person_turns import reply_problems, speech_remarks
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode, parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply
 
@@ -207,8 +209,13 @@ def test_private_reasoning_alone_is_no_speech(text: str) -> None:
 
 
 def test_a_speech_that_is_too_short_is_asked_for_once_more() -> None:
-    """A speech of fewer words than the phase asks for is refused once; whatever comes then is taken."""
+    """A speech of fewer words than the phase asks for is refused once; whatever comes then is taken. A person is told
+    before it is handed in."""
     debate = held()
+    assert reply_problems(debate, debate.due[0], brief(debate, debate.due[0]), "One two.") == []
+    remark = "It has 2 words, and at least 3 are asked for."
+    assert speech_remarks(debate, debate.due[0], "One two.") == [remark]
+    assert speech_remarks(debate, debate.due[0], "One two three.") == []
     with pytest.raises(BadReply, match=r"1\.opening\.a: .* 2 words; at least 3 are needed\. Try: make the argument\."):
         said("One two.", debate)
     debate = apply(debate, rejected_event("1.opening.a", "One two."))

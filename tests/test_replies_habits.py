@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -175,6 +177,16 @@ def test_what_has_one_meaning_is_read(habit: str) -> None:
 
     assert event.data == usual | wanted
     assert event.changes and all(len(change) < 300 for change in event.changes)
+
+
+@for_each([("R1", "R1", False), ("R1", "r1.", False), ("R3", "R3", True)])
+def test_the_tag_of_a_side_is_not_read_as_the_others_position(row: tuple[str, str, bool]) -> None:
+    """A winner with two meanings is asked for again: a word that is the tag of one side and the other's position."""
+    position, winner, is_clear = row
+    opened = FINAL.opened.with_settings(positions={"a": "R2", "b": position})
+    debate = dataclasses.replace(FINAL, opened=opened)
+    with nullcontext() if is_clear else pytest.raises(BadReply, match=r"winner"):
+        assert read(dumped(debate, VERDICT | {"winner": winner}), debate).data["winner"] == "b"
 
 
 def test_keys_by_other_spellings_and_a_wrapper() -> None:

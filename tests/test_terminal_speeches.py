@@ -18,7 +18,7 @@ from rich.text import Text
 from wcwidth import wcwidth
 
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.terminal.speeches import SpeechView, StageView
 from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.util.terminal_text import width_of
@@ -65,7 +65,7 @@ def test_nothing_is_lost(text: str, cuts: list[int], widths: list[int]) -> None:
     rows = streamed(text, cuts, widths)
 
     assert all(sanitize(row) == row and "\n" not in row for row in rows)
-    assert re.sub(r"\s", "", "".join(rows)) == re.sub(r"\s", "", f"ChallengeA{without_private(sanitize(text))}")
+    assert re.sub(r"\s", "", "".join(rows)) == re.sub(r"\s", "", f"ChallengeA{public_text(sanitize(text)).text}")
 
 
 @for_each(

@@ -124,8 +124,8 @@ class Format(FrozenModel):
         return tuple(seat for seat in self.seats if seat not in (JUDGE, CLERK, RAPPORTEUR))
 
     @property
-    def sides_speak_at_once(self) -> bool:
-        """Whether both sides speak at once in every phase that they share, so that neither is first."""
+    def has_one_order(self) -> bool:
+        """Whether there is no phase that both sides share without speaking at once, so that neither can be first."""
         return all(phase.order == "at once" for phase in self.phases() if set(self.sides) <= set(phase.seats))
 
     def active_seats(self, chosen_phases: Collection[str] = ()) -> tuple[str, ...]:

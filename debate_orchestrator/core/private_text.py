@@ -83,17 +83,10 @@ class PublicText(NamedTuple):
     """Whether private reasoning begins after other text and is never closed. It is then part of `text`."""
 
 
-def public_text(text: str, tag: str | None = "") -> PublicText:
-    """The part of a sanitized reply that is meant for others; `tag` is the format's own. None leaves all of it."""
-    if tag is None:
-        return PublicText(text)
+def public_text(text: str, tag: str = "") -> PublicText:
+    """The part of a sanitized reply that is meant for others; `tag` is the format's own."""
     public = _scan(text, tag, is_complete=True)
     return public._replace(text=public.text.strip()) if public.private else public
-
-
-def without_private(text: str, tag: str | None = "") -> str:
-    """The same text alone."""
-    return public_text(text, tag).text
 
 
 def without_leading_pair(text: str, tag: str = "") -> str:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Phase, Turn
-from debate_orchestrator.core.private_text import public_text, with_code_blanked, without_leading_pair, without_private
+from debate_orchestrator.core.private_text import PublicText, public_text, with_code_blanked, without_leading_pair
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import Quote, VisibleText, make_visible, mark_quotes, writes_lines_for
@@ -48,7 +48,7 @@ def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
 def visible_text(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
     """The part of a text that others hear, cut to the length of `phase` if there is one."""
     format, context_texts = debate.format, [file.text for file in debate.opened.context]
-    return make_visible(text, phase, private=_private_tag(debate), quotes=format.quotes, context_texts=context_texts)
+    return make_visible(_public(debate, text), phase, quotes=format.quotes, context_texts=context_texts)
 
 
 def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Quote, ...]]:
@@ -67,19 +67,19 @@ def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict
 
 def visible_as_quoted(debate: DebateState, text: str, phase: Phase) -> VisibleText:
     """A text as others hear it, with quotes in the tags that the speaker wrote: none is looked up."""
-    return make_visible(text, phase, private=_private_tag(debate))
+    return make_visible(_public(debate, text), phase)
 
 
 def without_private_reasoning(debate: DebateState, text: str) -> str:
     """A speech without what its speaker thought."""
-    return without_private(sanitize(text), _private_tag(debate))
+    return _public(debate, text).text
 
 
-def _private_tag(debate: DebateState) -> str | None:
-    """The format's tag for private reasoning; None if the speeches are already those that others heard: private
-    reasoning was removed then, and removing it again could take words of the speech."""
-    earlier = debate.opened.earlier_debate
-    return None if earlier and earlier.speeches_as_heard else debate.format.private
+def _public(debate: DebateState, text: str) -> PublicText:
+    """The part of a speech that is meant for others. If the speeches are already those that others heard, it is all of
+    it: to remove private reasoning again could take words of the speech."""
+    earlier, text = debate.opened.earlier_debate, sanitize(text)
+    return PublicText(text) if earlier and earlier.speeches_as_heard else public_text(text, debate.format.private)
 
 
 def without_leading_pairs(debate: DebateState, fields: Any) -> Any:
@@ -133,14 +133,13 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
 
 def has_reserved_line(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "") -> bool:
     """Whether a speech says a reserved line, with the `code` of its turn, as its last line and uncut."""
-    text = sanitize(reply.text)
-    public = public_text(text, _private_tag(debate))
+    public = _public(debate, reply.text)
     if reply.ended == "cut" or public.restarted or public.left_open:
         return False
     visible = visible_as_quoted(debate, reply.text, turn.phase)
     if visible.dropped or writes_lines_for(visible.text, _names_of_others(debate, turn)):
         return False
-    return _last_line(text) == _last_line(visible.text) and ends_with_line(visible.text, line, code)
+    return _last_line(sanitize(reply.text)) == _last_line(visible.text) and ends_with_line(visible.text, line, code)
 
 
 def without_code(debate: DebateState, text: str) -> str:

@@ -93,9 +93,8 @@ _AFTER = re.compile(
     rf"(?:[{_MARKS})\]{_STOPS},;:!\u2020*]|(?<=\d[.,;:!?])(?:\[\d{{1,3}}\])+)*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
 )
 """The text after the last word. The words of a question are not a statement, so a question mark is excluded."""
-_SKIPPED = (
-    rf"(?:[\s{_MARKS}.,:!)\]*\u2014\u201d\u2019\u300d\u300f-]|\[[^\[\]?]{{1,20}}\]|\([^()?]{{1,20}}\)|[\[(](?=[?!]))*"
-)
+_SKIPPED = r"(?:[^\w?(\[]|\[[^\[\]?]{1,20}\]|\([^()?]{1,20}\)|[\[(](?=[?!]))*"
+"""Whatever has no word between the last word and the mark: punctuation, emoji and notes in brackets."""
 _ASKS = re.compile(
     rf"(?:[\u304b\u306e\u5417\u55ce\u5462]|\sm[i\u0131u\u00fc]\w{{0,6}})?{_SKIPPED}"
     "[?\uff1f\u061f\u203d\u2047-\u2049\u2753\u2754\u2e2e\u055e\u1367]"

@@ -20,17 +20,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import islice
 
 from debate_orchestrator.core.phases import Phase, QuoteRules
-from debate_orchestrator.core.private_text import public_text
+from debate_orchestrator.core.private_text import PublicText
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verbatim import SearchedText, comparable_quote, is_struck, paragraphs, readings, words_of
-from debate_orchestrator.util.sanitize import quoted, sanitize
+from debate_orchestrator.util.sanitize import count_words, first_words, quoted, sanitize
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
-_WORD = re.compile(r"\S+")
 
 
 class Quote(FrozenModel):
@@ -54,16 +52,13 @@ class VisibleText(FrozenModel):
 
 
 def make_visible(
-    text: str,
+    public: PublicText,
     phase: Phase | None,
     *,
-    private: str | None = "",
     quotes: QuoteRules | None = None,
     context_texts: Sequence[str] = (),
 ) -> VisibleText:
-    """A speech as others hear it, its quotes looked up in `context_texts`. `private` is the format's tag for private
-    reasoning, or None if that was left out before."""
-    public = public_text(sanitize(text), private)
+    """The public part of a speech as others hear it, its quotes looked up in `context_texts`."""
     visible = public.text if quotes is None else _with_plain_tags(public.text, quotes)
     visible, dropped_words = cut_to_length(visible, phase.max_words if phase else None)
     checked_quotes: tuple[Quote, ...] = ()
@@ -74,7 +69,7 @@ def make_visible(
     elif quotes is not None and dropped_words:
         visible = _with_open_quote_closed(visible, quotes)
     return VisibleText(
-        text=visible, words=len(visible.split()), dropped=dropped_words, quotes=checked_quotes, private=public.private
+        text=visible, words=count_words(visible), dropped=dropped_words, quotes=checked_quotes, private=public.private
     )
 
 
@@ -90,11 +85,8 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
     """The first words of a text, as many as may be heard, and how many there are after them."""
     if maximum is None:
         return text, 0
-    count = len(text.split())
-    if count <= maximum:
-        return text, 0
-    last = next(islice(_WORD.finditer(text), maximum - 1, None)) if maximum else None
-    return text[: last.end()] if last else "", count - maximum
+    count = count_words(text)
+    return (text, 0) if count <= maximum else (first_words(text, maximum), count - maximum)
 
 
 def with_marker(text: str, quotes: QuoteRules, marker: str) -> str:

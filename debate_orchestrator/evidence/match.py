@@ -33,6 +33,7 @@ from debate_orchestrator.core.verbatim import (
     word_spans,
     words_of,
 )
+from debate_orchestrator.evidence.pages import STAND_INS
 from debate_orchestrator.evidence.states import QuoteState
 from debate_orchestrator.util.sanitize import normalize_unicode, quoted
 
@@ -100,6 +101,8 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> QuoteMatch:
     reason_for_doubt = ""
     if is_struck(quote):
         reason_for_doubt = "words of it are marked as struck out"
+    elif any(mark in part.text for mark in STAND_INS for part in parts):
+        reason_for_doubt = "it holds a mark that stands in place of what a page shows"
     elif not all(map(_is_enough, parts)):
         reason_for_doubt = "one of its parts is too short to count"
     elif any(_echoes(address, part.text) for address in addresses for part in parts):

@@ -66,6 +66,9 @@ _INDEX = re.compile(rf"(?<=[^\W\d_])\[(?=(?:{FOOTNOTE_NUMBERS}|[abc])\])")
 """A bracket of code right after a word, which begins no footnote."""
 _BORDER = "\u00a6"
 """Between what a page may draw apart: an element that begins or ends between figures may make one an exponent."""
+_STRUCK_BEGIN = "[struck: "
+STAND_INS = (_BORDER, _STRUCK_BEGIN, "[symbol]", *sorted({f"[{name}]" for name in _PLACEHOLDERS.values()}))
+"""What a text has in place of what a page shows."""
 _CELL_BORDER = "\f"
 _UNKNOWN = "\x00"
 """The border of an element that is neither. It may be drawn within a word; elsewhere a block begins or ends there."""
@@ -202,7 +205,7 @@ def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
     elif tag == "a" and _links_to_place(node):
         before, after = _NUMBER_LINK, _NUMBER_LINK
     if tag in _STRUCK or any("line-through" in value for value in style.values()):
-        before, after = f"[struck: {before}", f"{after}]"
+        before, after = f"{_STRUCK_BEGIN}{before}", f"{after}]"
     begin, end = _borders(tag, {} if is_shifted else style)
     if begin != _BEGIN or not (is_shifted or before):
         before, after = f"{begin}{before}", f"{after}{end}"

@@ -30,7 +30,15 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines, model_spec, sanitize
-from debate_orchestrator.util.errors import BadJournal, BadReply, DiskFull, JournalWriteError, OutOfTurn, short_repr
+from debate_orchestrator.util.errors import (
+    BadJournal,
+    BadReply,
+    DiskFull,
+    JournalWriteError,
+    OutOfTurn,
+    ReplyCouldBeBetter,
+    short_repr,
+)
 
 _FIRST_LINE = re.compile(r"[\s\ufeff]*\[(?:sub)?agent hand-?back\b[^\]\r\n]*\]?", re.IGNORECASE)
 _LAST_LINE = re.compile(r"[ \t\ufeff]*agentId: ?[\w-]+", re.IGNORECASE)
@@ -254,7 +262,7 @@ class Stepper:
         try:
             event = replies.parse_reply(self.state, turn, reply, turn_brief.code)
         except BadReply as error:
-            if self.state.shape(turn) is None:
+            if self.state.shape(turn) is None and not isinstance(error, ReplyCouldBeBetter):
                 raise
             # It goes on record, so that the next brief shows it with what is wrong.
             event, rejection = replies.rejected(turn, reply, error), error

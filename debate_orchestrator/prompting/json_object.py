@@ -11,7 +11,7 @@ import re
 from itertools import islice
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.prompting.json_punctuation import repaired_json
 from debate_orchestrator.prompting.reply_code import ReplyCode
 from debate_orchestrator.util.data import strict_json
@@ -82,7 +82,7 @@ def without_reasoning_around(text: str, code: ReplyCode | None) -> str:
         marked += f"{text[index : span.start]}\0{number}\0"
         index = span.stop
     objects = [text[span.start : span.stop] for span in spans]
-    return _MARK.sub(lambda mark: objects[int(mark[1])], without_private(marked + text[index:]))
+    return _MARK.sub(lambda mark: objects[int(mark[1])], public_text(marked + text[index:]).text)
 
 
 def _strict(text: str) -> tuple[Any, str]:

@@ -30,6 +30,7 @@ from debate_orchestrator.prompting.fields import (
 )
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import BadReply, first_few
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.terminal_text import match_option
 
@@ -280,11 +281,15 @@ def ballot_remarks(format: Format, ballot: ParsedBallot) -> list[str]:
 
 
 def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
-    """Remarks on a speech before it is handed in: words that others will not hear, and the effect of its last line."""
-    dropped_words, lines = speech_rules.visible_as_quoted(debate, text, turn.phase).dropped, debate.format.lines
+    """Remarks on a speech before it is handed in: words that others will not hear, too few of them, and the effect of
+    its last line."""
+    speech, lines = speech_rules.visible_as_quoted(debate, text, turn.phase), debate.format.lines
+    dropped_words, min_words = speech.dropped, turn.phase.min_words
     reply = Reply(text=text, brief_digest="", spec=model_spec.HUMAN)
     over = f"The last {dropped_words:,} words are over the limit: they are on record, and no seat hears them."
     remarks = [over] if dropped_words else []
+    if min_words is not None and speech.words < min_words and text.strip() and not dropped_words:
+        remarks.append(f"It has {plural(speech.words, 'word')}, and at least {min_words:,} are asked for.")
     if turn.speaking and speech_rules.has_reserved_line(debate, lines.decline, turn, reply):
         remarks.append("It declines to argue this position, which is put on record.")
     elif turn.speaking and speech_rules.has_reserved_line(debate, lines.concede, turn, reply):

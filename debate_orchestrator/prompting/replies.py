@@ -68,7 +68,7 @@ def parse_reply(
 ) -> Spoke | Declined | StructuredReplyGiven:
     """The event that a reply amounts to. `code` is the code of the brief that the reply answers. Raises BadReply, with
     every problem, if the reply can't be used. A rapporteur's usable reply is sent back once for its quality, unless it
-    is the `last` that is asked for, or a person's, since the form showed its problems."""
+    is the `last` that is asked for, and a short speech for its length; but no person's, who was shown the problems."""
     recorded_outcome = reply.recorded_outcome
     if code is not None:
         expected = {"text": reply.asked_code} if reply.asked_code else {}
@@ -82,13 +82,15 @@ def parse_reply(
     if shape is None:
         speech = speech_rules.visible_as_quoted(debate, reply.text, turn.phase)
         if recorded_outcome is not None:  # it was taken when it was recorded
-            _check_speech(debate, turn, speech)
+            _check_audible(debate, turn, speech)
             return Spoke(turn_id=turn.id, reply=reply, concedes=recorded_outcome.concedes and turn.speaking)
         _check_size(turn, speech)
         lines, letters = debate.format.lines, code.text if code else ""
         if turn.speaking and speech_rules.has_reserved_line(debate, lines.decline, turn, reply, letters):
             return Declined(turn_id=turn.id, reply=reply)
-        _check_speech(debate, turn, speech)
+        _check_audible(debate, turn, speech)
+        if reply.spec != model_spec.HUMAN:
+            _check_min_words(debate, turn, speech)
         concedes = turn.speaking and speech_rules.has_reserved_line(debate, lines.concede, turn, reply, letters)
         return Spoke(turn_id=turn.id, reply=reply, concedes=concedes)
     if reply.ended == "cut":
@@ -135,16 +137,18 @@ def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) 
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
-    """Side to the phrases that mean it in a reply to this turn, and no other side."""
+    """Side to the phrases that mean it in a reply to this turn, and nothing else."""
     format, positions = debate.format, debate.opened.settings.positions
     holders = {side: debate.mirror.side(side) if turn.mirrored else side for side in format.sides}
     phrases = {
         side: _side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])
         for side, holder in holders.items()
     }
-    all_phrases = [phrase for of_side in phrases.values() for phrase in of_side]
+    # A tag may be a word of what is debated, so it is not read as its side, but no other side is read from it either.
+    tags = {side: format.seats[side].tag for side in phrases}
+    meanings = [of_side | {tags[side], phrase(tags[side])} for side, of_side in phrases.items()]
     return {
-        side: frozenset(phrase for phrase in of_side if all_phrases.count(phrase) == 1)
+        side: frozenset(text for text in of_side if sum(text in meaning for meaning in meanings) == 1)
         for side, of_side in phrases.items()
     }
 
@@ -159,17 +163,20 @@ def _check_size(turn: Turn, speech: VisibleText) -> None:
         )
 
 
-def _check_speech(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
-    """Raises BadReply for a speech with nothing that others can hear, or, the first time, one that is too short."""
+def _check_audible(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
+    """Raises BadReply for a speech with nothing that others can hear."""
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():
         raise _only_private_reasoning(turn.id, debate.format.private)
-    min_words = turn.phase.min_words
-    # Asked once only: a seat that has no more to say keeps its short speech.
-    if min_words is not None and speech.words + speech.dropped < min_words and not debate.rejected_replies(turn.id):
-        problem = f"{turn.id}: the speech has {speech.words} words; at least {min_words} are needed."
-        raise BadReply(problem, hint="make the argument")
+
+
+def _check_min_words(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
+    """Raises ReplyCouldBeBetter for a speech that is too short, once: a seat that has no more to say keeps it."""
+    words, min_words = speech.words + speech.dropped, turn.phase.min_words
+    if min_words is not None and words < min_words and not debate.rejected_replies(turn.id):
+        problem = f"{turn.id}: the speech has {plural(words, 'word')}; at least {min_words} are needed."
+        raise ReplyCouldBeBetter(problem, hint="make the argument")
 
 
 def _only_private_reasoning(where: str, tag: str = "") -> BadReply:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
@@ -22,22 +23,27 @@ from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import sanitize
 
 _MAX_REPLIES = 4
-"""The last replies to a turn that are given again: a turn that was resumed may have more of them than are asked for."""
+"""The last replies given again of a turn that got none that could be used: it was perhaps asked for more of them, by
+several runs, than one asks for."""
 
 
 class Replay(Provider):
-    """Answers each turn with the recorded replies to that turn, in their order."""
+    """Answers each turn with the recorded reply that was taken; where none was, with those that could not be used."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, judged_digest: str | None = None):
+        """If a debate that is judged again is recorded there, `judged_digest` is the hash of the last line that its
+        journal had."""
         self.name = f"replay:{path}"
         self._path = path
-        (opened, *events), conceding = _recording(path)
+        (opened, *events), conceding = _recording(path, judged_digest)
         assert isinstance(opened, Opened)
         self._topic = sanitize(opened.settings.topic)
         recorded: dict[str, list[Reply]] = {}
         for event in events:
             if isinstance(event, ReplyEvent):
                 reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event, conceding)})
+                if not isinstance(event, Rejected):
+                    recorded[event.turn_id] = []  # a turn asks for few replies in a row, and rejected ones count
                 recorded.setdefault(event.turn_id, []).append(reply)
         self._remaining = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
 
@@ -56,13 +62,20 @@ class Replay(Provider):
         return reply.model_copy(update={"usage": None, "cost": None})  # it was paid for once
 
 
-def _recording(path: str) -> tuple[list[Event], frozenset[str]]:
-    """The events of a recording, and the turns that conceded in it. Raises BadJournal, in words that hold nothing of
-    the file: what stops a debate of a tournament may be told to another machine, and the file may be none that was
-    meant."""
+def _recording(path: str, judged_digest: str | None) -> tuple[list[Event], frozenset[str]]:
+    """The events of a recording, up to the line with that hash if one is given, and the turns that conceded in it.
+    Raises BadSettings if no line has that hash, and BadJournal, in words that hold nothing of the file: what stops a
+    debate of a tournament may be told to another machine, and the file may be none that was meant."""
     data, prefix = journal.read_bytes(path), f"{name_of(path)} can't be replayed: "
     try:
-        events = parse(path, data).events
+        entries = parse(path, data).entries
+        if judged_digest is not None:  # what was said after that line is not judged
+            last = next((entry.n for entry in entries if entry.hash == judged_digest), 0)
+            entries = entries[:last]
+        events = [entry.event for entry in entries]
+        if not events:
+            hint = "put the journal back under this name, or judge this one in a judging of its own"
+            raise BadSettings(f"{prefix}it is not the journal of the debate that is judged here.", hint=hint)
         state = stored_state(path, events)  # a journal that says what can't be is refused, as by every verb
     except (NewerJournal, UnknownEvent) as error:
         raise type(error)(f"{prefix}it holds what this version does not know.") from None
@@ -91,4 +104,6 @@ def problem(spec: str) -> str | None:
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Replay:
-    return Replay(spec.partition(":")[2])
+    earlier = current.state.opened.earlier_debate
+    gives_speeches = any(spec in specs for role, specs in current.state.cast.items() if role != JUDGE)
+    return Replay(spec.partition(":")[2], earlier.digest if earlier and gives_speeches else None)

@@ -119,8 +119,8 @@ def first_speakers(
 
 
 def _both_orders(spec: TournamentSpec) -> bool:
-    """Whether each debate is held in both orders. Where both sides speak at once there is one."""
-    return spec.first == "both" and not spec.loaded_format.sides_speak_at_once
+    """Whether each debate is held in both orders. The format may have one only."""
+    return spec.first == "both" and not spec.loaded_format.has_one_order
 
 
 class JudgeDraw:

@@ -6,7 +6,7 @@
     │   ├── BadFormat           a format, rubric or template is not valid
     │   ├── BadFile             a file can't be read or written as asked
     │   ├── BadReply            a reply is empty, binary, too long or of the wrong shape
-    │   │   └── ReplyCouldBeBetter  a rapporteur's reply has its shape, and is asked for once more
+    │   │   └── ReplyCouldBeBetter  a reply could be used, and a better one is asked for once
     │   ├── OutOfTurn           that turn is not due now
     │   └── BadJournal          not a journal that this version can continue
     │       ├── DamagedJournal  a line was changed, or one is missing or does not fit those before it

@@ -12,6 +12,7 @@ import re
 import unicodedata
 import urllib.parse
 from functools import lru_cache
+from itertools import islice
 from typing import Literal
 
 # Unicode "Cf" and friends that hide or reorder text: bidi embeddings, overrides and isolates,
@@ -194,6 +195,18 @@ def safe_url(url: str) -> str:
     return plain if len(plain) <= MAX_ADDRESS_LENGTH else f"{plain[:MAX_ADDRESS_LENGTH]}..."
 
 
+_JOINED = r"(?<=[^\W\d_])(?:[\u2013-\u2015\u2026,|]|--+)(?=[^\W\d_])"
+"""A dash, or another mark that parts words, without white space."""
+_JOINS = re.compile(_JOINED)
+_WORD = re.compile(rf"\S+?(?:{_JOINED}|(?!\S))")
+
+
 def count_words(text: str) -> int:
-    """The number of words in `text`, counted between white space."""
-    return len(text.split())
+    """The number of words in `text`, counted between white space and such dashes as in `word\u2014word`."""
+    return len(text.split()) + len(_JOINS.findall(text))
+
+
+def first_words(text: str, count: int) -> str:
+    """The beginning of a text with that many words, which the text must have."""
+    last = next(islice(_WORD.finditer(text), count - 1, None)) if count else None
+    return text[: last.end()] if last else ""

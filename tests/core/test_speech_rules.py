@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core import visible_text
 from debate_orchestrator.core.phases import Phase, QuoteRules
+from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.verbatim import SearchedText, comparable_quote, paragraphs
 from debate_orchestrator.core.visible_text import (
     Quote,
@@ -22,7 +23,7 @@ from debate_orchestrator.core.visible_text import (
     make_visible,
     writes_lines_for,
 )
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.sanitize import count_words, sanitize
 
 PHASE = Phase(name="speech", title="Speech", tag="SPEECH", seats=("a", "b"))
 QUOTES = QuoteRules()
@@ -43,7 +44,8 @@ def on_text(
 ) -> VisibleText:
     """What is heard of a speech in a format with private reasoning and quotes."""
     phase = PHASE.model_copy(update={"max_words": most})
-    return make_visible(text, phase, **{"private": "thinking", "quotes": QUOTES, "context_texts": context_texts} | how)
+    public = public_text(sanitize(text), "thinking")
+    return make_visible(public, phase, **{"quotes": QUOTES, "context_texts": context_texts} | how)
 
 
 def bare(text: str) -> list[str]:
@@ -216,7 +218,8 @@ def test_verified_means_that_the_material_has_it(text: str, most: int | None) ->
 
 
 def test_what_comes_after_the_limit_is_not_heard() -> None:
-    """The first words are heard, up to the limit, as they stand; how many came after them is reported."""
+    """The first words are heard, up to the limit, as they stand; how many came after them is reported. A dash
+    without spaces makes no longer word of two."""
     assert cut_to_length("one  two\n\nthree four ", 3) == ("one  two\n\nthree", 1)
     assert [cut_to_length("one two ", n) for n in (None, 2, 3, 0)] == [
         ("one two ", 0),
@@ -225,6 +228,7 @@ def test_what_comes_after_the_limit_is_not_heard() -> None:
         ("", 2),
     ]
     assert (on_text("one two three", 2).words, on_text("one two three", 2).dropped) == (2, 1)
+    assert cut_to_length("one\u2014two--three,four 5\u20136 8,000", 3) == ("one\u2014two--three,", 3)
     assert on_text("<thinking>one two</thinking>three four", 2).dropped == 0
 
 
@@ -243,7 +247,7 @@ def test_a_quote_that_is_cut_ends_there() -> None:
 def test_no_word_is_lost_but_those_dropped(text: str, most: int | None) -> None:
     """Words heard and words dropped add up to those that were meant for others, in their order."""
     whole, made = on_text(text), on_text(text, most)
-    assert made.words == len(made.text.split())
+    assert made.words == count_words(made.text)
     assert made.words + made.dropped == whole.words
     assert whole.dropped == 0
     assert most is None or made.words <= most
